@@ -1,0 +1,1 @@
+"""flax.optim on today's jax, flax and optax, and a way out of it."""

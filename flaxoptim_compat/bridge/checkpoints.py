@@ -1,0 +1,168 @@
+"""Restoring state dicts: strictly, and from the layouts of older Flax versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from flax import serialization
+
+
+def expect_entries(state_dict: Any, names: Iterable[str]) -> Mapping[str, Any]:
+    """The state dict of an optimizer, if it is one.
+
+    Raises:
+      ValueError: it has other entries.
+    """
+    names = list(names)
+    if isinstance(state_dict, Mapping) and set(state_dict) == set(names):
+        return state_dict
+    found = sorted(state_dict) if isinstance(state_dict, Mapping) else type(state_dict).__name__
+    hint = ""
+    if isinstance(state_dict, Mapping) and "optimizer" in state_dict:
+        hint = " The optimizer is under 'optimizer': restore that entry, or the object that holds it."
+    raise ValueError(
+        f"Cannot restore the optimizer: expected the entries {names}, found {found}.{hint}"
+    )
+
+
+def restore(like: Any, state_dict: Any, where: str) -> Any:
+    """What ``state_dict`` holds, in the structure of ``like``.
+
+    Args:
+      like: gives the structure and the shapes; its values are not used.
+      state_dict: nested dicts of arrays.
+      where: the path of the two, for messages.
+
+    Raises:
+      ValueError: an entry is missing, unexpected or of another shape; the message names it.
+    """
+    _check(serialization.to_state_dict(like), state_dict, where)
+    return serialization.from_state_dict(like, state_dict)
+
+
+def _check(expected: Any, found: Any, path: str) -> None:
+    if isinstance(expected, Mapping):
+        if not isinstance(found, Mapping):
+            raise _mismatch(path, f"the entries {sorted(expected)}", _describe(found))
+        for name in expected:
+            if name not in found:
+                raise _mismatch(f"{path}/{name}", _describe(expected[name]), "nothing")
+        for name in found:
+            if name not in expected:
+                raise _mismatch(f"{path}/{name}", "nothing", _describe(found[name]))
+            _check(expected[name], found[name], f"{path}/{name}")
+    elif isinstance(found, Mapping) or (expected is None) != (found is None):
+        raise _mismatch(path, _describe(expected), _describe(found))
+    elif expected is not None and np.shape(expected) != np.shape(found):
+        raise _mismatch(
+            path,
+            _describe(expected),
+            _describe(found) + _replication_hint(np.shape(expected), np.shape(found)),
+        )
+
+
+def _replication_hint(expected: tuple[int, ...], found: tuple[int, ...]) -> str:
+    if found[1:] == expected and found:
+        return (
+            ". It was saved from a replicated optimizer: take the first copy of every array,"
+            " jax.tree.map(lambda x: x[0], state_dict)"
+        )
+    if expected[1:] == found and expected:
+        return ". The optimizer here is replicated: restore first, replicate then"
+    return ""
+
+
+def _mismatch(path: str, expected: str, found: str) -> ValueError:
+    return ValueError(
+        f"Cannot restore the optimizer: at {path} expected {expected}, found {found}."
+        " Nothing was restored."
+    )
+
+
+def _describe(value: Any) -> str:
+    if value is None:
+        return "None"
+    if isinstance(value, Mapping):
+        return f"the entries {sorted(value)}"
+    dtype = getattr(value, "dtype", type(value).__name__)
+    return f"an array of shape {np.shape(value)} and dtype {dtype}"
+
+
+def upgrade(target: Any, state_dict: Any, each: Callable[[int, Any, Any], Any]) -> Any:
+    """Rewrite the entry of every parameter, and make the step an int32 scalar.
+
+    Args:
+      target: the parameters, already restored.
+      state_dict: that of an ``OptimizerState``.
+      each: takes the index of a parameter, the parameter and its entry to its new entry.
+    """
+    if not isinstance(state_dict, Mapping) or set(state_dict) != {"step", "param_states"}:
+        return state_dict
+    leaves, treedef = jax.tree.flatten(target)
+    positions = serialization.to_state_dict(treedef.unflatten(range(len(leaves))))
+
+    def rewritten(position: Any, entry: Any) -> Any:
+        if isinstance(position, int):
+            return each(position, leaves[position], entry)
+        if isinstance(position, Mapping) and isinstance(entry, Mapping):
+            return {
+                name: rewritten(position[name], child) if name in position else child
+                for name, child in entry.items()
+            }
+        return entry
+
+    step = state_dict["step"]
+    return {
+        # Flax <= 0.2.2 counted in a Python int.
+        "step": np.asarray(step, np.int32) if isinstance(step, int) else step,
+        "param_states": rewritten(positions, state_dict["param_states"]),
+    }
+
+
+def merge_list_of_states(
+    target: Any, state_dict: Any, groups: Sequence[Sequence[int]]
+) -> Any:
+    """The one state that replaced, in Flax 0.3.3, a list of states for a MultiOptimizer.
+
+    Args:
+      target: the parameters.
+      state_dict: of either layout; the newer one is returned as it is.
+      groups: the leaves of each optimizer, in the order of its traversal.
+
+    Raises:
+      ValueError: the list does not fit the optimizers.
+    """
+    if not isinstance(state_dict, Mapping) or "step" in state_dict:
+        return state_dict
+    states = [state_dict.get(str(number)) for number in range(len(groups))]
+    if len(state_dict) != len(groups) or not all(
+        isinstance(state, Mapping) and set(state) == {"step", "param_states"} for state in states
+    ):
+        raise _mismatch(
+            "state",
+            "the entries ['param_states', 'step'], or a list of"
+            f" {len(groups)} states as Flax 0.3.2 had",
+            _describe(state_dict),
+        )
+    steps = {int(np.asarray(state["step"])) for state in states if state}
+    if len(steps) != 1:
+        raise _mismatch("state", "the same step for all optimizers", f"steps {sorted(steps)}")
+    treedef = jax.tree.structure(target)
+    entries: list[Any] = [None] * treedef.num_leaves
+    for state, leaves in zip(states, groups, strict=True):
+        assert state is not None
+        param_states = state["param_states"]
+        if len(param_states) != len(leaves):
+            raise _mismatch(
+                "state", f"{len(leaves)} parameters in a group", f"{len(param_states)}"
+            )
+        for number, index in enumerate(leaves):
+            entries[index] = param_states[str(number)]
+    assert states[0] is not None
+    return {
+        "step": states[0]["step"],
+        "param_states": serialization.to_state_dict(treedef.unflatten(entries)),
+    }

@@ -1,0 +1,79 @@
+"""Equality by value of definitions and what they hold.
+
+A definition is static under jit: two that are equal share a trace, and two that are not must never.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from typing import Any
+
+import jax
+import numpy as np
+from flax.traverse_util import Traversal
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two values would make a definition do the same."""
+    if a is b:
+        return True
+    if isinstance(a, jax.Array | np.ndarray | np.generic):
+        return _same_array(a, b)
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if dataclasses.is_dataclass(a) and not isinstance(a, type):
+        return all(
+            same(getattr(a, field.name), getattr(b, field.name)) for field in dataclasses.fields(a)
+        )
+    if isinstance(a, types.FunctionType):
+        return _same_function(a, b)
+    if isinstance(a, Traversal):
+        return same(vars(a), vars(b))
+    return _equal(a, b)
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if a != a and b != b:  # NaN is the same as NaN: otherwise each step would retrace.
+        return True
+    try:
+        return bool(a == b)
+    except Exception:  # a type of the user's that cannot be compared is equal to itself only
+        return False
+
+
+def _same_array(a: Any, b: Any) -> bool:
+    if not isinstance(b, jax.Array | np.ndarray | np.generic):
+        return False
+    if isinstance(a, jax.core.Tracer) or isinstance(b, jax.core.Tracer):
+        return False  # tracers have no value yet, so only identity tells
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if jax.dtypes.issubdtype(a.dtype, jax.dtypes.extended):  # PRNG keys
+        return same(jax.random.key_data(a), jax.random.key_data(b))
+    return bool(np.array_equal(np.asarray(a), np.asarray(b), equal_nan=a.dtype.kind in "fc"))
+
+
+def _same_function(a: types.FunctionType, b: types.FunctionType) -> bool:
+    """The same code over the same values, as when a lambda is made anew on each call."""
+    if a.__code__ != b.__code__ or a.__globals__ is not b.__globals__:
+        return False
+    if not same(a.__defaults__, b.__defaults__) or not same(a.__kwdefaults__, b.__kwdefaults__):
+        return False
+    mine, theirs = a.__closure__ or (), b.__closure__ or ()
+    try:
+        return all(
+            _same_cell(x.cell_contents, y.cell_contents)
+            for x, y in zip(mine, theirs, strict=True)
+        )
+    except ValueError:  # an empty cell
+        return False
+
+
+def _same_cell(a: Any, b: Any) -> bool:
+    # A function in a closure may close over itself, so there only identity counts.
+    return a is b if isinstance(a, types.FunctionType) else same(a, b)

@@ -1,0 +1,163 @@
+"""Hyper-parameters of a legacy definition as optax hyper-parameters.
+
+What changes from step to step rides on ``optax.inject_hyperparams``; what stays is built into the
+chain as a Python number, because ``1 - beta2`` of a float32 array has lost four digits.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+
+# Optax computes 1 - x of these: as Python numbers that is exact, as float32 arrays it is not.
+COMPLEMENTED = frozenset({"beta1", "beta2", "rho"})
+# These are counts, and deciding shapes or steps with them needs integers.
+INTEGERS = frozenset({"min_dim_size_to_factor", "step_offset"})
+# This one decides shapes, so it can never be traced.
+STRUCTURAL = frozenset({"min_dim_size_to_factor"})
+
+
+def flatten(hyper_params: Any) -> dict[str, Any]:
+    """All hyper-parameters by name, those of a wrapped optimizer included."""
+    if not dataclasses.is_dataclass(hyper_params):
+        return {}
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(hyper_params):
+        value = getattr(hyper_params, field.name)
+        if dataclasses.is_dataclass(value):
+            values.update(flatten(value))
+        else:
+            values[field.name] = value
+    return values
+
+
+def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
+    """The same hyper-parameters with some of them, by name, replaced."""
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(hyper_params):
+        value = getattr(hyper_params, field.name)
+        if dataclasses.is_dataclass(value):
+            changes[field.name] = with_values(value, values)
+        elif field.name in values:
+            changes[field.name] = values[field.name]
+    return dataclasses.replace(hyper_params, **changes)
+
+
+def replace_known(owner: str, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+    """Apply the overrides of one call.
+
+    Raises:
+      TypeError: an override is not a hyper-parameter of this optimizer; the message names those
+        that are.
+    """
+    if not overrides:
+        return hyper_params
+    if dataclasses.is_dataclass(hyper_params):
+        known = [field.name for field in dataclasses.fields(hyper_params)]
+        unknown = sorted(set(overrides) - set(known))
+        if unknown:
+            names = ", ".join(repr(name) for name in unknown)
+            raise TypeError(
+                f"{owner} has no hyper-parameter {names}. It has: {', '.join(known)}."
+            )
+    return hyper_params.replace(**overrides)
+
+
+def _normalise(name: str, value: Any) -> Any:
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.integer | np.floating):
+        value = value.item()
+    if isinstance(value, int) and not isinstance(value, bool) and name not in INTEGERS:
+        return float(value)
+    return value
+
+
+def normalise(owner: str, hyper_params: Any, require_rate: bool = True) -> Any:
+    """Make numbers Python floats, and insist on a learning rate.
+
+    Raises:
+      AssertionError: there is no learning rate (the type flax raised).
+    """
+    values = flatten(hyper_params)
+    if require_rate and values.get("learning_rate", 0.0) is None:
+        raise AssertionError(
+            f"no learning rate provided. {owner} was created without one: create it with"
+            f" {owner}(learning_rate=...), or pass one with each step,"
+            " optimizer.apply_gradient(grads, learning_rate=...)."
+        )
+    changed = {name: _normalise(name, value) for name, value in values.items()}
+    return with_values(hyper_params, changed) if changed else hyper_params
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, jax.Array | np.ndarray)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def dynamic_names(hyper_params: Any, defaults: Any) -> tuple[str, ...]:
+    """The names to inject: the learning rate, arrays, and numbers that this call overrides."""
+    usual = flatten(defaults)
+    names = []
+    for name, value in flatten(hyper_params).items():
+        if _is_array(value) or (name == "learning_rate" and _is_number(value)):
+            names.append(name)
+        elif _is_number(value) and name not in COMPLEMENTED | STRUCTURAL:
+            default = usual.get(name)
+            if _is_number(default) and _normalise(name, default) != value:
+                names.append(name)
+    return tuple(names)
+
+
+def separate(hyper_params: Any, defaults: Any) -> tuple[Any, Any]:
+    """What is built into a compiled step, and what is handed to it: ``join`` puts them together."""
+    if isinstance(hyper_params, list | tuple):
+        pairs = [separate(*each) for each in zip(hyper_params, defaults, strict=True)]
+        return [static for static, _ in pairs], [dynamic for _, dynamic in pairs]
+    values = flatten(hyper_params)
+    dynamic = {name: values[name] for name in dynamic_names(hyper_params, defaults)}
+    return with_values(hyper_params, dict.fromkeys(dynamic)), dynamic
+
+
+def join(static: Any, dynamic: Any) -> Any:
+    """The hyper-parameters that ``separate`` took apart."""
+    if isinstance(static, list):
+        return [join(*each) for each in zip(static, dynamic, strict=True)]
+    return with_values(static, dynamic)
+
+
+def inject(
+    chain: Callable[[Any], optax.GradientTransformation],
+    hyper_params: Any,
+    names: tuple[str, ...],
+    dtype: Any,
+) -> optax.GradientTransformation:
+    """The chain of these hyper-parameters, with the named ones settable in its state.
+
+    Args:
+      chain: builds the transformation from hyper-parameters.
+      hyper_params: the values to start from, normalised.
+      names: what ``state.hyperparams`` shall hold.
+      dtype: of the injected floats: float32 or wider, never the half precision of a parameter.
+    """
+
+    def factory(**injected: Any) -> optax.GradientTransformation:
+        return chain(with_values(hyper_params, injected))
+
+    # inject_hyperparams reads the names of its arguments off the signature.
+    factory.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
+    )
+    values = flatten(hyper_params)
+    return optax.inject_hyperparams(factory, hyperparam_dtype=dtype)(
+        **{name: values[name] for name in names}
+    )

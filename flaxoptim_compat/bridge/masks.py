@@ -1,0 +1,115 @@
+"""Which optimizer moves which leaf: traversals as leaf indices, and as optax masks."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax.tree_util import PyTreeDef
+
+Array = Any
+
+
+@dataclasses.dataclass
+class _ShapeDtype:
+    """What a traversal's filter sees in place of a leaf, so that it works under jit as well."""
+
+    shape: Any
+    dtype: Any
+    _value: Any
+    _indices: list[int]
+
+    @classmethod
+    def create(cls, value: Any) -> _ShapeDtype:
+        """Describe one leaf."""
+        if not isinstance(value, jax.Array):
+            value = jnp.array(value)
+        return cls(shape=value.shape, dtype=value.dtype, _value=value, _indices=[])
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size: int = self._value.size
+        return size
+
+
+@dataclasses.dataclass(frozen=True)
+class Assignment:
+    """One definition, the hyper-parameters of this call, and the leaves that it moves."""
+
+    definition: Any
+    hyper_params: Any
+    leaves: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Where the values of some leaves stand in the tree that optax sees."""
+
+    treedef: PyTreeDef
+    leaves: tuple[int, ...]
+
+    @property
+    def covers_all(self) -> bool:
+        return len(self.leaves) == self.treedef.num_leaves
+
+    def place(self, values: Sequence[Any]) -> Any:
+        """The tree that holds these values, with optax's placeholder everywhere else."""
+        full: list[Any] = [optax.MaskedNode()] * self.treedef.num_leaves
+        for index, value in zip(self.leaves, values, strict=True):
+            full[index] = value
+        return jax.tree.unflatten(self.treedef, full)
+
+    def pick(self, tree: Any) -> list[Any]:
+        """The values of these leaves in a tree that may go on below them."""
+        flat = self.treedef.flatten_up_to(tree)
+        return [flat[index] for index in self.leaves]
+
+    def mask(self) -> Any:
+        """True for these leaves, False for the others, in the structure of the parameters."""
+        chosen = set(self.leaves)
+        return jax.tree.unflatten(
+            self.treedef, [index in chosen for index in range(self.treedef.num_leaves)]
+        )
+
+
+def select(
+    traversals: Iterable[Any], target: Any, eligible: Sequence[int]
+) -> list[tuple[int, ...]]:
+    """The eligible leaves that each traversal selects.
+
+    Args:
+      traversals: those of a MultiOptimizer.
+      target: the parameters; filters see the shape and dtype of a leaf, not its value.
+      eligible: indices of the leaves to choose from.
+
+    Raises:
+      ValueError: two traversals select the same leaf.
+    """
+    proxies, treedef = jax.tree.flatten(target)
+    proxies = [_ShapeDtype.create(leaf) for leaf in proxies]
+    index_of = {id(proxy): index for index, proxy in enumerate(proxies)}
+    tree = jax.tree.unflatten(treedef, proxies)
+    allowed = set(eligible)
+    selected: list[tuple[int, ...]] = []
+    for number, traversal in enumerate(traversals):
+        matches: list[int] = []
+        for match in traversal.iterate(tree):
+            # A traversal may stop at a container: then all that is in it is meant.
+            for proxy in jax.tree.leaves(match):
+                index = index_of[id(proxy)]
+                if index in allowed:
+                    proxy._indices.append(number)
+                    matches.append(index)
+        selected.append(tuple(matches))
+    if any(len(proxy._indices) > 1 for proxy in proxies):
+        indices = jax.tree.unflatten(treedef, [proxy._indices for proxy in proxies])
+        raise ValueError(f"Multiple optimizers match the same leaves : {indices}")
+    return selected

@@ -1,0 +1,123 @@
+"""Bringing gradients and states to the structure of the target, or saying where they differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax.core import FrozenDict
+from jax.tree_util import PyTreeDef, keystr, tree_flatten_with_path
+
+
+def _is_frozen(node: Any) -> bool:
+    return isinstance(node, FrozenDict)
+
+
+def thaw(tree: Any) -> Any:
+    """Turn every FrozenDict in a tree into a dict; keys flatten in the same order in both."""
+    return jax.tree.map(
+        lambda node: thaw(dict(node)) if _is_frozen(node) else node, tree, is_leaf=_is_frozen
+    )
+
+
+def leaves_like(target: Any, tree: Any, what: str) -> list[Any]:
+    """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
+
+    Args:
+      target: the tree that gives the structure.
+      tree: the tree to flatten; it may go on below the target's leaves.
+      what: the name of ``tree`` in error messages.
+
+    Raises:
+      ValueError: the structures differ; the message names the first path that does.
+    """
+    treedef = jax.tree.structure(target)
+    try:
+        return list(treedef.flatten_up_to(tree))
+    except ValueError:
+        pass
+    thawed = thaw(target)
+    try:
+        return list(jax.tree.structure(thawed).flatten_up_to(thaw(tree)))
+    except ValueError:
+        raise ValueError(_first_difference(thawed, thaw(tree), what)) from None
+
+
+def _paths(tree: Any) -> dict[str, Any]:
+    return {keystr(path): leaf for path, leaf in tree_flatten_with_path(tree)[0]}
+
+
+def _first_difference(target: Any, tree: Any, what: str) -> str:
+    expected, found = _paths(target), _paths(tree)
+    for path in expected:
+        if path not in found:
+            below = [other for other in found if other.startswith(path)]
+            where = f"finds {below[0]} below it" if below else "nothing there"
+            return (
+                f"{what} do not have the structure of the target: at {path or 'the root'} the target"
+                f" has a leaf, {what} have {where}."
+            )
+    for path in found:
+        if path not in expected and not any(path.startswith(known) for known in expected):
+            return (
+                f"{what} do not have the structure of the target: {what} have an entry at"
+                f" {path or 'the root'}, the target has none."
+            )
+    return (
+        f"{what} do not have the structure of the target: the containers differ."
+        f" Target: {jax.tree.structure(target)}. {what}: {jax.tree.structure(tree)}."
+    )
+
+
+def gradient_leaves(target: Any, grads: Any) -> list[Any]:
+    """The gradients in the order of the target's leaves, as arrays of the same shapes.
+
+    Raises:
+      ValueError: another structure, or another shape; the message names the path.
+    """
+    leaves = leaves_like(target, grads, "gradients")
+    params = jax.tree.leaves(target)
+    for index, (param, grad) in enumerate(zip(params, leaves, strict=True)):
+        if _shape(grad) != np.shape(param):
+            path = keystr(tree_flatten_with_path(target)[0][index][0]) or "the root"
+            raise ValueError(
+                f"The gradient at {path} has {_describe(grad)}, its parameter has shape"
+                f" {np.shape(param)}."
+            )
+    return [jnp.asarray(grad) for grad in leaves]
+
+
+def _shape(leaf: Any) -> Any:
+    if leaf is None or isinstance(leaf, dict | tuple | list):
+        return None
+    return np.shape(leaf)
+
+
+def _describe(grad: Any) -> str:
+    if _shape(grad) is None:
+        return f"no array but {type(grad).__name__}"
+    return f"shape {np.shape(grad)}"
+
+
+def parameter_leaves(target: Any, grads: list[Any]) -> list[jax.Array]:
+    """The target's leaves as floating-point arrays; integer leaves become what the step makes them."""
+    return [
+        _as_inexact(leaf, grad)
+        for leaf, grad in zip(jax.tree.leaves(target), grads, strict=True)
+    ]
+
+
+def _as_inexact(leaf: Any, grad: jax.Array) -> jax.Array:
+    array = jnp.asarray(leaf)
+    if jnp.issubdtype(array.dtype, jnp.inexact):
+        return array
+    return array.astype(jnp.result_type(array, grad, 1.0))
+
+
+def is_abstract(*trees: Any) -> bool:
+    """Whether any leaf is being traced by jit, vmap, grad or another transformation."""
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(trees))
+
+

@@ -1,0 +1,167 @@
+"""Adafactor: ``optax.adafactor`` in its parts, in float32 and with flax's order of products.
+
+The second moment of a matrix is kept as the means of its rows and of its columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import struct
+
+from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
+
+
+@struct.dataclass
+class _AdafactorHyperParams:
+    learning_rate: Any
+    factored: bool
+    multiply_by_parameter_scale: bool
+    beta1: Any
+    decay_rate: Any
+    step_offset: int
+    clipping_threshold: Any
+    weight_decay_rate: Any
+    min_dim_size_to_factor: int
+    epsilon1: Any
+    epsilon2: Any
+
+
+@struct.dataclass
+class _AdafactorParamState:
+    v_row: Any  # these two where the parameter is factored
+    v_col: Any
+    v: Any  # this one where it is not
+    m: Any  # only with beta1; what is not in use has shape (1,)
+
+
+class Adafactor(OptimizerDef):
+    """Adafactor (Shazeer and Stern, 2018, https://arxiv.org/abs/1804.04235).
+
+    ``v' = d · v + (1 - d) · (g² + epsilon1)`` with ``d = 1 - (t - step_offset)^-decay_rate``,
+    ``u = g / √v'``, clipped to a root mean square of ``clipping_threshold``,
+    ``p' = p - learning_rate · max(rms(p), epsilon2) · u``.
+
+    Args:
+      learning_rate: the step size, relative to the size of the parameter.
+      factored: keep row and column means of the second moment of a matrix.
+      multiply_by_parameter_scale: False makes the learning rate absolute.
+      beta1: decay of the average of updates; None for none.
+      decay_rate: exponent of the schedule of the second moment.
+      step_offset: the step at which fine-tuning started.
+      clipping_threshold: largest root mean square of an update; None for any.
+      weight_decay_rate: decay of the parameter at each step, whatever the rate; None for none.
+      min_dim_size_to_factor: factor only if two dimensions are at least this large.
+      epsilon1: added to the squared gradient.
+      epsilon2: least size of a parameter assumed.
+      dtype_momentum: dtype of the average of updates.
+    """
+
+    param_state_class = _AdafactorParamState
+    optax_fields: ClassVar = {
+        optax.FactoredState: {"v_row": "v_row", "v_col": "v_col", "v": "v"},
+        optax.EmaState: {"ema": "m"},
+    }
+
+    def __init__(
+        self,
+        learning_rate: float | None = None,
+        factored: bool = True,
+        multiply_by_parameter_scale: bool = True,
+        beta1: float | None = None,
+        decay_rate: float = 0.8,
+        step_offset: int = 0,
+        clipping_threshold: float | None = 1.0,
+        weight_decay_rate: float | None = None,
+        min_dim_size_to_factor: int = 128,
+        epsilon1: float = 1e-30,
+        epsilon2: float = 1e-3,
+        dtype_momentum: Any = jnp.float32,
+    ) -> None:
+        super().__init__(
+            _AdafactorHyperParams(
+                learning_rate,
+                factored,
+                multiply_by_parameter_scale,
+                beta1,
+                decay_rate,
+                step_offset,
+                clipping_threshold,
+                weight_decay_rate,
+                min_dim_size_to_factor,
+                epsilon1,
+                epsilon2,
+            )
+        )
+        self.dtype_momentum = jax.dtypes.canonicalize_dtype(dtype_momentum)
+
+    @staticmethod
+    def _decay_rate_pow(i: Any, exponent: Any = 0.8) -> Any:
+        """The decay of the second moment at step ``i``: ``1 - (i + 1)^-exponent``."""
+        return 1.0 - (jnp.array(i, jnp.float32) + 1.0) ** (-exponent)
+
+    def _factored_dims(self, shape: Sequence[int]) -> tuple[int, int] | None:
+        """The second largest and the largest dimension, if the parameter is to be factored."""
+        if not self.hyper_params.factored or len(shape) < 2:
+            return None
+        by_size = np.argsort(shape)
+        if shape[by_size[-2]] < self.hyper_params.min_dim_size_to_factor:
+            return None
+        return int(by_size[-2]), int(by_size[-1])
+
+    def init_param_state(self, param: Any) -> _AdafactorParamState:
+        """All moments at zero, in float32; those not in use with shape (1,)."""
+        shape = np.shape(param)
+        state = {name: jnp.zeros((1,)) for name in ("v_row", "v_col", "v", "m")}
+        dims = self._factored_dims(shape)
+        if dims is None:
+            state["v"] = jnp.zeros(shape, jnp.float32)
+        else:
+            state["v_row"] = jnp.zeros(np.delete(shape, dims[1]), jnp.float32)
+            state["v_col"] = jnp.zeros(np.delete(shape, dims[0]), jnp.float32)
+        if self.hyper_params.beta1 is not None:
+            state["m"] = jnp.zeros(shape, self.dtype_momentum)
+        return _AdafactorParamState(**state)
+
+    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+        """The same as an optax chain."""
+        # These two shape the state, so they hold for the life of the definition.
+        factored = self.hyper_params.factored
+        min_size = self.hyper_params.min_dim_size_to_factor
+        parts = [
+            optax.scale_by_factored_rms(
+                factored=factored,
+                decay_rate=hyper_params.decay_rate,
+                step_offset=hyper_params.step_offset,
+                min_dim_size_to_factor=min_size,
+                epsilon=hyper_params.epsilon1,
+            )
+        ]
+        if hyper_params.clipping_threshold is not None:
+            parts.append(optax.clip_by_block_rms(hyper_params.clipping_threshold))
+        chain = [in_float32(optax.chain(*parts))]
+        if self.hyper_params.multiply_by_parameter_scale:
+            chain.append(
+                scale_by_rate_and_parameter_rms(
+                    hyper_params.learning_rate, hyper_params.epsilon2
+                )
+            )
+        else:
+            chain.append(optax.scale(hyper_params.learning_rate))
+        if hyper_params.beta1 is not None:
+            chain.append(optax.ema(hyper_params.beta1, debias=False))
+        if hyper_params.weight_decay_rate is not None:
+            chain.append(optax.add_decayed_weights(hyper_params.weight_decay_rate))
+        return optax.chain(*chain, optax.scale(-1.0))
+
+    def structure(self) -> tuple[Any, ...]:
+        """Those hyper-parameters that hold for the life of the definition belong to it too."""
+        mine = self.hyper_params
+        lasting = (mine.factored, mine.min_dim_size_to_factor, mine.multiply_by_parameter_scale)
+        return (*super().structure(), lasting)

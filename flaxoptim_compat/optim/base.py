@@ -1,0 +1,22 @@
+"""The names of ``flax.optim.base``: the definition, the optimizer, its state, and their variants."""
+
+from __future__ import annotations
+
+from flax.traverse_util import ModelParamTraversal
+
+from flaxoptim_compat.bridge.masks import _ShapeDtype
+from flaxoptim_compat.optim.definition import OptimizerDef, OptimizerState
+from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
+from flaxoptim_compat.optim.optimizer import Optimizer, _NoAux
+from flaxoptim_compat.optim.replicated import ReplicatedOptimizer
+
+__all__ = [
+    "ModelParamTraversal",
+    "MultiOptimizer",
+    "Optimizer",
+    "OptimizerDef",
+    "OptimizerState",
+    "ReplicatedOptimizer",
+    "_NoAux",
+    "_ShapeDtype",
+]

@@ -1,0 +1,117 @@
+"""Several optimizers, each for a part of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from flaxoptim_compat.bridge import checkpoints
+from flaxoptim_compat.bridge.masks import Assignment, select
+from flaxoptim_compat.optim.definition import OptimizerDef, OptimizerState
+
+
+class MultiOptimizer(OptimizerDef):
+    """Applies different optimizers to different parts of a target.
+
+    In optax this is one ``optax.masked`` for each part, and the rest held as it is. A leaf that no
+    traversal selects never changes, and its state is None. ``hyper_params`` is a list with one
+    entry for each optimizer.
+
+    Args:
+      *traversals_and_optimizers: pairs of a ``flax.traverse_util.Traversal`` and a definition.
+    """
+
+    def __init__(self, *traversals_and_optimizers: tuple[Any, OptimizerDef]) -> None:
+        traversals, sub_optimizers = zip(*traversals_and_optimizers, strict=True)
+        super().__init__([definition.hyper_params for definition in sub_optimizers])
+        self.traversals = traversals
+        self.sub_optimizers = sub_optimizers
+
+    def init_state(self, params: Any) -> OptimizerState:
+        """The state before the first step: that of each optimizer for its leaves, else None.
+
+        Raises:
+          ValueError: two traversals select the same leaf.
+        """
+        leaves, treedef = jax.tree.flatten(params)
+        states: list[Any] = [None] * len(leaves)
+        for each in self.assign(self.hyper_params, params, range(len(leaves))):
+            mine = tuple(jnp.asarray(leaves[index]) for index in each.leaves)
+            for index, state in zip(
+                each.leaves, each.definition.init_state(mine).param_states, strict=True
+            ):
+                states[index] = state
+        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), treedef.unflatten(states))
+
+    def has_chain(self) -> bool:
+        """True: the parts are optax chains, or are called by name."""
+        return True
+
+    def compiles(self) -> bool:
+        """Whether every part is an optax chain."""
+        return all(
+            definition.on_optax() and definition.compiles() for definition in self.sub_optimizers
+        )
+
+    def assign(
+        self, hyper_params: Any, params: Any, eligible: Sequence[int]
+    ) -> list[Assignment]:
+        """Which definition moves which leaf, through MultiOptimizers inside this one as well."""
+        if len(hyper_params) != len(self.sub_optimizers):
+            raise ValueError(
+                f"hyper_params has {len(hyper_params)} entries, the MultiOptimizer has"
+                f" {len(self.sub_optimizers)} optimizers: give one entry for each."
+            )
+        selected = select(self.traversals, params, eligible)
+        assignments = []
+        for definition, values, leaves in zip(
+            self.sub_optimizers, hyper_params, selected, strict=True
+        ):
+            if isinstance(definition, MultiOptimizer) and definition.on_optax():
+                assignments += definition.assign(values, params, leaves)
+            else:
+                assignments.append(Assignment(definition, values, leaves))
+        return assignments
+
+    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> list[Any]:
+        """The same overrides for every optimizer."""
+        if not overrides:
+            return list(hyper_params)
+        return [
+            definition.override(values, overrides)
+            for definition, values in zip(self.sub_optimizers, hyper_params, strict=True)
+        ]
+
+    def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
+        """The hyper-parameters of every optimizer, each as it wants them."""
+        return [
+            definition.normalise(values, require_rate)
+            for definition, values in zip(self.sub_optimizers, hyper_params, strict=True)
+        ]
+
+    def structure(self) -> tuple[Any, ...]:
+        """The traversals, and the structure of every optimizer."""
+        return (
+            type(self),
+            self.traversals,
+            tuple(definition.structure() for definition in self.sub_optimizers),
+        )
+
+    def upgrade_state_dict(self, target: Any, state_dict: Any) -> Any:
+        """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
+        count = jax.tree.structure(target).num_leaves
+        assignments = self.assign(self.hyper_params, target, range(count))
+        merged = checkpoints.merge_list_of_states(
+            target, state_dict, [each.leaves for each in assignments]
+        )
+        owner = {index: each.definition for each in assignments for index in each.leaves}
+        return checkpoints.upgrade(
+            target,
+            merged,
+            lambda index, param, entry: (
+                owner[index].upgrade_param_state(param, entry) if index in owner else entry
+            ),
+        )

@@ -1,0 +1,272 @@
+"""A target together with the definition and the state that optimize it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import jax
+from flax import jax_utils, serialization
+from flax.training.train_state import TrainState
+from jax.tree_util import GetAttrKey
+
+from flaxoptim_compat.bridge import train_state as bridge
+from flaxoptim_compat.bridge.equality import same
+from flaxoptim_compat.bridge.trees import leaves_like
+from flaxoptim_compat.optim.definition import OptimizerDef, OptimizerState
+
+
+class _NoAux:
+    """Stands for the absence of auxiliary outputs."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Static:
+    """The definition as jit compares it.
+
+    Assigning ``definition.hyper_params`` changes an object that a cached trace also holds, so the
+    comparison is between snapshots of the hyper-parameters, not between the objects.
+    """
+
+    definition: Any
+    settings: Any
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Static)
+            and same(self.settings, other.settings)
+            and (self.definition is other.definition or self._same_structure(other.definition))
+        )
+
+    def _same_structure(self, other: Any) -> bool:
+        if type(self.definition) is not type(other):
+            return False
+        if not isinstance(other, OptimizerDef):
+            return bool(self.definition == other)
+        return same(self.definition.structure(), other.structure())
+
+    def __hash__(self) -> int:
+        return hash(type(self.definition))
+
+    def restored(self) -> Any:
+        """The definition, with the hyper-parameters that it had when the snapshot was taken."""
+        if same(_settings_of(self.definition), self.settings):
+            return self.definition
+        return self.definition.with_settings(self.settings)
+
+
+def _settings_of(definition: Any) -> Any:
+    return definition.settings() if isinstance(definition, OptimizerDef) else None
+
+
+def _register(cls: type) -> None:
+    """Make a class a frozen dataclass, a pytree node and a serializable type, as flax.struct does.
+
+    flax.struct itself would put the definition into the tree as it is, not as a snapshot.
+    """
+    dataclasses.dataclass(frozen=True, eq=False)(cls)
+    data = []
+    static = []
+    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+        (data if field.metadata.get("pytree_node", True) else static).append(field.name)
+    static.remove("optimizer_def")
+
+    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+        definition = optimizer.optimizer_def
+        rest = tuple(getattr(optimizer, name) for name in static)
+        children = tuple(getattr(optimizer, name) for name in data)
+        return children, (_Static(definition, _settings_of(definition)), rest)
+
+    def flatten_with_keys(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+        children, aux = flatten(optimizer)
+        return tuple(zip(map(GetAttrKey, data), children, strict=True)), aux
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        definition, rest = aux
+        values = dict(zip(static, rest, strict=True)) | dict(zip(data, children, strict=True))
+        return cls(optimizer_def=definition.restored(), **values)
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    # Through the definition, because a replicated optimizer stores only one copy.
+    serialization.register_serialization_state(
+        cls, lambda optimizer: optimizer.state_dict(), lambda optimizer, state: optimizer.restore_state(state)
+    )
+
+
+class Optimizer:
+    """A target that is being optimized, as one immutable pytree.
+
+    Its leaves are ``state.step``, ``state.param_states`` and ``target``; the definition is static.
+
+    Args:
+      optimizer_def: what a step does.
+      state: an ``OptimizerState``.
+      target: the parameters.
+    """
+
+    optimizer_def: Any = dataclasses.field(metadata={"pytree_node": False})
+    state: Any
+    target: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        _register(cls)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, optimizer_def: Any, state: Any, target: Any) -> None: ...
+
+    def replace(self, **updates: Any) -> Self:
+        """A copy with some of its fields replaced."""
+        return dataclasses.replace(self, **updates)  # type: ignore[type-var]
+
+    def apply_gradient(self, grads: Any, **hyper_param_overrides: Any) -> Self:
+        """Do one step.
+
+        Args:
+          grads: a tree like the target.
+          **hyper_param_overrides: hyper-parameters of this step only, by name, Python numbers or
+            traced; ``hyper_params=`` replaces all of them.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: an override is not known.
+          ValueError: the gradients do not fit the target.
+        """
+        hyper_params = self.optimizer_def.update_hyper_params(**hyper_param_overrides)
+        target, state = self.optimizer_def.apply_gradient(
+            hyper_params, self.target, self.state, grads
+        )
+        return self.replace(target=target, state=state)
+
+    def compute_gradient(self, loss_fn: Callable[[Any], Any]) -> tuple[Any, ...]:
+        """Loss and gradient of a function of the target; ``jax.value_and_grad`` does the same.
+
+        Args:
+          loss_fn: returns the loss, or the loss and auxiliary outputs.
+
+        Returns:
+          ``(loss, gradient)``, or ``(loss, aux, gradient)`` if there are auxiliary outputs.
+        """
+        has_aux = True
+
+        def with_aux(target: Any) -> tuple[Any, Any]:
+            nonlocal has_aux
+            out = loss_fn(target)
+            if isinstance(out, jax.Array):
+                has_aux = False
+                return out, None
+            loss, aux = out
+            return loss, aux
+
+        (loss, aux), grad = jax.value_and_grad(with_aux, has_aux=True)(self.target)
+        return (loss, aux, grad) if has_aux else (loss, grad)
+
+    compute_gradients = compute_gradient
+
+    def optimize(
+        self, loss_fn: Callable[[Any], Any], **hyper_param_overrides: Any
+    ) -> tuple[Any, ...]:
+        """Compute a gradient and apply it.
+
+        Args:
+          loss_fn: returns the loss, or the loss and auxiliary outputs.
+          **hyper_param_overrides: as for ``apply_gradient``.
+
+        Returns:
+          ``(optimizer, loss)``, or ``(optimizer, loss, aux)``.
+        """
+        *outputs, grad = self.compute_gradient(loss_fn)
+        return (self.apply_gradient(grad, **hyper_param_overrides), *outputs)
+
+    def replicate(self, devices: Sequence[Any] | None = None, axis_name: str = "batch") -> Self:
+        """A copy on every device, for ``jax.pmap``, that averages its gradients over the devices.
+
+        Args:
+          devices: where to put the copies; all local devices if None.
+          axis_name: the axis of the ``pmap``.
+        """
+        from flaxoptim_compat.optim.replicated import ReplicatedOptimizer
+
+        devices = jax.local_devices() if devices is None else devices
+        definition = ReplicatedOptimizer(self.optimizer_def, devices, axis_name)
+        replicated: Self = jax_utils.replicate(self, devices=devices)
+        return replicated.replace(optimizer_def=definition)
+
+    def unreplicate(self) -> Self:
+        """The first copy of a replicated optimizer.
+
+        Raises:
+          ValueError: the optimizer is not replicated by ``replicate``.
+        """
+        from flaxoptim_compat.optim.replicated import ReplicatedOptimizer
+
+        if not isinstance(self.optimizer_def, ReplicatedOptimizer):
+            raise ValueError(
+                "Cannot unreplicate an optimizer that is not replicated."
+                " For one that jax_utils.replicate made, use jax_utils.unreplicate."
+            )
+        single: Self = jax_utils.unreplicate(self)
+        return single.replace(optimizer_def=self.optimizer_def.optimizer_def)
+
+    def state_dict(self) -> Any:
+        """Target and state as nested dicts of arrays, the form that checkpoints hold."""
+        return self.optimizer_def.state_dict(self.target, self.state)
+
+    def restore_state(self, state: Any) -> Self:
+        """A copy with the values of a state dict, written here or by Flax, of any layout.
+
+        Raises:
+          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+        """
+        target, new_state = self.optimizer_def.restore_state(self.target, self.state, state)
+        return self.replace(target=target, state=new_state)
+
+    def to_train_state(
+        self, apply_fn: Callable[..., Any] | None = None, **hyper_param_overrides: Any
+    ) -> TrainState:
+        """The flax TrainState with an optax transformation that goes on exactly from here.
+
+        Args:
+          apply_fn: kept in the TrainState, usually ``model.apply``.
+          **hyper_param_overrides: hyper-parameters to use instead of the definition's, such as a
+            learning rate where the definition has none.
+
+        Raises:
+          AssertionError: there is no learning rate.
+        """
+        definition = self.optimizer_def
+        hyper_params = definition.normalise(definition.update_hyper_params(**hyper_param_overrides))
+        count = jax.tree.structure(self.target).num_leaves
+        return bridge.to_train_state(
+            definition.assign(hyper_params, self.target, range(count)),
+            self.target,
+            self.state.step,
+            leaves_like(self.target, self.state.param_states, "param_states"),
+            apply_fn,
+        )
+
+    @classmethod
+    def from_train_state(cls, train_state: TrainState, definition: OptimizerDef) -> Self:
+        """The optimizer that a TrainState made by ``to_train_state`` came from, at its step.
+
+        Args:
+          train_state: the TrainState.
+          definition: the definition that made it; its hyper-parameters hold from here on.
+        """
+        params = train_state.params
+        leaves, treedef = jax.tree.flatten(params)
+        fresh = definition.init_state(params)
+        assignments = definition.assign(definition.hyper_params, params, range(len(leaves)))
+        states = bridge.from_opt_state(
+            assignments,
+            treedef,
+            train_state.opt_state,
+            leaves_like(params, fresh.param_states, "param_states"),
+        )
+        step = jax.numpy.asarray(train_state.step, dtype=jax.numpy.int32)
+        return cls(definition, OptimizerState(step, treedef.unflatten(states)), params)
+
+
+_register(Optimizer)

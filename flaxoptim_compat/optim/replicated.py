@@ -1,0 +1,57 @@
+"""The definition inside an optimizer made by ``Optimizer.replicate``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+from flax import jax_utils
+
+from flaxoptim_compat.optim.definition import OptimizerDef
+
+
+class ReplicatedOptimizer(OptimizerDef):
+    """Averages the gradients over the devices of a ``pmap``, then does what another definition does.
+
+    Args:
+      optimizer_def: the other definition.
+      devices: where the copies are; all local devices if None.
+      axis_name: the axis of the ``pmap``.
+    """
+
+    def __init__(
+        self,
+        optimizer_def: OptimizerDef,
+        devices: Sequence[Any] | None = None,
+        axis_name: str = "batch",
+    ) -> None:
+        super().__init__(optimizer_def.hyper_params)
+        self.optimizer_def = optimizer_def
+        self.devices = jax.local_devices() if devices is None else devices
+        self.axis_name = axis_name
+
+    def init_state(self, params: Any) -> Any:
+        """The state of the other definition."""
+        return self.optimizer_def.init_state(params)
+
+    def _cross_replica_mean(self, grad: Any) -> Any:
+        return jax.lax.pmean(grad, axis_name=self.axis_name)
+
+    def apply_gradient(self, hyper_params: Any, params: Any, state: Any, grads: Any) -> Any:
+        """Average the gradients and apply them."""
+        grads = jax.tree.map(self._cross_replica_mean, grads)
+        return self.optimizer_def.apply_gradient(hyper_params, params, state, grads)
+
+    def update_hyper_params(self, **hyper_param_overrides: Any) -> Any:
+        """The hyper-parameters of one step of the other definition."""
+        return self.optimizer_def.update_hyper_params(**hyper_param_overrides)
+
+    def state_dict(self, target: Any, state: Any) -> Any:
+        """The state dict of the first copy only."""
+        return jax.tree.map(lambda leaf: leaf[0], self.optimizer_def.state_dict(target, state))
+
+    def restore_state(self, target: Any, opt_state: Any, state_dict: Any) -> Any:
+        """Restore a single copy onto every device."""
+        replicated = jax_utils.replicate(state_dict, devices=self.devices)
+        return self.optimizer_def.restore_state(target, opt_state, replicated)

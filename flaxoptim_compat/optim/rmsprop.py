@@ -1,0 +1,77 @@
+"""RMSProp: ``optax.rmsprop`` with ``eps_in_sqrt=False``.
+
+``v' = beta2 · v + (1 - beta2) · g²``, ``p' = p - learning_rate · g / (√v' + eps)``; centered, the
+square of ``mg' = beta2 · mg + (1 - beta2) · g`` is taken off ``v'`` first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import optax
+from flax import struct
+
+from flaxoptim_compat.optim.base import OptimizerDef
+
+
+@struct.dataclass
+class _RMSPropHyperParams:
+    learning_rate: Any
+    beta2: Any
+    eps: Any
+    centered: bool
+
+
+@struct.dataclass
+class _RMSPropParamState:
+    v: Any
+    mg: Any
+
+
+class RMSProp(OptimizerDef):
+    """RMSProp (Hinton, 2012).
+
+    ``v' = beta2 · v + (1 - beta2) · g²``, ``p' = p - learning_rate · g / (√v' + eps)``
+
+    Args:
+      learning_rate: the step size.
+      beta2: decay of the average of squared gradients.
+      eps: added to the root.
+      centered: divide by the standard deviation of the gradient rather than its root mean square.
+    """
+
+    param_state_class = _RMSPropParamState
+    optax_fields: ClassVar = {
+        optax.ScaleByRmsState: {"nu": "v"},
+        optax.ScaleByRStdDevState: {"nu": "v", "mu": "mg"},
+    }
+
+    def __init__(
+        self,
+        learning_rate: Any = None,
+        beta2: Any = 0.9,
+        eps: Any = 1e-8,
+        centered: bool = False,
+    ) -> None:
+        super().__init__(_RMSPropHyperParams(learning_rate, beta2, eps, centered))
+
+    def init_param_state(self, param: Any) -> _RMSPropParamState:
+        """The averages at zero; without centering there is only one."""
+        mean = jnp.zeros_like(param) if self.hyper_params.centered else None
+        return _RMSPropParamState(jnp.zeros_like(param), mean)
+
+    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+        """The same in optax."""
+        scale = optax.scale_by_stddev if hyper_params.centered else optax.scale_by_rms
+        return optax.chain(
+            scale(decay=hyper_params.beta2, eps=hyper_params.eps, eps_in_sqrt=False),
+            optax.scale_by_learning_rate(hyper_params.learning_rate),
+        )
+
+    def upgrade_param_state(self, param: Any, entry: Any) -> Any:
+        """Flax up to 0.2.2 knew no centering, hence no ``mg``."""
+        if isinstance(entry, Mapping) and set(entry) == {"v"} and not self.hyper_params.centered:
+            return {**entry, "mg": None}
+        return entry

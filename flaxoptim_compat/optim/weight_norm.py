@@ -1,0 +1,230 @@
+"""Weight normalisation around any optimizer: ``flaxoptim_compat.transforms.weight_norm``.
+
+``w = scale · direction / ‖direction‖``; the wrapped optimizer moves both factors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import struct
+
+from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
+from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
+from flaxoptim_compat.transforms.weight_norm import (
+    WeightNormState,
+    is_normalised,
+    merge,
+    split,
+    split_gradient,
+    weight_norm,
+)
+
+
+@struct.dataclass
+class _WeightNormHyperParams:
+    inner: Any
+    wn_decay: Any
+    wn_eps: Any
+
+
+@struct.dataclass
+class _WeightNormParamState:
+    direction_state: Any
+    scale_state: Any
+    direction: Any
+    scale: Any
+
+
+class WeightNorm(OptimizerDef):
+    """Weight normalisation (Salimans and Kingma, 2016, https://arxiv.org/abs/1602.07868).
+
+    ``w = scale · direction / √(Σdirection² + wn_eps)``, summed over all axes but the last, which is
+    taken as the output axis. Biases and scalars go to the wrapped optimizer as they are.
+
+    Args:
+      wrapped_optimizer: the definition that moves directions and scales.
+      wn_decay: L2 regularisation of the direction.
+      wn_eps: added to the squared norm.
+    """
+
+    def __init__(
+        self, wrapped_optimizer: OptimizerDef, wn_decay: Any = 0, wn_eps: Any = 1e-8
+    ) -> None:
+        self.wrapped_optimizer = wrapped_optimizer
+        super().__init__(
+            _WeightNormHyperParams(wrapped_optimizer.hyper_params, wn_decay, wn_eps)
+        )
+
+    # The wrapped definition owns its hyper-parameters; a copy here could only go stale.
+    @property
+    def hyper_params(self) -> Any:
+        """Those of this definition, with those of the wrapped one as ``inner``."""
+        return _WeightNormHyperParams(self.wrapped_optimizer.hyper_params, *self._own)
+
+    @hyper_params.setter
+    def hyper_params(self, hyper_params: Any) -> None:
+        self._own = (hyper_params.wn_decay, hyper_params.wn_eps)
+        self.wrapped_optimizer.hyper_params = hyper_params.inner
+
+    @property
+    def optax_fields(self) -> Mapping[type, Mapping[str, str]]:  # type: ignore[override]
+        """The two factors, and what the wrapped definition keeps for them."""
+        mine = {"direction": "direction", "scale": "scale"}
+        return {WeightNormState: mine, **self.wrapped_optimizer.optax_fields}
+
+    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+        """``wn_decay`` and ``wn_eps`` are for this definition, the rest for the wrapped one."""
+        wrapped = self.wrapped_optimizer
+        if not isinstance(hyper_params, _WeightNormHyperParams):
+            # With Flax, hyper_params= reached only the wrapped definition.
+            hyper_params = self.hyper_params.replace(inner=hyper_params)
+        mine = {name: value for name, value in overrides.items() if name in ("wn_decay", "wn_eps")}
+        rest = {name: value for name, value in overrides.items() if name not in mine}
+        if hyper_params.inner is not wrapped.hyper_params:
+            rest["hyper_params"] = hyper_params.inner
+        return hyper_params.replace(inner=wrapped.update_hyper_params(**rest), **mine)
+
+    def has_chain(self) -> bool:
+        """Whether the wrapped definition is an optax chain that needs no names of parameters."""
+        wrapped = self.wrapped_optimizer
+        by_leaf = not isinstance(wrapped, MultiOptimizer | WeightNorm)
+        return super().has_chain() and by_leaf and wrapped.on_optax()
+
+    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+        """The chain of the wrapped definition, on directions and scales."""
+        inner = self.wrapped_optimizer.optax_chain(hyper_params.inner)
+        return weight_norm(inner, hyper_params.wn_decay, hyper_params.wn_eps)
+
+    def init_state(self, params: Any) -> OptimizerState:
+        """The factors of every parameter, and the wrapped definition's state for them."""
+        params = jax.tree.map(jnp.asarray, params)
+        direction, scale = split(params, self.hyper_params.wn_eps)
+        state = self.wrapped_optimizer.init_state({"direction": direction, "scale": scale})
+        return self._joined(params, direction, scale, state)
+
+    def apply_directly(
+        self, hyper_params: Any, params: Any, state: Any, grads: Any
+    ) -> tuple[Any, OptimizerState]:
+        """The step through the ``apply_gradient`` of a wrapped definition that is no chain."""
+        treedef = jax.tree.structure(params)
+        states = leaves_like(params, state.param_states, "param_states")
+        grads = treedef.unflatten(gradient_leaves(params, grads))
+
+        def column(name: str) -> Any:
+            return treedef.unflatten([getattr(each, name) for each in states])
+
+        direction, scale, eps = column("direction"), column("scale"), hyper_params.wn_eps
+        direction_grad, scale_grad = split_gradient(
+            grads, direction, scale, hyper_params.wn_decay, eps
+        )
+        new, new_state = self.wrapped_optimizer.apply_gradient(
+            hyper_params.inner,
+            {"direction": direction, "scale": scale},
+            OptimizerState(
+                state.step,
+                {"direction": column("direction_state"), "scale": column("scale_state")},
+            ),
+            {"direction": direction_grad, "scale": scale_grad},
+        )
+        direction, scale = new["direction"], new["scale"]
+        return merge(direction, scale, eps), self._joined(params, direction, scale, new_state)
+
+    def _joined(self, params: Any, direction: Any, scale: Any, state: Any) -> OptimizerState:
+        """The wrapped definition's state for both factors as one state for each parameter."""
+        param_states = jax.tree.map(
+            lambda _, *fields: _WeightNormParamState(*fields),
+            params,
+            state.param_states["direction"],
+            state.param_states["scale"],
+            direction,
+            scale,
+        )
+        return OptimizerState(state.step, param_states)
+
+    def to_optax_fields(
+        self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
+    ) -> dict[type, dict[str, Any]]:
+        """The factors for this transformation, the states of both for the wrapped one."""
+        scaled = _scaled(states)
+
+        def place_both(values: Sequence[Any]) -> Any:
+            scales: list[Any] = [()] * len(states)
+            for row, value in zip(scaled, values[len(states) :], strict=True):
+                scales[row] = value
+            return {"direction": place(values[: len(states)]), "scale": place(scales)}
+
+        inner = [each.direction_state for each in states]
+        inner += [states[row].scale_state for row in scaled]
+        mine = {
+            "direction": place([each.direction for each in states]),
+            "scale": place([each.scale for each in states]),
+        }
+        return {
+            WeightNormState: mine,
+            **self.wrapped_optimizer.to_optax_fields(inner, place_both),
+        }
+
+    def from_optax_fields(
+        self,
+        nodes: Mapping[type, Any],
+        states: Sequence[Any],
+        pick: Callable[[Any], Sequence[Any]],
+    ) -> list[Any]:
+        """One state for each parameter, out of the factors and the wrapped definition's states."""
+        scaled = _scaled(states)
+
+        def pick_both(tree: Any) -> list[Any]:
+            scales = pick(tree["scale"])
+            return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
+
+        inner = [each.direction_state for each in states]
+        inner += [states[row].scale_state for row in scaled]
+        moved = self.wrapped_optimizer.from_optax_fields(nodes, inner, pick_both)
+        scale_states: list[Any] = [each.scale_state for each in states]
+        for row, state in zip(scaled, moved[len(states) :], strict=True):
+            scale_states[row] = state
+        node = nodes[WeightNormState]
+        return [
+            _WeightNormParamState(*each)
+            for each in zip(
+                moved[: len(states)],
+                scale_states,
+                map(_like, pick(node.direction), [each.direction for each in states]),
+                map(_like, pick(node.scale), [each.scale for each in states]),
+                strict=True,
+            )
+        ]
+
+    def structure(self) -> tuple[Any, ...]:
+        """That of the wrapped definition."""
+        return (type(self), self.wrapped_optimizer.structure())
+
+    def upgrade_param_state(self, param: Any, entry: Any) -> Any:
+        """Flax before 0.4.0 kept ``mult = scale / ‖direction‖`` in place of the two factors."""
+        if not isinstance(entry, Mapping) or "direction_state" not in entry:
+            return entry
+        upgraded = dict(entry)
+        for name in ("direction_state", "scale_state"):
+            upgraded[name] = self.wrapped_optimizer.upgrade_param_state(param, entry[name])
+        if "mult" not in entry:
+            return upgraded
+        mult = upgraded.pop("mult")
+        param = jnp.asarray(param)
+        if not is_normalised(param):
+            return {**upgraded, "direction": param, "scale": {}}
+        norm = jnp.sqrt(jnp.square(param).sum(tuple(range(param.ndim - 1)), keepdims=True))
+        return {**upgraded, "direction": param / mult, "scale": norm * jnp.sign(mult)}
+
+
+def _scaled(states: Sequence[Any]) -> list[int]:
+    """Which parameters have a scale: a bias has the empty tuple."""
+    return [row for row, state in enumerate(states) if not isinstance(state.scale, tuple)]
+
+
+def _like(new: Any, old: Any) -> Any:
+    return old if isinstance(old, tuple) else new.astype(old.dtype)

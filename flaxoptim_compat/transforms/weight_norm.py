@@ -1,0 +1,107 @@
+"""Weight normalisation as a wrapper around any optax transformation."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+
+class WeightNormState(NamedTuple):
+    """The two factors of every parameter, and the state of the transformation that moves them."""
+
+    direction: Any
+    scale: Any
+    inner_state: Any
+
+
+def is_normalised(param: jax.Array) -> bool:
+    """Whether a parameter is more than one vector: biases and scalars are left as they are."""
+    return param.ndim > 0 and param.size > param.shape[-1]
+
+
+def _squared_norms(direction: jax.Array, eps: Any) -> jax.Array:
+    """The squared norm of every output column, plus eps, never 0."""
+    axes = tuple(range(direction.ndim - 1))
+    squares = jnp.square(direction).sum(axes, keepdims=True) + eps
+    # A column of zeros with eps = 0 (or an eps that the dtype cannot hold) would be 0/0.
+    return jnp.where(squares == 0, jnp.ones_like(squares), squares)
+
+
+def split(params: Any, eps: Any) -> tuple[Any, Any]:
+    """Split ``w`` into ``direction = w / scale`` and ``scale = √(Σw² + eps)`` over all axes but the
+    last; a parameter that is not normalised has itself as direction and ``()`` as scale."""
+
+    def scale_of(param: jax.Array) -> Any:
+        return jnp.sqrt(_squared_norms(param, eps)) if is_normalised(param) else ()
+
+    scale = jax.tree.map(scale_of, params)
+    direction = jax.tree.map(
+        lambda param, size: param / size if is_normalised(param) else param, params, scale
+    )
+    return direction, scale
+
+
+def merge(direction: Any, scale: Any, eps: Any) -> Any:
+    """Put ``w = direction · scale / √(Σdirection² + eps)`` back together."""
+
+    def merged(vector: jax.Array, size: Any) -> jax.Array:
+        if not is_normalised(vector):
+            return vector
+        return vector * (size * jax.lax.rsqrt(_squared_norms(vector, eps)))
+
+    return jax.tree.map(merged, direction, scale)
+
+
+def split_gradient(
+    grads: Any, direction: Any, scale: Any, decay: Any, eps: Any
+) -> tuple[Any, Any]:
+    """The gradients of the two factors, with ``decay · direction`` added to the first."""
+    _, pull_back = jax.vjp(lambda d, s: merge(d, s, eps), direction, scale)
+    direction_grad, scale_grad = pull_back(grads)
+
+    def decayed(vector: jax.Array, grad: jax.Array) -> jax.Array:
+        return grad + decay * vector if is_normalised(vector) else grad
+
+    return jax.tree.map(decayed, direction, direction_grad), scale_grad
+
+
+def weight_norm(
+    inner: optax.GradientTransformation, decay: Any = 0.0, eps: Any = 1e-8
+) -> optax.GradientTransformation:
+    """Let a transformation move the direction and the length of each weight vector separately.
+
+    ``w = scale · direction / ‖direction‖`` (Salimans and Kingma, 2016,
+    https://arxiv.org/abs/1602.07868); the output axis is the last one, and parameters with a single
+    vector, such as biases, go to ``inner`` unchanged. The factors in the state decide: a parameter
+    that was edited from outside returns to their product.
+
+    Args:
+      inner: the transformation, which sees ``{"direction": …, "scale": …}``.
+      decay: coefficient of the decay added to the gradient of the direction.
+      eps: added to the squared norm.
+    """
+
+    def init(params: Any) -> WeightNormState:
+        direction, scale = split(params, eps)
+        return WeightNormState(
+            direction, scale, inner.init({"direction": direction, "scale": scale})
+        )
+
+    def update(
+        updates: Any, state: WeightNormState, params: Any = None
+    ) -> tuple[Any, WeightNormState]:
+        direction, scale = state.direction, state.scale
+        direction_grad, scale_grad = split_gradient(updates, direction, scale, decay, eps)
+        factors = {"direction": direction, "scale": scale}
+        changes, inner_state = inner.update(
+            {"direction": direction_grad, "scale": scale_grad}, state.inner_state, factors
+        )
+        factors = optax.apply_updates(factors, changes)
+        merged = merge(factors["direction"], factors["scale"], eps)
+        difference = jax.tree.map(lambda new, old: new - old, merged, params)
+        return difference, WeightNormState(factors["direction"], factors["scale"], inner_state)
+
+    return optax.GradientTransformation(init, update)

@@ -1,0 +1,226 @@
+"""The table of optimizers that all tests walk over, and the model they train.
+
+This file also runs beside numpy 1.25 in the environment of the genuine flax 0.5.3, so it
+imports nothing but the standard library and numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+LEARNING_RATE = 0.05
+GRADIENT_KINDS = ("varying", "tiny", "zero")
+
+# Scale of the "varying" gradients from step to step; five of them, so that sign (which
+# alternates) and scale do not repeat together before the tenth step.
+_SCALES = (1.0, 0.03, 8.0, 0.3, 2.5)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One optimizer definition with its hyper-parameters, as data."""
+
+    name: str
+    optimizer: str
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    description: str = ""
+    inner: tuple[Case, ...] = ()
+    selectors: tuple[str, ...] = ()
+
+    def build(self, optim: ModuleType | Any) -> Any:
+        """Build the definition from a namespace that has the ``flax.optim`` classes."""
+        cls = getattr(optim, self.optimizer)
+        inner = [case.build(optim) for case in self.inner]
+        if self.optimizer == "MultiOptimizer":
+            traversals = [optim.ModelParamTraversal(_selects(s)) for s in self.selectors]
+            return cls(*zip(traversals, inner, strict=True))
+        return cls(*inner, **{k: _value(k, v) for k, v in self.kwargs.items()})
+
+    def parameters(self, seed: int = 0, dtype: str = "float32") -> dict[str, Any]:
+        """Return the test model's parameters that this optimizer can train."""
+        params = parameters(seed, dtype)
+        if self.optimizer == "WeightNorm":
+            # The genuine WeightNorm raises IndexError on a scalar parameter.
+            del params["temperature"]
+        return params
+
+
+def parameters(seed: int = 0, dtype: str = "float32") -> dict[str, Any]:
+    """Return a small model's parameters, the same numbers on every machine."""
+    rng = np.random.RandomState(seed)
+
+    def leaf(*shape: int) -> np.ndarray:
+        # RandomState.uniform is frozen by numpy's promise, and free of transcendentals.
+        return np.asarray(rng.uniform(-1.0, 1.0, shape)).astype(_dtype(dtype))
+
+    # No two equal dimensions in one leaf: the genuine Adafactor orders them by an argsort
+    # that is not stable, so a tie would make its numbers depend on the processor.
+    return {
+        "conv": {"kernel": leaf(2, 3, 5, 4)},
+        "dense": {"kernel": leaf(4, 6), "bias": leaf(6)},
+        "embed": {"embedding": leaf(16, 12)},
+        "norm": {"offset": np.zeros((5,), _dtype(dtype))},
+        "temperature": leaf(),
+    }
+
+
+def gradients(step: int, params: Mapping[str, Any], kind: str = "varying") -> dict[str, Any]:
+    """Return the gradients of a step, shaped and typed as ``params``."""
+    if kind not in GRADIENT_KINDS:
+        raise ValueError(f"unknown kind of gradients: {kind!r}")
+    rng = np.random.RandomState(1000 + step)
+    sign = -1.0 if step % 2 else 1.0
+    scale = {"varying": sign * _SCALES[step % 5], "tiny": 1e-5, "zero": 0.0}[kind]
+
+    def gradient(param: Any) -> np.ndarray:
+        # 0.25 of bias gives each step a direction, else the momenta would only cancel.
+        drawn = np.asarray(rng.uniform(-1.0, 1.0, np.shape(param))) + 0.25
+        return (scale * drawn).astype(param.dtype)
+
+    return _map_sorted(gradient, params)
+
+
+def _map_sorted(function: Callable[[Any], Any], tree: Mapping[str, Any]) -> dict[str, Any]:
+    # In key order, so that the numbers do not depend on how a dict came to be.
+    return {
+        key: _map_sorted(function, tree[key])
+        if isinstance(tree[key], Mapping)
+        else function(tree[key])
+        for key in sorted(tree)
+    }
+
+
+def _dtype(name: str) -> np.dtype:
+    if name == "bfloat16":
+        import ml_dtypes  # comes with every jax
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def _value(name: str, value: Any) -> Any:
+    return _dtype(value) if name.startswith("dtype") else value
+
+
+def _selects(part: str) -> Callable[[str, Any], bool]:
+    return lambda path, _: part in path
+
+
+# Per optimizer: what every case of it is given, and a non-default value per hyper-parameter.
+_TABLE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "Adam": ({}, {"beta1": 0.8, "beta2": 0.95, "eps": 1e-3, "weight_decay": 0.1}),
+    "AdaBelief": ({}, {"beta1": 0.8, "beta2": 0.95, "eps": 1e-6, "weight_decay": 0.1}),
+    "Adadelta": ({}, {"rho": 0.8, "eps": 1e-3, "weight_decay": 0.1}),
+    "Adafactor": (
+        {"min_dim_size_to_factor": 4},
+        {
+            "min_dim_size_to_factor": 6,
+            "factored": False,
+            "multiply_by_parameter_scale": False,
+            "beta1": 0.9,
+            "decay_rate": 0.6,
+            "step_offset": -3,
+            "clipping_threshold": None,
+            "weight_decay_rate": 0.01,
+            "epsilon1": 1e-6,
+            "epsilon2": 0.1,
+        },
+    ),
+    "Adagrad": ({}, {"eps": 1e-3}),
+    "GradientDescent": ({}, {}),
+    "LAMB": ({}, {"beta1": 0.8, "beta2": 0.95, "weight_decay": 0.1, "eps": 1e-3}),
+    "LARS": (
+        {},
+        {
+            "beta": 0.8,
+            "weight_decay": 0.1,
+            "trust_coefficient": 0.02,
+            "eps": 1e-3,
+            "nesterov": True,
+        },
+    ),
+    "Momentum": ({}, {"beta": 0.8, "weight_decay": 0.1, "nesterov": True}),
+    "RMSProp": ({}, {"beta2": 0.8, "eps": 1e-3, "centered": True}),
+}
+
+
+def _plain_cases() -> Iterator[Case]:
+    for optimizer, (common, changes) in _TABLE.items():
+        base = {"learning_rate": LEARNING_RATE, **common}
+        yield _case(optimizer, "default", base, "only the learning rate given")
+        yield _case(optimizer, "learning_rate", {**base, "learning_rate": 0.3}, "larger rate")
+        for name, value in changes.items():
+            yield _case(optimizer, name, {**base, name: value}, f"{name}={value}")
+        if len(changes) > 1:
+            every = {**base, "learning_rate": 0.02, **changes}
+            yield _case(optimizer, "all", every, "no hyper-parameter at its default")
+
+
+def _adafactor_cases() -> Iterator[Case]:
+    base = {"learning_rate": LEARNING_RATE, "min_dim_size_to_factor": 4}
+    bf16 = {"beta1": 0.9, "dtype_momentum": "bfloat16"}
+    yield _case("Adafactor", "bf16_momentum", {**base, **bf16}, "momentum kept in bfloat16")
+    yield _case(
+        "Adafactor", "unfactored_size", {"learning_rate": LEARNING_RATE}, "no leaf large enough"
+    )
+    yield _case("Adafactor", "tight_clipping", {**base, "clipping_threshold": 0.3}, "clips often")
+    every = {**base, **_TABLE["Adafactor"][1], **bf16, "factored": True, "clipping_threshold": 0.5}
+    yield _case("Adafactor", "all_factored", every, "all non-default, but factored and clipped")
+
+
+def _weight_norm_cases() -> Iterator[Case]:
+    by_name = {case.name: case for case in _plain_cases()}
+    for inner in ("Momentum", "Adam", "GradientDescent", "LAMB", "Adafactor"):
+        yield _wrapped(f"over_{inner}", {}, by_name[f"{inner}-default"])
+    momentum = by_name["Momentum-default"]
+    yield _wrapped("wn_decay", {"wn_decay": 0.1}, momentum)
+    yield _wrapped("wn_eps", {"wn_eps": 1e-2}, momentum)
+    yield _wrapped("all", {"wn_decay": 0.1, "wn_eps": 1e-2}, by_name["Momentum-all"])
+
+
+def _multi_cases() -> Iterator[Case]:
+    by_name = {case.name: case for case in (*_plain_cases(), *_adafactor_cases())}
+
+    def multi(name: str, description: str, **parts: str) -> Case:
+        inner = tuple(by_name[case] for case in parts.values())
+        return Case(
+            f"MultiOptimizer-{name}", "MultiOptimizer", {}, description, inner, tuple(parts)
+        )
+
+    yield multi("single", "one optimizer on a part, the rest frozen", kernel="Momentum-default")
+    yield multi("two", "two optimizers, some leaves frozen", kernel="Adam-all", bias="LARS-all")
+    yield multi(
+        "three",
+        "every leaf but one trained, with states of different kinds",
+        kernel="Adafactor-bf16_momentum",
+        temperature="RMSProp-centered",
+        embedding="GradientDescent-default",
+        bias="RMSProp-default",
+    )
+
+
+def _case(optimizer: str, name: str, kwargs: dict[str, Any], description: str) -> Case:
+    return Case(f"{optimizer}-{name}", optimizer, kwargs, description)
+
+
+def _wrapped(name: str, kwargs: dict[str, Any], inner: Case) -> Case:
+    description = f"{inner.optimizer} on direction and scale"
+    return Case(f"WeightNorm-{name}", "WeightNorm", kwargs, description, (inner,))
+
+
+CASES: tuple[Case, ...] = (
+    *_plain_cases(),
+    *_adafactor_cases(),
+    *_weight_norm_cases(),
+    *_multi_cases(),
+)
+
+
+def case(name: str) -> Case:
+    """Return the case of this name."""
+    return next(entry for entry in CASES if entry.name == name)
