@@ -128,6 +128,17 @@ def separate(hyper_params: Any, defaults: Any) -> tuple[Any, Any]:
     return with_values(hyper_params, dict.fromkeys(dynamic)), dynamic
 
 
+def builds_in_overrides(hyper_params: Any, defaults: Any) -> bool:
+    """Whether this call overrides a number that is built into a compiled step."""
+    if isinstance(hyper_params, list | tuple):
+        return any(map(builds_in_overrides, hyper_params, defaults))
+    values, usual = flatten(hyper_params), flatten(defaults)
+    return any(
+        name in values and _is_number(values[name]) and values[name] != usual.get(name)
+        for name in COMPLEMENTED
+    )
+
+
 def join(static: Any, dynamic: Any) -> Any:
     """The hyper-parameters that ``separate`` took apart."""
     if isinstance(static, list):

@@ -107,9 +107,7 @@ def _plan(definition: Any, hyper_params: Any) -> tuple[_Plan | None, Any]:
         return None, None
     static, dynamic = hp.separate(hyper_params, definition.hyper_params)
     plan = _Plan(definition, static)
-    usual = definition.normalise(definition.hyper_params, require_rate=False)
-    default, _ = hp.separate(usual, definition.hyper_params)
-    if not same(static, default):
+    if hp.builds_in_overrides(hyper_params, definition.hyper_params):
         known = _variants.setdefault(type(definition), [])
         if plan not in known:
             if len(known) >= MAX_VARIANTS:

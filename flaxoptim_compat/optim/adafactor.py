@@ -153,7 +153,8 @@ class Adafactor(OptimizerDef):
                 )
             )
         else:
-            chain.append(optax.scale(hyper_params.learning_rate))
+            # The update is float32 here whatever the parameter is, and so was its product.
+            chain.append(optax.scale(jnp.asarray(hyper_params.learning_rate, jnp.float32)))
         if hyper_params.beta1 is not None:
             chain.append(optax.ema(hyper_params.beta1, debias=False))
         if hyper_params.weight_decay_rate is not None:
