@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from flax.traverse_util import ModelParamTraversal
-
 from flaxoptim_compat.bridge.masks import _ShapeDtype
 from flaxoptim_compat.optim.definition import OptimizerDef, OptimizerState
+from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
 from flaxoptim_compat.optim.optimizer import Optimizer, _NoAux
 from flaxoptim_compat.optim.replicated import ReplicatedOptimizer

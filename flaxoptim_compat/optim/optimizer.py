@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import jax
-from flax import jax_utils, serialization
+from flax import jax_utils, serialization, struct
 from flax.training.train_state import TrainState
 from jax.tree_util import GetAttrKey
 
@@ -94,7 +94,7 @@ def _register(cls: type) -> None:
     )
 
 
-class Optimizer:
+class Optimizer(struct.PyTreeNode):
     """A target that is being optimized, as one immutable pytree.
 
     Its leaves are ``state.step``, ``state.param_states`` and ``target``; the definition is static.
@@ -105,11 +105,15 @@ class Optimizer:
       target: the parameters.
     """
 
-    optimizer_def: Any = dataclasses.field(metadata={"pytree_node": False})
-    state: Any
-    target: Any
+    # Tells struct.PyTreeNode that this class is registered already: see _register.
+    _flax_dataclass: ClassVar[bool] = True
+
+    optimizer_def: Any = struct.field(pytree_node=False)
+    state: Any = struct.field(pytree_node=True)
+    target: Any = struct.field(pytree_node=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        cls._flax_dataclass = True
         super().__init_subclass__(**kwargs)
         _register(cls)
 

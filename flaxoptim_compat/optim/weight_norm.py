@@ -21,6 +21,7 @@ from flaxoptim_compat.transforms.weight_norm import (
     merge,
     split,
     split_gradient,
+    squared_norms,
     weight_norm,
 )
 
@@ -38,6 +39,13 @@ class _WeightNormParamState:
     scale_state: Any
     direction: Any
     scale: Any
+
+    @property
+    def mult(self) -> Any:
+        """What Flax before 0.4.0 kept in place of the two factors: ``scale / ‖direction‖``."""
+        if isinstance(self.scale, tuple):
+            return ()
+        return self.scale * jax.lax.rsqrt(squared_norms(self.direction, 0.0))
 
 
 class WeightNorm(OptimizerDef):
@@ -200,6 +208,22 @@ class WeightNorm(OptimizerDef):
             )
         ]
 
+    # Methods that Flax before 0.4.0 had, for one parameter each.
+
+    def _split_param(self, param: Any) -> tuple[Any, Any]:
+        return split(param, self.hyper_params.wn_eps)
+
+    def _merge_param(self, direction: Any, scale: Any, eps: Any) -> tuple[Any, Any]:
+        state = _WeightNormParamState(None, None, direction, scale)
+        return merge(direction, scale, eps), state.mult
+
+    def _split_grad(self, param: Any, state: Any, grad: Any, decay: Any) -> tuple[Any, ...]:
+        del param
+        eps = self.hyper_params.wn_eps
+        grads = split_gradient(grad, state.direction, state.scale, decay, eps)
+        direction = (state.direction, state.direction_state, grads[0])
+        return (*direction, state.scale, state.scale_state, grads[1])
+
     def structure(self) -> tuple[Any, ...]:
         """That of the wrapped definition."""
         return (type(self), self.wrapped_optimizer.structure())
@@ -217,8 +241,8 @@ class WeightNorm(OptimizerDef):
         param = jnp.asarray(param)
         if not is_normalised(param):
             return {**upgraded, "direction": param, "scale": {}}
-        norm = jnp.sqrt(jnp.square(param).sum(tuple(range(param.ndim - 1)), keepdims=True))
-        return {**upgraded, "direction": param / mult, "scale": norm * jnp.sign(mult)}
+        scale = jnp.sqrt(squared_norms(param, 0.0)) * jnp.sign(mult)
+        return {**upgraded, "direction": param / mult, "scale": scale}
 
 
 def _scaled(states: Sequence[Any]) -> list[int]:

@@ -22,7 +22,7 @@ def is_normalised(param: jax.Array) -> bool:
     return param.ndim > 0 and param.size > param.shape[-1]
 
 
-def _squared_norms(direction: jax.Array, eps: Any) -> jax.Array:
+def squared_norms(direction: jax.Array, eps: Any) -> jax.Array:
     """The squared norm of every output column, plus eps, never 0."""
     axes = tuple(range(direction.ndim - 1))
     squares = jnp.square(direction).sum(axes, keepdims=True) + eps
@@ -35,7 +35,7 @@ def split(params: Any, eps: Any) -> tuple[Any, Any]:
     last; a parameter that is not normalised has itself as direction and ``()`` as scale."""
 
     def scale_of(param: jax.Array) -> Any:
-        return jnp.sqrt(_squared_norms(param, eps)) if is_normalised(param) else ()
+        return jnp.sqrt(squared_norms(param, eps)) if is_normalised(param) else ()
 
     scale = jax.tree.map(scale_of, params)
     direction = jax.tree.map(
@@ -50,7 +50,7 @@ def merge(direction: Any, scale: Any, eps: Any) -> Any:
     def merged(vector: jax.Array, size: Any) -> jax.Array:
         if not is_normalised(vector):
             return vector
-        return vector * (size * jax.lax.rsqrt(_squared_norms(vector, eps)))
+        return vector * (size * jax.lax.rsqrt(squared_norms(vector, eps)))
 
     return jax.tree.map(merged, direction, scale)
 

@@ -1,0 +1,57 @@
+"""Selecting parameters by their names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from flax import traverse_util
+from flax.core import unfreeze
+
+
+class ModelParamTraversal(traverse_util.ModelParamTraversal):
+    """Selects the parameters whose path and value a function accepts.
+
+    It is Flax's own class, with two differences: it does not warn that traversals will go, which
+    this package makes untrue, and it accepts the models of ``flax.nn``, Flax's first module API.
+
+    Args:
+      filter_fn: takes a path such as ``/encoder/dense/kernel`` and a value with ``shape`` and
+        ``dtype``; returns whether to select the parameter.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> ModelParamTraversal:
+        """Make a traversal without a warning."""
+        del args, kwargs
+        return object.__new__(cls)
+
+    def __init__(self, filter_fn: Callable[[str, Any], Any]) -> None:
+        self._filter_fn = filter_fn
+
+    @staticmethod
+    def _check_inputs(inputs: Any) -> None:
+        if not isinstance(inputs, Mapping) and not _is_model(inputs):
+            raise ValueError(
+                "ModelParamTraversal selects parameters by name: its input must be a nested dict"
+                f" or a flax.nn Model, not {type(inputs).__name__}."
+            )
+
+    @classmethod
+    def _get_params_dict(cls, inputs: Any) -> Any:
+        cls._check_inputs(inputs)
+        return unfreeze(inputs.params if _is_model(inputs) else inputs)
+
+    def iterate(self, inputs: Any) -> Iterator[Any]:
+        """The selected values, in the order of their names."""
+        yield from super().iterate(self._get_params_dict(inputs))
+
+    def update(self, fn: Callable[[Any], Any], inputs: Any) -> Any:
+        """The inputs with every selected value replaced by a function of it."""
+        self._check_inputs(inputs)
+        if _is_model(inputs):
+            return inputs.replace(params=super().update(fn, inputs.params))
+        return super().update(fn, inputs)
+
+
+def _is_model(inputs: Any) -> bool:
+    return not isinstance(inputs, Mapping) and isinstance(getattr(inputs, "params", None), Mapping)
