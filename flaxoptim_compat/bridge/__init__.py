@@ -1,1 +1,1 @@
-"""Between a legacy optimizer and the modern stack: hyper-parameters, masks, states and TrainState."""
+"""Between a legacy optimizer and the modern stack: values, masks, states and TrainState."""

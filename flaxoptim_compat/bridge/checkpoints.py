@@ -22,7 +22,9 @@ def expect_entries(state_dict: Any, names: Iterable[str]) -> Mapping[str, Any]:
     found = sorted(state_dict) if isinstance(state_dict, Mapping) else type(state_dict).__name__
     hint = ""
     if isinstance(state_dict, Mapping) and "optimizer" in state_dict:
-        hint = " The optimizer is under 'optimizer': restore that entry, or the object that holds it."
+        hint = (
+            " The optimizer is under 'optimizer': restore that entry, or the object that holds it."
+        )
     raise ValueError(
         f"Cannot restore the optimizer: expected the entries {names}, found {found}.{hint}"
     )
@@ -102,7 +104,7 @@ def upgrade(target: Any, state_dict: Any, each: Callable[[int, Any, Any], Any]) 
     if not isinstance(state_dict, Mapping) or set(state_dict) != {"step", "param_states"}:
         return state_dict
     leaves, treedef = jax.tree.flatten(target)
-    positions = serialization.to_state_dict(treedef.unflatten(range(len(leaves))))
+    positions = serialization.to_state_dict(jax.tree.unflatten(treedef, range(len(leaves))))
 
     def rewritten(position: Any, entry: Any) -> Any:
         if isinstance(position, int):
@@ -122,9 +124,7 @@ def upgrade(target: Any, state_dict: Any, each: Callable[[int, Any, Any], Any]) 
     }
 
 
-def merge_list_of_states(
-    target: Any, state_dict: Any, groups: Sequence[Sequence[int]]
-) -> Any:
+def merge_list_of_states(target: Any, state_dict: Any, groups: Sequence[Sequence[int]]) -> Any:
     """The one state that replaced, in Flax 0.3.3, a list of states for a MultiOptimizer.
 
     Args:
@@ -150,15 +150,13 @@ def merge_list_of_states(
     steps = {int(np.asarray(state["step"])) for state in states if state}
     if len(steps) != 1:
         raise _mismatch("state", "the same step for all optimizers", f"steps {sorted(steps)}")
-    treedef = jax.tree.structure(target)
+    treedef: Any = jax.tree.structure(target)
     entries: list[Any] = [None] * treedef.num_leaves
     for state, leaves in zip(states, groups, strict=True):
         assert state is not None
         param_states = state["param_states"]
         if len(param_states) != len(leaves):
-            raise _mismatch(
-                "state", f"{len(leaves)} parameters in a group", f"{len(param_states)}"
-            )
+            raise _mismatch("state", f"{len(leaves)} parameters in a group", f"{len(param_states)}")
         for number, index in enumerate(leaves):
             entries[index] = param_states[str(number)]
     assert states[0] is not None

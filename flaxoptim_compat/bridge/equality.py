@@ -10,6 +10,7 @@ import types
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from flax.traverse_util import Traversal
 
@@ -53,7 +54,7 @@ def _same_array(a: Any, b: Any) -> bool:
         return False  # tracers have no value yet, so only identity tells
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
-    if jax.dtypes.issubdtype(a.dtype, jax.dtypes.extended):  # PRNG keys
+    if isinstance(a, jax.Array) and jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
         return same(jax.random.key_data(a), jax.random.key_data(b))
     return bool(np.array_equal(np.asarray(a), np.asarray(b), equal_nan=a.dtype.kind in "fc"))
 
@@ -67,8 +68,7 @@ def _same_function(a: types.FunctionType, b: types.FunctionType) -> bool:
     mine, theirs = a.__closure__ or (), b.__closure__ or ()
     try:
         return all(
-            _same_cell(x.cell_contents, y.cell_contents)
-            for x, y in zip(mine, theirs, strict=True)
+            _same_cell(x.cell_contents, y.cell_contents) for x, y in zip(mine, theirs, strict=True)
         )
     except ValueError:  # an empty cell
         return False

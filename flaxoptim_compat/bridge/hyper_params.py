@@ -63,9 +63,7 @@ def replace_known(owner: str, hyper_params: Any, overrides: Mapping[str, Any]) -
         unknown = sorted(set(overrides) - set(known))
         if unknown:
             names = ", ".join(repr(name) for name in unknown)
-            raise TypeError(
-                f"{owner} has no hyper-parameter {names}. It has: {', '.join(known)}."
-            )
+            raise TypeError(f"{owner} has no hyper-parameter {names}. It has: {', '.join(known)}.")
     return hyper_params.replace(**overrides)
 
 

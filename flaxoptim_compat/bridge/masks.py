@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def covers_all(self) -> bool:
-        return len(self.leaves) == self.treedef.num_leaves
+        return len(self.leaves) == int(self.treedef.num_leaves)
 
     def place(self, values: Sequence[Any]) -> Any:
         """The tree that holds these values, with optax's placeholder everywhere else."""

@@ -124,9 +124,7 @@ def _compiled(
     return _traced(plan.definition, hyper_params, params, step, param_states, grads)
 
 
-def _together(
-    assignments: Sequence[Assignment], leaves: Sequence[Any]
-) -> list[list[Assignment]]:
+def _together(assignments: Sequence[Assignment], leaves: Sequence[Any]) -> list[list[Assignment]]:
     del leaves
     return [list(assignments)] if assignments else []
 
@@ -184,7 +182,11 @@ def _traced(
             )
             for index, leaf, state in zip(each.leaves, moved, moved_states, strict=True):
                 new_leaves[index], new_states[index] = leaf, state
-    return treedef.unflatten(new_leaves), step + 1, treedef.unflatten(new_states)
+    return (
+        jax.tree.unflatten(treedef, new_leaves),
+        step + 1,
+        jax.tree.unflatten(treedef, new_states),
+    )
 
 
 def _through_train_state(

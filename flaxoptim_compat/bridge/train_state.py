@@ -6,7 +6,7 @@ Converting only moves leaves from one structure to another; no number changes on
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,6 @@ from jax.tree_util import PyTreeDef
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.masks import Assignment, Layout
 from flaxoptim_compat.transforms import hold
-
 
 # Flax's TrainState treats what stands under this key differently; flax.optim knew no such key.
 _OVERWRITE = "_overwrite_with_gradient"
@@ -67,7 +66,10 @@ def to_train_state(
         tx, opt_state = _masked(parts, states, layouts)
     mapping = isinstance(params, Mapping) and _OVERWRITE not in params
     kind = TrainState if mapping else AnyTargetTrainState
-    return kind(step=step, apply_fn=apply_fn, params=params, tx=tx, opt_state=opt_state)
+    state: TrainState = kind(
+        step=step, apply_fn=cast(Any, apply_fn), params=params, tx=tx, opt_state=opt_state
+    )
+    return state
 
 
 def from_opt_state(
@@ -111,9 +113,7 @@ def _masked(
     treedef = layouts[0].treedef
     taken = {index for layout in layouts for index in layout.leaves}
     rest = tuple(index for index in range(treedef.num_leaves) if index not in taken)
-    txs = [
-        optax.masked(part, layout.mask()) for part, layout in zip(parts, layouts, strict=True)
-    ]
+    txs = [optax.masked(part, layout.mask()) for part, layout in zip(parts, layouts, strict=True)]
     txs.append(optax.masked(hold(), Layout(treedef, rest).mask()))
     masked_states = [optax.MaskedState(inner_state=state) for state in states]
     masked_states.append(optax.MaskedState(inner_state=optax.EmptyState()))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax.core import FrozenDict
-from jax.tree_util import PyTreeDef, keystr, tree_flatten_with_path
+from jax.tree_util import keystr, tree_flatten_with_path
 
 
 def _is_frozen(node: Any) -> bool:
@@ -33,14 +33,15 @@ def leaves_like(target: Any, tree: Any, what: str) -> list[Any]:
     Raises:
       ValueError: the structures differ; the message names the first path that does.
     """
-    treedef = jax.tree.structure(target)
+    treedef: Any = jax.tree.structure(target)
     try:
         return list(treedef.flatten_up_to(tree))
     except ValueError:
         pass
     thawed = thaw(target)
     try:
-        return list(jax.tree.structure(thawed).flatten_up_to(thaw(tree)))
+        treedef = jax.tree.structure(thawed)
+        return list(treedef.flatten_up_to(thaw(tree)))
     except ValueError:
         raise ValueError(_first_difference(thawed, thaw(tree), what)) from None
 
@@ -56,8 +57,8 @@ def _first_difference(target: Any, tree: Any, what: str) -> str:
             below = [other for other in found if other.startswith(path)]
             where = f"finds {below[0]} below it" if below else "nothing there"
             return (
-                f"{what} do not have the structure of the target: at {path or 'the root'} the target"
-                f" has a leaf, {what} have {where}."
+                f"{what} do not have the structure of the target: at {path or 'the root'} the"
+                f" target has a leaf, {what} have {where}."
             )
     for path in found:
         if path not in expected and not any(path.startswith(known) for known in expected):
@@ -102,10 +103,9 @@ def _describe(grad: Any) -> str:
 
 
 def parameter_leaves(target: Any, grads: list[Any]) -> list[jax.Array]:
-    """The target's leaves as floating-point arrays; integer leaves become what the step makes them."""
+    """The target's leaves as floating-point arrays; a step makes floats of integer leaves."""
     return [
-        _as_inexact(leaf, grad)
-        for leaf, grad in zip(jax.tree.leaves(target), grads, strict=True)
+        _as_inexact(leaf, grad) for leaf, grad in zip(jax.tree.leaves(target), grads, strict=True)
     ]
 
 
@@ -121,5 +121,3 @@ def is_abstract(*trees: Any) -> bool:
     # There are few types among thousands of leaves.
     kinds = set(map(type, jax.tree.leaves(trees)))
     return any(issubclass(kind, jax.core.Tracer) for kind in kinds)
-
-

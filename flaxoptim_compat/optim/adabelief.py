@@ -33,8 +33,8 @@ class _AdaBeliefParamState:
 class AdaBelief(OptimizerDef):
     """AdaBelief (Zhuang et al., 2020, https://arxiv.org/abs/2010.07468).
 
-    ``p' = p - learning_rate · (m̂ / (√ŝ + eps) + weight_decay · p)``, where ``s`` averages the squared
-    difference between the gradient and its average ``m``.
+    ``p' = p - learning_rate · (m̂ / (√ŝ + eps) + weight_decay · p)``, where ``s`` averages the
+    squared difference between the gradient and its average ``m``.
 
     Args:
       learning_rate: the step size.

@@ -148,9 +148,7 @@ class Adafactor(OptimizerDef):
         chain = [in_float32(optax.chain(*parts))]
         if self.hyper_params.multiply_by_parameter_scale:
             chain.append(
-                scale_by_rate_and_parameter_rms(
-                    hyper_params.learning_rate, hyper_params.epsilon2
-                )
+                scale_by_rate_and_parameter_rms(hyper_params.learning_rate, hyper_params.epsilon2)
             )
         else:
             # The update is float32 here whatever the parameter is, and so was its product.

@@ -64,9 +64,7 @@ class Adam(OptimizerDef):
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
         """The same in optax: ``optax.adamw`` in its parts."""
         return optax.chain(
-            optax.scale_by_adam(
-                b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps
-            ),
+            optax.scale_by_adam(b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps),
             optax.add_decayed_weights(hyper_params.weight_decay),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
         )

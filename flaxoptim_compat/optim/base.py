@@ -1,4 +1,4 @@
-"""The names of ``flax.optim.base``: the definition, the optimizer, its state, and their variants."""
+"""The names of ``flax.optim.base``: definition, optimizer, state, and their variants."""
 
 from __future__ import annotations
 

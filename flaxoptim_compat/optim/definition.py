@@ -182,7 +182,7 @@ class OptimizerDef:
         return optax.GradientTransformation(init, update)
 
     def has_chain(self) -> bool:
-        """Whether the optax chain is the last word, and no subclass overrides the per-parameter code."""
+        """Whether the chain is the last word: no subclass overrides the per-parameter code."""
         order = type(self).__mro__
         chain = next(cls for cls in order if "optax_chain" in vars(cls))
         code = next(cls for cls in order if "apply_param_gradient" in vars(cls))
@@ -264,8 +264,8 @@ class OptimizerDef:
             self.apply_param_gradient(state.step, hyper_params, *each)
             for each in zip(leaves, states, gradients, strict=True)
         ]
-        new_params = treedef.unflatten([param for param, _ in out])
-        new_states = treedef.unflatten([new_state for _, new_state in out])
+        new_params = jax.tree.unflatten(treedef, [param for param, _ in out])
+        new_states = jax.tree.unflatten(treedef, [new_state for _, new_state in out])
         return new_params, OptimizerState(state.step + 1, new_states)
 
     def apply_to_leaves(
@@ -278,9 +278,7 @@ class OptimizerDef:
         )
         return new_leaves, new_state.param_states
 
-    def assign(
-        self, hyper_params: Any, params: Any, eligible: Sequence[int]
-    ) -> list[Assignment]:
+    def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
         """Which definition moves which of the eligible leaves: here, this one moves them all."""
         del params
         return [Assignment(self, hyper_params, tuple(eligible))]

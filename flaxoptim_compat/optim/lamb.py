@@ -65,9 +65,7 @@ class LAMB(OptimizerDef):
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
         """The same as an optax chain."""
         return optax.chain(
-            optax.scale_by_adam(
-                b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps
-            ),
+            optax.scale_by_adam(b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps),
             optax.add_decayed_weights(hyper_params.weight_decay),
             scale_by_lamb_trust_ratio(),
             optax.scale_by_learning_rate(hyper_params.learning_rate),

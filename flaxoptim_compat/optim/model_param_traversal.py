@@ -43,14 +43,16 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
 
     def iterate(self, inputs: Any) -> Iterator[Any]:
         """The selected values, in the order of their names."""
-        yield from super().iterate(self._get_params_dict(inputs))
+        parent: Any = super()
+        yield from parent.iterate(self._get_params_dict(inputs))
 
     def update(self, fn: Callable[[Any], Any], inputs: Any) -> Any:
         """The inputs with every selected value replaced by a function of it."""
         self._check_inputs(inputs)
         if _is_model(inputs):
-            return inputs.replace(params=super().update(fn, inputs.params))
-        return super().update(fn, inputs)
+            return inputs.replace(params=self.update(fn, inputs.params))
+        parent: Any = super()
+        return parent.update(fn, inputs)
 
 
 def _is_model(inputs: Any) -> bool:

@@ -44,7 +44,7 @@ class MultiOptimizer(OptimizerDef):
                 each.leaves, each.definition.init_state(mine).param_states, strict=True
             ):
                 states[index] = state
-        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), treedef.unflatten(states))
+        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), jax.tree.unflatten(treedef, states))
 
     def has_chain(self) -> bool:
         """True: the parts are optax chains, or are called by name."""
@@ -56,9 +56,7 @@ class MultiOptimizer(OptimizerDef):
             definition.on_optax() and definition.compiles() for definition in self.sub_optimizers
         )
 
-    def assign(
-        self, hyper_params: Any, params: Any, eligible: Sequence[int]
-    ) -> list[Assignment]:
+    def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
         """Which definition moves which leaf, through MultiOptimizers inside this one as well."""
         if len(hyper_params) != len(self.sub_optimizers):
             raise ValueError(
@@ -102,7 +100,7 @@ class MultiOptimizer(OptimizerDef):
 
     def upgrade_state_dict(self, target: Any, state_dict: Any) -> Any:
         """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
-        count = jax.tree.structure(target).num_leaves
+        count = len(jax.tree.leaves(target))
         assignments = self.assign(self.hyper_params, target, range(count))
         merged = checkpoints.merge_list_of_states(
             target, state_dict, [each.leaves for each in assignments]

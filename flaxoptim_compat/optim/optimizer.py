@@ -66,9 +66,9 @@ def _register(cls: type) -> None:
     flax.struct itself would put the definition into the tree as it is, not as a snapshot.
     """
     dataclasses.dataclass(frozen=True, eq=False)(cls)
-    data = []
-    static = []
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+    data: list[str] = []
+    static: list[str] = []
+    for field in dataclasses.fields(cls):
         (data if field.metadata.get("pytree_node", True) else static).append(field.name)
     static.remove("optimizer_def")
 
@@ -90,7 +90,9 @@ def _register(cls: type) -> None:
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     # Through the definition, because a replicated optimizer stores only one copy.
     serialization.register_serialization_state(
-        cls, lambda optimizer: optimizer.state_dict(), lambda optimizer, state: optimizer.restore_state(state)
+        cls,
+        lambda optimizer: optimizer.state_dict(),
+        lambda optimizer, state: optimizer.restore_state(state),
     )
 
 
@@ -114,7 +116,8 @@ class Optimizer(struct.PyTreeNode):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         cls._flax_dataclass = True
-        super().__init_subclass__(**kwargs)
+        parent: Any = super()
+        parent.__init_subclass__(**kwargs)
         _register(cls)
 
     if TYPE_CHECKING:
@@ -123,7 +126,7 @@ class Optimizer(struct.PyTreeNode):
 
     def replace(self, **updates: Any) -> Self:
         """A copy with some of its fields replaced."""
-        return dataclasses.replace(self, **updates)  # type: ignore[type-var]
+        return dataclasses.replace(self, **updates)
 
     def apply_gradient(self, grads: Any, **hyper_param_overrides: Any) -> Self:
         """Do one step.
@@ -242,7 +245,7 @@ class Optimizer(struct.PyTreeNode):
         """
         definition = self.optimizer_def
         hyper_params = definition.normalise(definition.update_hyper_params(**hyper_param_overrides))
-        count = jax.tree.structure(self.target).num_leaves
+        count = len(jax.tree.leaves(self.target))
         return bridge.to_train_state(
             definition.assign(hyper_params, self.target, range(count)),
             self.target,
@@ -270,7 +273,7 @@ class Optimizer(struct.PyTreeNode):
             leaves_like(params, fresh.param_states, "param_states"),
         )
         step = jax.numpy.asarray(train_state.step, dtype=jax.numpy.int32)
-        return cls(definition, OptimizerState(step, treedef.unflatten(states)), params)
+        return cls(definition, OptimizerState(step, jax.tree.unflatten(treedef, states)), params)
 
 
 _register(Optimizer)

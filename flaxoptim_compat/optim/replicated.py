@@ -12,7 +12,7 @@ from flaxoptim_compat.optim.definition import OptimizerDef
 
 
 class ReplicatedOptimizer(OptimizerDef):
-    """Averages the gradients over the devices of a ``pmap``, then does what another definition does.
+    """Averages gradients over the devices of a ``pmap``, then does what another definition does.
 
     Args:
       optimizer_def: the other definition.

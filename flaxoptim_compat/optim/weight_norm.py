@@ -64,9 +64,7 @@ class WeightNorm(OptimizerDef):
         self, wrapped_optimizer: OptimizerDef, wn_decay: Any = 0, wn_eps: Any = 1e-8
     ) -> None:
         self.wrapped_optimizer = wrapped_optimizer
-        super().__init__(
-            _WeightNormHyperParams(wrapped_optimizer.hyper_params, wn_decay, wn_eps)
-        )
+        super().__init__(_WeightNormHyperParams(wrapped_optimizer.hyper_params, wn_decay, wn_eps))
 
     # The wrapped definition owns its hyper-parameters; a copy here could only go stale.
     @property
@@ -121,10 +119,10 @@ class WeightNorm(OptimizerDef):
         """The step through the ``apply_gradient`` of a wrapped definition that is no chain."""
         treedef = jax.tree.structure(params)
         states = leaves_like(params, state.param_states, "param_states")
-        grads = treedef.unflatten(gradient_leaves(params, grads))
+        grads = jax.tree.unflatten(treedef, gradient_leaves(params, grads))
 
         def column(name: str) -> Any:
-            return treedef.unflatten([getattr(each, name) for each in states])
+            return jax.tree.unflatten(treedef, [getattr(each, name) for each in states])
 
         direction, scale, eps = column("direction"), column("scale"), hyper_params.wn_eps
         direction_grad, scale_grad = split_gradient(

@@ -1,4 +1,4 @@
-"""Gradient transformations with the arithmetic of flax.optim, for the cases optax cannot express."""
+"""Gradient transformations with flax.optim's arithmetic, where optax has none."""
 
 from __future__ import annotations
 

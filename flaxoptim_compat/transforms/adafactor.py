@@ -19,7 +19,9 @@ def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformat
         return inner.init(cast(params))
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        return inner.update(cast(updates), state, None if params is None else cast(params))
+        params = None if params is None else cast(params)
+        new_updates, new_state = inner.update(cast(updates), state, params)
+        return new_updates, new_state
 
     return optax.GradientTransformation(init, update)
 
@@ -41,7 +43,8 @@ def scale_by_rate_and_parameter_rms(
 
     def scaled(update: jax.Array, param: jax.Array) -> jax.Array:
         size = jnp.maximum(jnp.sqrt(jnp.mean(param * param)), min_scale)
-        return (learning_rate * size) * update
+        scaled_update: jax.Array = (learning_rate * size) * update
+        return scaled_update
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         return jax.tree.map(scaled, updates, params), state

@@ -30,9 +30,7 @@ def scale_by_sum_of_squares(learning_rate: Any, eps: Any = 1e-8) -> optax.Gradie
     ) -> tuple[Any, optax.ScaleByRssState]:
         del params
         total = jax.tree.map(lambda g, s: s + jnp.square(g), updates, state.sum_of_squares)
-        updates = jax.tree.map(
-            lambda g, s: learning_rate * g / (jnp.sqrt(s) + eps), updates, total
-        )
+        updates = jax.tree.map(lambda g, s: learning_rate * g / (jnp.sqrt(s) + eps), updates, total)
         return updates, optax.ScaleByRssState(total)
 
     return optax.GradientTransformation(init, update)

@@ -36,7 +36,8 @@ def scale_by_lars_rate(
         rate = learning_rate * jnp.where(still, 1.0, ratio)
         if not (isinstance(weight_decay, float) and weight_decay == 0.0):
             grad = grad + weight_decay * param
-        return rate * grad
+        layer_update: jax.Array = rate * grad
+        return layer_update
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         return jax.tree.map(scaled, updates, params), state

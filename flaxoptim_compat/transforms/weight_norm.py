@@ -27,12 +27,16 @@ def squared_norms(direction: jax.Array, eps: Any) -> jax.Array:
     axes = tuple(range(direction.ndim - 1))
     squares = jnp.square(direction).sum(axes, keepdims=True) + eps
     # A column of zeros with eps = 0 (or an eps that the dtype cannot hold) would be 0/0.
-    return jnp.where(squares == 0, jnp.ones_like(squares), squares)
+    never_zero: jax.Array = jnp.where(squares == 0, jnp.ones_like(squares), squares)
+    return never_zero
 
 
 def split(params: Any, eps: Any) -> tuple[Any, Any]:
-    """Split ``w`` into ``direction = w / scale`` and ``scale = √(Σw² + eps)`` over all axes but the
-    last; a parameter that is not normalised has itself as direction and ``()`` as scale."""
+    """Split ``w`` into ``direction = w / scale`` and ``scale = √(Σw² + eps)``.
+
+    The sum is over all axes but the last. A parameter that is not normalised is its own direction,
+    and has ``()`` as scale.
+    """
 
     def scale_of(param: jax.Array) -> Any:
         return jnp.sqrt(squared_norms(param, eps)) if is_normalised(param) else ()
@@ -50,14 +54,13 @@ def merge(direction: Any, scale: Any, eps: Any) -> Any:
     def merged(vector: jax.Array, size: Any) -> jax.Array:
         if not is_normalised(vector):
             return vector
-        return vector * (size * jax.lax.rsqrt(squared_norms(vector, eps)))
+        weight: jax.Array = vector * (size * jax.lax.rsqrt(squared_norms(vector, eps)))
+        return weight
 
     return jax.tree.map(merged, direction, scale)
 
 
-def split_gradient(
-    grads: Any, direction: Any, scale: Any, decay: Any, eps: Any
-) -> tuple[Any, Any]:
+def split_gradient(grads: Any, direction: Any, scale: Any, decay: Any, eps: Any) -> tuple[Any, Any]:
     """The gradients of the two factors, with ``decay · direction`` added to the first."""
     _, pull_back = jax.vjp(lambda d, s: merge(d, s, eps), direction, scale)
     direction_grad, scale_grad = pull_back(grads)
