@@ -30,6 +30,17 @@ def expect_entries(state_dict: Any, names: Iterable[str]) -> Mapping[str, Any]:
     )
 
 
+def fields_by_name(state_dict: Any) -> Any:
+    """The namedtuples in a target, which up to Flax 0.3.4 had their fields numbered."""
+    if not isinstance(state_dict, Mapping):
+        return state_dict
+    numbered = set(state_dict) == {"name", "fields", "values"}
+    if numbered and isinstance(state_dict["name"], str):
+        fields, values = state_dict["fields"], state_dict["values"]
+        state_dict = {fields[number]: values[number] for number in fields}
+    return {name: fields_by_name(child) for name, child in state_dict.items()}
+
+
 def restore(like: Any, state_dict: Any, where: str) -> Any:
     """What ``state_dict`` holds, in the structure of ``like``.
 
@@ -139,7 +150,10 @@ def merge_list_of_states(target: Any, state_dict: Any, groups: Sequence[Sequence
         return state_dict
     states = [state_dict.get(str(number)) for number in range(len(groups))]
     if len(state_dict) != len(groups) or not all(
-        isinstance(state, Mapping) and set(state) == {"step", "param_states"} for state in states
+        isinstance(state, Mapping)
+        and set(state) == {"step", "param_states"}
+        and isinstance(state["param_states"], Mapping)
+        for state in states
     ):
         raise _mismatch(
             "state",
@@ -155,8 +169,10 @@ def merge_list_of_states(target: Any, state_dict: Any, groups: Sequence[Sequence
     for state, leaves in zip(states, groups, strict=True):
         assert state is not None
         param_states = state["param_states"]
-        if len(param_states) != len(leaves):
-            raise _mismatch("state", f"{len(leaves)} parameters in a group", f"{len(param_states)}")
+        if set(param_states) != {str(number) for number in range(len(leaves))}:
+            raise _mismatch(
+                "state", f"a group of {len(leaves)} parameters", _describe(param_states)
+            )
         for number, index in enumerate(leaves):
             entries[index] = param_states[str(number)]
     assert states[0] is not None

@@ -55,7 +55,8 @@ def _same_array(a: Any, b: Any) -> bool:
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     if isinstance(a, jax.Array) and jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
-        return same(jax.random.key_data(a), jax.random.key_data(b))
+        keys: tuple[Any, Any] = (a, b)
+        return same(*map(jax.random.key_data, keys))
     return bool(np.array_equal(np.asarray(a), np.asarray(b), equal_nan=a.dtype.kind in "fc"))
 
 

@@ -156,6 +156,7 @@ class OptimizerDef:
           ValueError: an entry is missing, unexpected or of another shape; the message names it.
         """
         entries = checkpoints.expect_entries(state_dict, ("target", "state"))
+        entries = checkpoints.fields_by_name(entries)
         target = checkpoints.restore(opt_target, entries["target"], "target")
         upgraded = self.upgrade_state_dict(target, entries["state"])
         return target, checkpoints.restore(opt_state, upgraded, "state")

@@ -58,16 +58,10 @@ class MultiOptimizer(OptimizerDef):
 
     def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
         """Which definition moves which leaf, through MultiOptimizers inside this one as well."""
-        if len(hyper_params) != len(self.sub_optimizers):
-            raise ValueError(
-                f"hyper_params has {len(hyper_params)} entries, the MultiOptimizer has"
-                f" {len(self.sub_optimizers)} optimizers: give one entry for each."
-            )
         selected = select(self.traversals, params, eligible)
         assignments = []
-        for definition, values, leaves in zip(
-            self.sub_optimizers, hyper_params, selected, strict=True
-        ):
+        pairs = self._with_hyper_params(hyper_params)
+        for (definition, values), leaves in zip(pairs, selected, strict=True):
             if isinstance(definition, MultiOptimizer) and definition.on_optax():
                 assignments += definition.assign(values, params, leaves)
             else:
@@ -80,15 +74,23 @@ class MultiOptimizer(OptimizerDef):
             return list(hyper_params)
         return [
             definition.override(values, overrides)
-            for definition, values in zip(self.sub_optimizers, hyper_params, strict=True)
+            for definition, values in self._with_hyper_params(hyper_params)
         ]
 
     def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
         """The hyper-parameters of every optimizer, each as it wants them."""
         return [
             definition.normalise(values, require_rate)
-            for definition, values in zip(self.sub_optimizers, hyper_params, strict=True)
+            for definition, values in self._with_hyper_params(hyper_params)
         ]
+
+    def _with_hyper_params(self, hyper_params: Sequence[Any]) -> list[tuple[OptimizerDef, Any]]:
+        if len(hyper_params) != len(self.sub_optimizers):
+            raise ValueError(
+                f"hyper_params has {len(hyper_params)} entries, the MultiOptimizer has"
+                f" {len(self.sub_optimizers)} optimizers: give one entry for each."
+            )
+        return list(zip(self.sub_optimizers, hyper_params, strict=True))
 
     def structure(self) -> tuple[Any, ...]:
         """The traversals, and the structure of every optimizer."""

@@ -53,5 +53,10 @@ class ReplicatedOptimizer(OptimizerDef):
 
     def restore_state(self, target: Any, opt_state: Any, state_dict: Any) -> Any:
         """Restore a single copy onto every device."""
-        replicated = jax_utils.replicate(state_dict, devices=self.devices)
-        return self.optimizer_def.restore_state(target, opt_state, replicated)
+        # Of the single copy only the structure and the shapes are asked for.
+        single = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), (target, opt_state)
+        )
+        # Replicated last: bringing an older layout up to date is arithmetic on single copies.
+        restored = self.optimizer_def.restore_state(*single, state_dict)
+        return jax_utils.replicate(restored, devices=self.devices)

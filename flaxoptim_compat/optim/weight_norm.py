@@ -231,7 +231,7 @@ class WeightNorm(OptimizerDef):
         if not isinstance(entry, Mapping) or "direction_state" not in entry:
             return entry
         upgraded = dict(entry)
-        for name in ("direction_state", "scale_state"):
+        for name in {"direction_state", "scale_state"} & set(entry):
             upgraded[name] = self.wrapped_optimizer.upgrade_param_state(param, entry[name])
         if "mult" not in entry:
             return upgraded

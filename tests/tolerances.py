@@ -1,0 +1,143 @@
+"""How far from the genuine flax.optim each optimizer may end up, and why.
+
+Bounds are in units in the last place of the largest value that the leaf had, per square root of the
+number of steps: rounding errors add up like a random walk. Of the rows that match, the last counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+FULL = ("float32", "float64")
+HALF = ("bfloat16", "float16")
+ALL = FULL + HALF
+EVERY = ("varying", "tiny", "zero")
+ANYTHING = np.inf
+
+# Cases whose name ends in "all" set every hyper-parameter, weight decay among them.
+DECAYED = r"(Adam|AdaBelief|Adadelta)-(weight_decay|all)|Adafactor-(weight_decay_rate|all.*)"
+EXACT = r"(GradientDescent|Momentum|Adagrad|Adafactor)-.*|MultiOptimizer-single"
+CORRECTED = r"(Adam|AdaBelief|LAMB)-.*|WeightNorm-over_(Adam|LAMB)"
+
+
+class Tolerance(NamedTuple):
+    """A row of the table."""
+
+    cases: str  # a regular expression for the name of the case
+    dtypes: tuple[str, ...]
+    kinds: tuple[str, ...]  # of gradients
+    params: float
+    moments_jit: float
+    moments: float  # op by op
+    reason: str
+
+
+TABLE = (
+    Tolerance(".*", FULL, EVERY, 1.5, 1.5, 0.0, "the same operations, fused in another order"),
+    Tolerance(EXACT, FULL, EVERY, 0.0, 0.0, 0.0, "the very same operations"),
+    Tolerance(
+        DECAYED + "|MultiOptimizer-(two|three)",
+        FULL,
+        EVERY,
+        2.5,
+        1.5,
+        0.0,
+        "flax subtracts the update and then the decay, optax their sum: one rounding fewer",
+    ),
+    Tolerance(
+        "WeightNorm-.*",
+        FULL,
+        EVERY,
+        2.5,
+        2.5,
+        1.5,
+        "the two factors are parameters to the wrapped optimizer, and stand in the state",
+    ),
+    Tolerance(
+        "Adafactor-all_factored|WeightNorm-over_Adafactor",
+        ("float64",),
+        EVERY,
+        2.0**28,
+        2.0**28,
+        1.5,
+        "Adafactor computes in float32 whatever the parameter, and that is fused in another order",
+    ),
+    Tolerance(
+        ".*", HALF, EVERY, 1.5, 1.5, 0.0, "the rate is not rounded to the parameter's dtype"
+    ),
+    Tolerance(
+        DECAYED + "|MultiOptimizer-(two|three)",
+        HALF,
+        EVERY,
+        4.0,
+        1.5,
+        1.5,
+        "as in full precision, and the decay of flax is rounded to the parameter's dtype too",
+    ),
+    Tolerance(
+        "Momentum-(weight_decay|all)|LARS-.*|WeightNorm-.*",
+        HALF,
+        EVERY,
+        3.0,
+        3.0,
+        3.0,
+        "the parameter, or the rate that is not rounded, enters the moments",
+    ),
+    Tolerance(
+        "(Adafactor-(beta1|all|bf16_momentum)|WeightNorm-over_Adafactor).*",
+        HALF,
+        EVERY,
+        4.0,
+        2.0**15,
+        2.0**15,
+        "momentum is float32, and averages updates of a rate that flax rounds to 8 or 11 bits",
+    ),
+    Tolerance(
+        ".*",
+        ("float16",),
+        ("tiny",),
+        ANYTHING,
+        3.0,
+        3.0,
+        "the rate times a gradient of 1e-5 underflows in flax's float16, not in our float32",
+    ),
+    Tolerance(
+        CORRECTED,
+        HALF,
+        EVERY,
+        ANYTHING,
+        1.5,
+        0.0,
+        "a known difference: flax's bias correction in half precision divides by zero",
+    ),
+    Tolerance(
+        "WeightNorm-over_(Adam|LAMB)",
+        HALF,
+        EVERY,
+        ANYTHING,
+        ANYTHING,
+        ANYTHING,
+        "the same known difference, with the parameters among the moments",
+    ),
+    Tolerance(
+        "LAMB-.*|WeightNorm-over_LAMB",
+        ALL,
+        ("zero",),
+        ANYTHING,
+        ANYTHING,
+        ANYTHING,
+        "a known difference: flax makes NaN of an update of zeros",
+    ),
+)
+
+
+def tolerance(case: str, dtype: str, kind: str) -> Tolerance:
+    """The row that counts."""
+    return [
+        row
+        for row in TABLE
+        if dtype in row.dtypes and kind in row.kinds and re.fullmatch(row.cases, case)
+    ][-1]
