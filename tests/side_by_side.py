@@ -38,10 +38,9 @@ def assert_same(ours: Any, theirs: Any, ulps: float = 0.0) -> None:
       ulps: allow an error of this many units in the last place of a leaf's largest value.
     """
     mine, genuine = named_leaves(ours), named_leaves(theirs)
-    assert list(mine) == list(genuine)
-    assert {path: describe(leaf) for path, leaf in mine.items()} == {
-        path: describe(leaf) for path, leaf in genuine.items()
-    }
+    assert list(mine) == list(genuine), (list(mine), list(genuine))
+    described = [{path: describe(leaf) for path, leaf in each.items()} for each in (mine, genuine)]
+    assert described[0] == described[1], described
     if ulps:
         errors = errors_in_ulps(ours, theirs, LargestValues(theirs))
         assert max(errors.values(), default=0.0) <= ulps, errors

@@ -87,14 +87,14 @@ def test_any_target_is_trained_as_by_the_genuine_optimizer(
     genuine: Any, name: str, kind: str
 ) -> None:
     target = TARGETS[kind]
-    mine, theirs = (DEFINITIONS[name](space).create(target) for space in (optim, genuine))
-    assert_same(mine, theirs)
+    mine = DEFINITIONS[name](optim).create(target)
+    if name == "Adafactor":
+        # The genuine one needs leaves with a shape, and rounds integer parameters to integers.
+        target = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), target)
+    theirs = DEFINITIONS[name](genuine).create(target)
+    assert_same(mine.state, theirs.state)
     mine, theirs = (train(each, 3, jax.jit(apply)) for each in (mine, theirs))
-    if kind == "Python int" and name == "Adam":
-        # Flax makes the exponents of beta integers here, which no more than rounds otherwise.
-        assert_same(mine.target, theirs.target, ulps=8.0)
-    else:
-        assert_same(mine, theirs, ulps(name))
+    assert_same(mine, theirs, ulps(name))
 
 
 @pytest.mark.parametrize("kind", TARGETS)

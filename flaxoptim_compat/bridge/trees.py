@@ -116,6 +116,15 @@ def _as_inexact(leaf: Any, grad: jax.Array) -> jax.Array:
     return array.astype(jnp.result_type(array, grad, 1.0))
 
 
+def with_dtype_of(new: Any, old: Any) -> Any:
+    """A new moment in the dtype of the old one, unless that cannot hold it.
+
+    So a float32 rate does not widen moments in half precision, and an integer does not cut them.
+    """
+    dtype = jnp.result_type(old)
+    return new.astype(dtype) if jnp.issubdtype(dtype, jnp.inexact) else new
+
+
 def is_abstract(*trees: Any) -> bool:
     """Whether any leaf is being traced by jit, vmap, grad or another transformation."""
     # There are few types among thousands of leaves.

@@ -16,7 +16,7 @@ from flaxoptim_compat.bridge import checkpoints, step
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.masks import Assignment
-from flaxoptim_compat.bridge.trees import leaves_like
+from flaxoptim_compat.bridge.trees import leaves_like, with_dtype_of
 
 if TYPE_CHECKING:
     from flaxoptim_compat.optim.optimizer import Optimizer
@@ -249,9 +249,8 @@ class OptimizerDef:
         fields = {}
         for field in dataclasses.fields(self.param_state_class):
             old = getattr(state, field.name)
-            # A moment keeps its dtype, so that a float32 rate does not widen half precision.
             new = values.get(field.name)
-            fields[field.name] = old if new is None else new.astype(jnp.result_type(old))
+            fields[field.name] = old if new is None else with_dtype_of(new, old)
         return self.param_state_class(**fields)
 
     def apply_directly(

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
-from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
+from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like, with_dtype_of
 from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
 from flaxoptim_compat.transforms.weight_norm import (
     WeightNormState,
@@ -249,4 +249,4 @@ def _scaled(states: Sequence[Any]) -> list[int]:
 
 
 def _like(new: Any, old: Any) -> Any:
-    return old if isinstance(old, tuple) else new.astype(old.dtype)
+    return old if isinstance(old, tuple) else with_dtype_of(new, old)

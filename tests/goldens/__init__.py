@@ -13,11 +13,11 @@ CHECKPOINTS = DIRECTORY / "checkpoints"
 REPLICA_SHARES = (0.5, 1.5)
 
 
-def load(name: str = "trajectories") -> dict[str, Any]:
+def load(name: str = "trajectories", directory: Path = DIRECTORY) -> dict[str, Any]:
     """Return a recorded table as nested dicts of numpy arrays."""
     from flax import serialization  # here, so that the recording scripts choose when
 
-    packed = (DIRECTORY / f"{name}.msgpack.xz").read_bytes()
+    packed = (directory / f"{name}.msgpack.xz").read_bytes()
     return serialization.msgpack_restore(lzma.decompress(packed))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import lzma
 import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 # Before jax starts: the replicated checkpoint needs more than one device.
@@ -105,14 +107,16 @@ def record_replicated(entry: Case) -> None:
             write_checkpoint(RELEASE, name, done, serialization.to_bytes(optimizer))
 
 
-def main() -> None:
-    """Record everything."""
+def main(directory: Path = DIRECTORY) -> None:
+    """Record everything; into another directory, only the trajectories."""
     packed = serialization.msgpack_serialize(trajectories())
-    (DIRECTORY / "trajectories.msgpack.xz").write_bytes(lzma.compress(packed, preset=9))
+    (directory / "trajectories.msgpack.xz").write_bytes(lzma.compress(packed, preset=9))
+    if directory != DIRECTORY:
+        return
     for name in CHECKPOINT_CASES:
         record_checkpoints(case(name))
     record_replicated(case(REPLICATED_CASE))
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:]))

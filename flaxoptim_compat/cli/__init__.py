@@ -1,0 +1,51 @@
+"""The command line: which subcommands there are. Only running one imports jax."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from flaxoptim_compat import __version__
+from flaxoptim_compat.cli import demo
+
+
+class Subcommand(NamedTuple):
+    """One entry of the table of subcommands."""
+
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+SUBCOMMANDS = {
+    "demo": Subcommand(demo.SUMMARY, demo.add_arguments, demo.run),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand and return its exit status.
+
+    Args:
+      argv: the arguments; those of the process if None.
+    """
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.subcommand is None:
+        parser.print_help()
+        return 2
+    return SUBCOMMANDS[arguments.subcommand].run(arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="flaxoptim-compat",
+        description="flax.optim on today's jax, flax and optax, and a way out of it.",
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND")
+    for name, subcommand in SUBCOMMANDS.items():
+        summary = subcommand.summary
+        subparser = subparsers.add_parser(name, help=summary, description=f"{summary}.")
+        subcommand.add_arguments(subparser)
+    return parser
