@@ -137,7 +137,9 @@ def test_restored_optimizer_reuses_the_compiled_step(entry: Case) -> None:
     assert traces == 1
 
 
-@pytest.mark.parametrize("entry", [case("Adam-all"), case("MultiOptimizer-two")], ids=lambda entry: entry.name)
+@pytest.mark.parametrize(
+    "entry", [case("Adam-all"), case("MultiOptimizer-two")], ids=lambda entry: entry.name
+)
 def test_half_precision_leaves_survive(entry: Case) -> None:
     fresh = create(entry, optim, "bfloat16")
     source = train(fresh, entry, range(3))

@@ -110,9 +110,7 @@ def test_old_weight_norm_trains_on_as_the_genuine_from_the_same_factors(
 ) -> None:
     # Not as Flax 0.3.6, whose gradient took the direction to have length one.
     restored = read("flax-0.3.6", name)
-    theirs = serialization.from_bytes(
-        create(case(name), genuine), serialization.to_bytes(restored)
-    )
+    theirs = serialization.from_bytes(create(case(name), genuine), serialization.to_bytes(restored))
     theirs = train(theirs, case(name), range(10, 20))
     state = serialization.from_state_dict(restored.state, serialization.to_state_dict(theirs.state))
     mine = Continued.of(name, restored)
@@ -158,7 +156,10 @@ def test_old_states_inside_an_old_multi_optimizer() -> None:
     for layer in ("conv", "dense"):
         target[layer]["kernel"] = old[1]["target"][layer]["kernel"]
     definition = optim.MultiOptimizer(
-        (optim.ModelParamTraversal(lambda path, _: "kernel" not in path), case(names[0]).build(optim)),
+        (
+            optim.ModelParamTraversal(lambda path, _: "kernel" not in path),
+            case(names[0]).build(optim),
+        ),
         (of_group("kernel"), case(names[1]).build(optim)),
     )
     content = serialization.to_bytes({"target": target, "state": states})

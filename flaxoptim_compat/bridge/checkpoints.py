@@ -66,6 +66,7 @@ def _check(expected: Any, found: Any, path: str) -> None:
         for name in found:
             if name not in expected:
                 raise _mismatch(f"{path}/{name}", "nothing", _describe(found[name]))
+        for name in expected:
             _check(expected[name], found[name], f"{path}/{name}")
     elif isinstance(found, Mapping) or (expected is None) != (found is None):
         raise _mismatch(path, _describe(expected), _describe(found))
@@ -80,11 +81,11 @@ def _check(expected: Any, found: Any, path: str) -> None:
 def _replication_hint(expected: tuple[int, ...], found: tuple[int, ...]) -> str:
     if found[1:] == expected and found:
         return (
-            ". It was saved from a replicated optimizer: take the first copy of every array,"
+            ". If it was saved from a replicated optimizer, take the first copy of every array,"
             " jax.tree.map(lambda x: x[0], state_dict)"
         )
     if expected[1:] == found and expected:
-        return ". The optimizer here is replicated: restore first, replicate then"
+        return ". If the optimizer here is replicated, restore first and replicate then"
     return ""
 
 

@@ -58,6 +58,7 @@ class Layout:
 
     @property
     def covers_all(self) -> bool:
+        """Whether no leaf is left out."""
         return len(self.leaves) == int(self.treedef.num_leaves)
 
     def place(self, values: Sequence[Any]) -> Any:

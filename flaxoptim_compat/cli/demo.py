@@ -14,15 +14,18 @@ SUMMARY = "train a small model with a legacy optimizer, and again with a switch 
 _ROWS = 8
 _COLUMNS = ("step", "rate", "loss, run 1", "loss, run 2", "largest difference", "in ulp")
 _NEXT = """\
-In your own program:
+In your own program, first change the import:
 
-  from flaxoptim_compat import optim                  # was: from flax import optim
+  from flaxoptim_compat import optim  # was: from flax import optim
 
-and, where the program is to go on without flax.optim:
+Then, where the program is to go on without flax.optim:
 
   state = optimizer.to_train_state(apply_fn=model.apply)
-  state.opt_state.hyperparams["learning_rate"] = rate # where it changes from step to step
-  state = state.apply_gradients(grads=grads)          # was: optimizer.apply_gradient(grads)"""
+
+and from there on, at each step:
+
+  state.opt_state.hyperparams["learning_rate"] = rate  # if it changes
+  state = state.apply_gradients(grads=grads)"""
 
 
 class Row(NamedTuple):
@@ -137,7 +140,8 @@ def table(rows: list[Row], switch: int) -> str:
     lines = [_aligned(_COLUMNS, widths)]
     for index, (row, values) in enumerate(zip(rows, cells, strict=True)):
         if row.step > switch and (index == 0 or rows[index - 1].step <= switch):
-            lines.append(f"after step {switch}, run 2 goes on with optax ".ljust(len(lines[0]), "-"))
+            change = f"after step {switch}, run 2 goes on with optax "
+            lines.append(change.ljust(len(lines[0]), "-"))
         lines.append(_aligned(values, widths))
     return "\n".join(lines)
 
@@ -153,12 +157,12 @@ def verdict(worst: Row, bound: float) -> str:
         found = "In every row all parameters of the two runs are equal, bit for bit."
     elif worst.ulps <= bound:
         found = (
-            f"The two runs agree: parameters differ by {worst.ulps:.3g} ulp at most, and {bound:.3g}"
-            "\nare allowed, since each step may round differently."
+            f"The two runs agree: parameters differ by {worst.ulps:.3g} ulp at most, and"
+            f" {bound:.3g}\nare allowed, since each step may round differently."
         )
     else:
         found = (
-            f"The two runs do NOT agree: at step {worst.step} parameters differ by {worst.ulps:.3g} ulp,"
-            f"\nand {bound:.3g} are allowed. Please report it with the output above."
+            f"The two runs do NOT agree: at step {worst.step} parameters differ by"
+            f" {worst.ulps:.3g} ulp,\nand {bound:.3g} are allowed."
         )
     return f"{unit}\n{found}"

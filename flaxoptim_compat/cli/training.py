@@ -16,6 +16,8 @@ from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
 
+PEAK = 0.02
+
 
 class Step(NamedTuple):
     """What one step leaves behind."""
@@ -49,13 +51,13 @@ def spirals(seed: int, points: int = 256) -> tuple[jax.Array, jax.Array]:
 def rate(number: int, steps: int) -> float:
     """The learning rate of a step: up in the first tenth, then down along a cosine."""
     done = (number + 1) / steps
-    return 0.02 * min(10 * done, 0.5 * (1 + math.cos(math.pi * done)) + 0.01)
+    return PEAK * min(10 * done, 0.5 * (1 + math.cos(math.pi * done)) + 0.01)
 
 
 def legacy(seed: int, steps: int) -> Iterator[Step]:
     """Train with flax.optim as programs up to Flax 0.5.3 did."""
     model, params, data = _start(seed)
-    optimizer = optim.Adam(weight_decay=1e-3).create(params)
+    optimizer = optim.Adam(learning_rate=PEAK, weight_decay=1e-3).create(params)
     for number in range(steps):
         optimizer, loss = _legacy_step(model.apply, optimizer, data, rate(number, steps))
         yield Step(loss, optimizer.target)
@@ -64,13 +66,12 @@ def legacy(seed: int, steps: int) -> Iterator[Step]:
 def with_train_state(seed: int, steps: int, switch: int) -> Iterator[Step]:
     """Train the same, but go on with a TrainState and optax after ``switch`` steps."""
     model, params, data = _start(seed)
-    optimizer = optim.Adam(weight_decay=1e-3).create(params)
+    optimizer = optim.Adam(learning_rate=PEAK, weight_decay=1e-3).create(params)
     for number in range(switch):
         optimizer, loss = _legacy_step(model.apply, optimizer, data, rate(number, steps))
         yield Step(loss, optimizer.target)
 
-    first = rate(switch, steps)
-    state = optimizer.to_train_state(apply_fn=model.apply, learning_rate=first)
+    state = optimizer.to_train_state(apply_fn=model.apply)
     for number in range(switch, steps):
         state.opt_state.hyperparams["learning_rate"] = jnp.float32(rate(number, steps))
         state, loss = _train_state_step(state, data)
@@ -98,7 +99,8 @@ def _train_state_step(state: TrainState, data: Any) -> tuple[TrainState, jax.Arr
 
 def _loss(params: Any, apply_fn: Callable[..., Any], data: Any) -> jax.Array:
     x, label = data
-    return optax.sigmoid_binary_cross_entropy(apply_fn({"params": params}, x), label).mean()
+    logits = apply_fn({"params": params}, x)
+    return jnp.mean(optax.sigmoid_binary_cross_entropy(logits, label))
 
 
 def distance(params: Any, other: Any) -> tuple[float, float]:
@@ -107,11 +109,12 @@ def distance(params: Any, other: Any) -> tuple[float, float]:
     The unit is that of the largest value in the same array: a value that happens to be near zero
     would otherwise count as far off.
     """
-    differences, ulps = [0.0], [0.0]
+    worst = worst_ulps = 0.0
     for mine, theirs in zip(jax.tree.leaves(params), jax.tree.leaves(other), strict=True):
         a, b = np.asarray(mine), np.asarray(theirs)
-        largest = float(np.max(np.abs(a.astype(np.float64) - b)))
-        differences.append(largest)
-        ulps.append(largest / float(np.spacing(np.max(np.abs(a)))))
-    # Sorting would lose NaN, which must count as the largest difference.
-    return float(np.max(differences)), float(np.max(ulps))
+        if not (np.isfinite(a).all() and np.isfinite(b).all()):
+            return math.inf, math.inf
+        difference = float(np.max(np.abs(a.astype(np.float64) - b)))
+        worst = max(worst, difference)
+        worst_ulps = max(worst_ulps, difference / float(np.spacing(np.max(np.abs(a)))))
+    return worst, worst_ulps

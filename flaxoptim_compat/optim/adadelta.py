@@ -14,6 +14,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 
 
 @struct.dataclass
@@ -44,7 +45,9 @@ class Adadelta(OptimizerDef):
     """
 
     param_state_class = _AdadeltaParamState
-    optax_fields: ClassVar = {optax.ScaleByAdaDeltaState: {"e_g": "sq_avg", "e_x": "acc_delta"}}
+    optax_fields: ClassVar[OptaxFields] = {
+        optax.ScaleByAdaDeltaState: {"e_g": "sq_avg", "e_x": "acc_delta"}
+    }
 
     def __init__(
         self,

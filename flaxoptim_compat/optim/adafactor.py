@@ -15,6 +15,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
 
 
@@ -64,7 +65,7 @@ class Adafactor(OptimizerDef):
     """
 
     param_state_class = _AdafactorParamState
-    optax_fields: ClassVar = {
+    optax_fields: ClassVar[OptaxFields] = {
         optax.FactoredState: {"v_row": "v_row", "v_col": "v_col", "v": "v"},
         optax.EmaState: {"ema": "m"},
     }

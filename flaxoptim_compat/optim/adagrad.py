@@ -12,6 +12,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import scale_by_sum_of_squares
 
 
@@ -37,7 +38,7 @@ class Adagrad(OptimizerDef):
     """
 
     param_state_class = _AdagradParamState
-    optax_fields: ClassVar = {optax.ScaleByRssState: {"sum_of_squares": "G"}}
+    optax_fields: ClassVar[OptaxFields] = {optax.ScaleByRssState: {"sum_of_squares": "G"}}
 
     def __init__(self, learning_rate: Any = None, eps: Any = 1e-8) -> None:
         super().__init__(_AdagradHyperParams(learning_rate, eps))

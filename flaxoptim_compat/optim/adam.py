@@ -13,6 +13,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 
 
 @struct.dataclass
@@ -45,7 +46,9 @@ class Adam(OptimizerDef):
     """
 
     param_state_class = _AdamParamState
-    optax_fields: ClassVar = {optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}}
+    optax_fields: ClassVar[OptaxFields] = {
+        optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}
+    }
 
     def __init__(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from flaxoptim_compat.bridge.masks import _ShapeDtype
-from flaxoptim_compat.optim.definition import OptimizerDef, OptimizerState
+from flaxoptim_compat.optim.definition import OptimizerDef
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
 from flaxoptim_compat.optim.optimizer import Optimizer, _NoAux
 from flaxoptim_compat.optim.replicated import ReplicatedOptimizer
+from flaxoptim_compat.optim.state import OptimizerState
 
 __all__ = [
     "ModelParamTraversal",

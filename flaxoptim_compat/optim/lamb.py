@@ -12,6 +12,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
 
 
@@ -46,7 +47,9 @@ class LAMB(OptimizerDef):
     """
 
     param_state_class = _LAMBParamState
-    optax_fields: ClassVar = {optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}}
+    optax_fields: ClassVar[OptaxFields] = {
+        optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}
+    }
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import scale_by_lars_rate
 
 
@@ -49,7 +50,7 @@ class LARS(OptimizerDef):
     """
 
     param_state_class = _LARSParamState
-    optax_fields: ClassVar = {optax.TraceState: {"trace": "momentum"}}
+    optax_fields: ClassVar[OptaxFields] = {optax.TraceState: {"trace": "momentum"}}
 
     def __init__(
         self,

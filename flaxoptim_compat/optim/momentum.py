@@ -13,6 +13,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 
 
 @struct.dataclass
@@ -41,7 +42,7 @@ class Momentum(OptimizerDef):
     """
 
     param_state_class = _MomentumParamState
-    optax_fields: ClassVar = {optax.TraceState: {"trace": "momentum"}}
+    optax_fields: ClassVar[OptaxFields] = {optax.TraceState: {"trace": "momentum"}}
 
     def __init__(
         self,

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.masks import Assignment, select
-from flaxoptim_compat.optim.definition import OptimizerDef, OptimizerState
+from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.state import OptimizerState
 
 
 class MultiOptimizer(OptimizerDef):
@@ -49,6 +50,10 @@ class MultiOptimizer(OptimizerDef):
     def has_chain(self) -> bool:
         """True: the parts are optax chains, or are called by name."""
         return True
+
+    def on_optax(self) -> bool:
+        """Whether no subclass overrides ``apply_gradient``."""
+        return type(self).apply_gradient is OptimizerDef.apply_gradient
 
     def compiles(self) -> bool:
         """Whether every part is an optax chain."""

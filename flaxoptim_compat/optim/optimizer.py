@@ -14,7 +14,9 @@ from jax.tree_util import GetAttrKey
 from flaxoptim_compat.bridge import train_state as bridge
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim.definition import OptimizerDef, OptimizerState
+from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.legacy_loop import convertible
+from flaxoptim_compat.optim.state import OptimizerState
 
 
 class _NoAux:
@@ -65,7 +67,7 @@ def _register(cls: type) -> None:
 
     flax.struct itself would put the definition into the tree as it is, not as a snapshot.
     """
-    dataclasses.dataclass(frozen=True, eq=False)(cls)
+    dataclasses.dataclass(frozen=True)(cls)
     data: list[str] = []
     static: list[str] = []
     for field in dataclasses.fields(cls):
@@ -247,7 +249,7 @@ class Optimizer(struct.PyTreeNode):
         hyper_params = definition.normalise(definition.update_hyper_params(**hyper_param_overrides))
         count = len(jax.tree.leaves(self.target))
         return bridge.to_train_state(
-            definition.assign(hyper_params, self.target, range(count)),
+            convertible(definition.assign(hyper_params, self.target, range(count))),
             self.target,
             self.state.step,
             leaves_like(self.target, self.state.param_states, "param_states"),
@@ -265,7 +267,9 @@ class Optimizer(struct.PyTreeNode):
         params = train_state.params
         leaves, treedef = jax.tree.flatten(params)
         fresh = definition.init_state(params)
-        assignments = definition.assign(definition.hyper_params, params, range(len(leaves)))
+        assignments = convertible(
+            definition.assign(definition.hyper_params, params, range(len(leaves)))
+        )
         states = bridge.from_opt_state(
             assignments,
             treedef,

@@ -54,9 +54,9 @@ class ReplicatedOptimizer(OptimizerDef):
     def restore_state(self, target: Any, opt_state: Any, state_dict: Any) -> Any:
         """Restore a single copy onto every device."""
         # Of the single copy only the structure and the shapes are asked for.
-        single = jax.tree.map(
+        target, opt_state = jax.tree.map(
             lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), (target, opt_state)
         )
         # Replicated last: bringing an older layout up to date is arithmetic on single copies.
-        restored = self.optimizer_def.restore_state(*single, state_dict)
+        restored = self.optimizer_def.restore_state(target, opt_state, state_dict)
         return jax_utils.replicate(restored, devices=self.devices)

@@ -14,6 +14,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 
 
 @struct.dataclass
@@ -43,7 +44,7 @@ class RMSProp(OptimizerDef):
     """
 
     param_state_class = _RMSPropParamState
-    optax_fields: ClassVar = {
+    optax_fields: ClassVar[OptaxFields] = {
         optax.ScaleByRmsState: {"nu": "v"},
         optax.ScaleByRStdDevState: {"nu": "v", "mu": "mg"},
     }

@@ -11,6 +11,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.on_optax import OptaxFields
 
 
 @struct.dataclass
@@ -27,7 +28,7 @@ class GradientDescent(OptimizerDef):
       learning_rate: the step size.
     """
 
-    optax_fields: ClassVar = {}
+    optax_fields: ClassVar[OptaxFields] = {}
 
     def __init__(self, learning_rate: Any = None) -> None:
         super().__init__(_GradientDescentHyperParams(learning_rate))

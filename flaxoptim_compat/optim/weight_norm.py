@@ -15,6 +15,7 @@ from flax import struct
 
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like, with_dtype_of
 from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
+from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms.weight_norm import (
     WeightNormState,
     is_normalised,
@@ -78,7 +79,7 @@ class WeightNorm(OptimizerDef):
         self.wrapped_optimizer.hyper_params = hyper_params.inner
 
     @property
-    def optax_fields(self) -> Mapping[type, Mapping[str, str]]:  # type: ignore[override]
+    def optax_fields(self) -> OptaxFields:  # type: ignore[override]
         """The two factors, and what the wrapped definition keeps for them."""
         mine = {"direction": "direction", "scale": "scale"}
         return {WeightNormState: mine, **self.wrapped_optimizer.optax_fields}

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import flaxoptim_compat
+from flaxoptim_compat import optim
+from flaxoptim_compat.bridge.step import compiled_steps
+
+MODULES = [
+    "adabelief",
+    "adadelta",
+    "adafactor",
+    "adagrad",
+    "adam",
+    "base",
+    "dynamic_scale",
+    "lamb",
+    "lars",
+    "momentum",
+    "rmsprop",
+    "sgd",
+    "weight_norm",
+]
+HEAVY = "{'jax', 'flax', 'optax', 'numpy'} & set(sys.modules)"
+
+
+def run_python(code: str) -> str:
+    root = Path(flaxoptim_compat.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import flaxoptim_compat; dir(flaxoptim_compat); flaxoptim_compat.__version__",
+        "import flaxoptim_compat; hasattr(flaxoptim_compat, 'nothing')",
+        "import flaxoptim_compat.cli",
+        "from flaxoptim_compat.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass",
+        "from flaxoptim_compat.cli import main\ntry: main(['demo', '-h'])\nexcept SystemExit: pass",
+    ],
+)
+def test_nothing_heavy_is_imported_before_it_is_used(statement: str) -> None:
+    assert run_python(f"import sys\n{statement}\nprint({HEAVY})").endswith("set()\n")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from flaxoptim_compat import optim; optim.Adam",
+        "import flaxoptim_compat as optim; optim.Adam; optim.adam.Adam",
+        "import flaxoptim_compat.optim as optim; optim.Adam",
+        "from flaxoptim_compat.optim import Adam, adam; adam.Adam",
+        "import flaxoptim_compat; flaxoptim_compat.optim.adam.Adam",
+        "import flaxoptim_compat.optim.adam; flaxoptim_compat.Adam",
+        "from flaxoptim_compat import Adam, compiled_steps; Adam",
+        "from flaxoptim_compat import *; Adam; optim.Adam; adam.Adam; compiled_steps",
+    ],
+)
+def test_every_way_to_import(code: str) -> None:
+    run_python(code)
+
+
+def test_the_names_of_optim_are_names_of_the_package() -> None:
+    assert set(flaxoptim_compat.__all__) == {*optim.__all__, *MODULES, "optim", "compiled_steps"}
+    for name in optim.__all__:
+        assert getattr(flaxoptim_compat, name) is getattr(optim, name)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_modules_of_optim_are_attributes_of_the_package(name: str) -> None:
+    module = getattr(flaxoptim_compat, name)
+    assert isinstance(module, types.ModuleType)
+    assert module.__name__ == f"flaxoptim_compat.optim.{name}"
+
+
+def test_compiled_steps_is_the_one_of_the_bridge() -> None:
+    assert flaxoptim_compat.compiled_steps is compiled_steps
+
+
+def test_dir_lists_every_name() -> None:
+    assert {*flaxoptim_compat.__all__, "__version__", "__name__"} <= set(dir(flaxoptim_compat))
+
+
+def test_an_unknown_name_fails_as_in_any_module() -> None:
+    with pytest.raises(AttributeError) as ours:
+        _ = flaxoptim_compat.Adams
+    with pytest.raises(AttributeError) as pythons:
+        _ = optim.Adams
+    expected = str(pythons.value).replace("flaxoptim_compat.optim", "flaxoptim_compat")
+    assert str(ours.value) == expected
+    assert (ours.value.name, ours.value.obj) == ("Adams", flaxoptim_compat)
+    with pytest.raises(ImportError, match="cannot import name 'Adams' from 'flaxoptim_compat'"):
+        from flaxoptim_compat import Adams  # noqa: F401
