@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -31,39 +31,42 @@ def run(
     genuine: Any,
     *,
     dtype: str,
-    kind: str,
     steps: int,
     jit: bool,
     overrides: Sequence[float] | None = None,
-) -> Errors:
-    """Train both for some steps and compare them at the end.
+) -> Iterator[tuple[str, Errors]]:
+    """Train both for some steps on each kind of gradients, and compare them at the end.
 
     Args:
       case: the optimizer.
       ours: the namespace of our optimizers.
       genuine: the namespace of the genuine ones.
       dtype: of the parameters.
-      kind: of the gradients.
       steps: how many.
       jit: compile each step, or run it op by op.
       overrides: a learning rate for every step.
     """
     params = jax.tree.map(jnp.asarray, case.parameters(dtype=dtype))
-    mine, theirs = case.build(ours).create(params), case.build(genuine).create(params)
-    step: Callable[..., Any] = lambda optimizer, grads, rate: optimizer.apply_gradient(
-        grads, **({} if rate is None else {"learning_rate": rate})
-    )
-    if jit:
-        step = jax.jit(step)
-    sizes = LargestValues(theirs.target), LargestValues(theirs.state)
-    with contextlib.nullcontext() if jit else jax.disable_jit():
-        for number in range(steps):
-            grads = jax.tree.map(jnp.asarray, cases.gradients(number, params, kind))
-            rate = None if overrides is None else overrides[number]
-            mine, theirs = step(mine, grads, rate), step(theirs, grads, rate)
-            sizes[0].add(theirs.target)
-            sizes[1].add(theirs.state)
-    return Errors(
-        worst(errors_in_ulps(mine.target, theirs.target, sizes[0])),
-        worst(errors_in_ulps(mine.state, theirs.state, sizes[1])),
-    )
+    starts = case.build(ours).create(params), case.build(genuine).create(params)
+
+    def step(optimizer: Any, grads: Any, **override: Any) -> Any:
+        return optimizer.apply_gradient(grads, **override)
+
+    step = jax.jit(step) if jit else step
+    for kind in cases.GRADIENT_KINDS:
+        mine, theirs = starts
+        sizes = LargestValues(theirs.target), LargestValues(theirs.state)
+        with contextlib.nullcontext() if jit else jax.disable_jit():
+            for number in range(steps):
+                grads = jax.tree.map(jnp.asarray, cases.gradients(number, params, kind))
+                override = {} if overrides is None else {"learning_rate": overrides[number]}
+                mine, theirs = step(mine, grads, **override), step(theirs, grads, **override)
+                sizes[0].add(theirs.target)
+                sizes[1].add(theirs.state)
+        yield (
+            kind,
+            Errors(
+                worst(errors_in_ulps(mine.target, theirs.target, sizes[0])),
+                worst(errors_in_ulps(mine.state, theirs.state, sizes[1])),
+            ),
+        )

@@ -48,9 +48,7 @@ def assign_rate(definition: Any, rate: Any) -> None:
 
 
 def assign_list(definition: Any, rate: Any) -> None:
-    definition.hyper_params = [
-        each.replace(learning_rate=rate) for each in definition.hyper_params
-    ]
+    definition.hyper_params = [each.replace(learning_rate=rate) for each in definition.hyper_params]
 
 
 def assign_in_list(definition: Any, rate: Any) -> None:

@@ -14,8 +14,7 @@ import pytest
 from flax import serialization
 from flax.training import checkpoints
 
-from flaxoptim_compat import optim
-from flaxoptim_compat.bridge.step import compiled_steps
+from flaxoptim_compat import compiled_steps, optim
 from tests import goldens
 from tests.cases import CASES, case, gradients
 from tests.oracle.environments import run_in_old_environment

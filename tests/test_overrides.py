@@ -99,9 +99,7 @@ def test_an_override_lasts_for_one_call(genuine: Any, name: str) -> None:
             optimizer = optimizer.apply_gradient(grads, **overrides)
         return optimizer
 
-    mine, theirs = (
-        definition(space, name).create(PARAMS) for space in (optim, genuine)
-    )
+    mine, theirs = (definition(space, name).create(PARAMS) for space in (optim, genuine))
     assert_same(jax.jit(program)(mine), jax.jit(program)(theirs), ulps(name))
     assert mine.optimizer_def == definition(optim, name)
 
@@ -194,5 +192,3 @@ def test_integers_are_numbers(
         program = lambda optimizer: optimizer.apply_gradient(GRADS[0], **overrides)
         results.append((jax.jit(program) if jit else program)(optimizer))
     assert_same(*results, ulps(name) if jit else max(ulps(name), 1.0))
-
-

@@ -87,9 +87,7 @@ def test_a_float32_rate_leaves_half_precision_as_it_is_in_scan(name: str, dtype:
     dtypes = [[leaf.dtype for leaf in jax.tree.leaves(each)] for each in (before, after)]
     assert dtypes[0] == dtypes[1]
     wide, _ = scan(create(optim, name), RATES)
-    for half, full in zip(
-        jax.tree.leaves(after.target), jax.tree.leaves(wide.target), strict=True
-    ):
+    for half, full in zip(jax.tree.leaves(after.target), jax.tree.leaves(wide.target), strict=True):
         # Three steps, each rounding to the 8 bits of bfloat16 or the 11 of float16.
         bound = 8 * float(jnp.finfo(dtype).eps) * float(jnp.max(jnp.abs(full)))
         np.testing.assert_allclose(half.astype(jnp.float32), full, rtol=0, atol=bound)

@@ -41,7 +41,9 @@ def test_leaves_and_their_names_are_the_genuine_ones(genuine: Any, name: str) ->
     mine, theirs = make(name), make(name, genuine)
     assert_same(mine, theirs)
     grads = gradients(mine)
-    after = [jax.eval_shape(lambda each: each.apply_gradient(grads), each) for each in (mine, theirs)]
+    after = [
+        jax.eval_shape(lambda each: each.apply_gradient(grads), each) for each in (mine, theirs)
+    ]
     described = [
         [(jax.tree_util.keystr(path), leaf.shape, leaf.dtype) for path, leaf in flat]
         for flat in (jax.tree_util.tree_flatten_with_path(each)[0] for each in after)
@@ -186,7 +188,9 @@ def test_a_subclass_of_optimizer_is_a_pytree_of_its_own() -> None:
     assert_same(after.target, apply(definition.create(PARAMS), GRADS).target)
 
 
-@pytest.mark.parametrize("copier", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize(
+    "copier", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
 @pytest.mark.parametrize("name", [name for name in SOME if not name.startswith("Multi")])
 def test_copies_and_pickles(name: str, copier: Any) -> None:
     optimizer = make(name)
@@ -199,7 +203,9 @@ def test_copies_and_pickles(name: str, copier: Any) -> None:
     assert_same(apply(again, gradients(optimizer, 1)), expected)
 
 
-@pytest.mark.parametrize("name", ["Adam-all", "AdaBelief-all", "LAMB-all", "Adafactor-clipping_threshold"])
+@pytest.mark.parametrize(
+    "name", ["Adam-all", "AdaBelief-all", "LAMB-all", "Adafactor-clipping_threshold"]
+)
 @pytest.mark.parametrize("count", [0, 3, 1000])
 def test_the_step_in_the_state_moves_the_bias_correction(
     genuine: Any, name: str, count: int

@@ -24,7 +24,8 @@ class LargestValues:
     def add(self, tree: Any) -> None:
         """Take note of one step."""
         for index, leaf in enumerate(jax.tree.leaves(tree)):
-            largest = np.max(np.abs(_as_float(leaf)), initial=0.0, where=np.isfinite(_as_float(leaf)))
+            sizes = np.abs(_as_float(leaf))
+            largest = np.max(sizes, initial=0.0, where=np.isfinite(sizes))
             self.values[index] = max(self.values[index], float(largest))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -60,11 +60,16 @@ def replace_known(owner: str, hyper_params: Any, overrides: Mapping[str, Any]) -
         return hyper_params
     if dataclasses.is_dataclass(hyper_params):
         known = [field.name for field in dataclasses.fields(hyper_params)]
-        unknown = sorted(set(overrides) - set(known))
-        if unknown:
-            names = ", ".join(repr(name) for name in unknown)
-            raise TypeError(f"{owner} has no hyper-parameter {names}. It has: {', '.join(known)}.")
+        refuse_unknown(owner, overrides, known)
     return hyper_params.replace(**overrides)
+
+
+def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -> None:
+    """Raise the TypeError that names what is not known, and what is."""
+    unknown = sorted(set(overrides) - set(known))
+    if unknown:
+        names = ", ".join(repr(name) for name in unknown)
+        raise TypeError(f"{owner} has no hyper-parameter {names}. It has: {', '.join(known)}.")
 
 
 def _normalise(name: str, value: Any) -> Any:

@@ -32,6 +32,10 @@ from flaxoptim_compat.bridge.trees import (
 MAX_VARIANTS = 8
 
 
+# The new leaves, None for those that no optimizer moves; the step; the tree of states.
+_Outcome = tuple[Sequence[Any], Any, Any]
+
+
 @dataclasses.dataclass
 class _Settings:
     compiled: bool
@@ -86,19 +90,27 @@ def apply_gradient(
       ValueError: gradients or states do not have the structure of the parameters.
     """
     hyper_params = definition.normalise(hyper_params)
-    if not is_abstract(hyper_params, params, step, param_states, grads):
-        plan, dynamic = _plan(definition, hyper_params)
-        if plan is not None:
-            try:
-                out: tuple[Any, Any, Any] = _compiled(
-                    plan, dynamic, params, step, param_states, grads
-                )
-                return out
-            except ValueError as error:
-                if "incompatible devices" not in str(error):
-                    raise
-        return _traced(definition, hyper_params, params, step, param_states, grads, _by_device)
-    return _traced(definition, hyper_params, params, step, param_states, grads)
+    originals, treedef = jax.tree.flatten(params)
+    arguments = (params, step, param_states, grads)
+    if is_abstract(hyper_params, *arguments):
+        leaves, *counts_and_states = _traced(definition, hyper_params, *arguments)
+    else:
+        leaves, *counts_and_states = _concrete(definition, hyper_params, arguments)
+    # Leaves that no optimizer moves stay the very objects they were.
+    new = [old if leaf is None else leaf for leaf, old in zip(leaves, originals, strict=True)]
+    return (jax.tree.unflatten(treedef, new), *counts_and_states)
+
+
+def _concrete(definition: Any, hyper_params: Any, arguments: tuple[Any, Any, Any, Any]) -> _Outcome:
+    plan, dynamic = _plan(definition, hyper_params)
+    if plan is not None:
+        try:
+            outcome: _Outcome = _compiled(plan, dynamic, *arguments)
+            return outcome
+        except ValueError as error:
+            if "incompatible devices" not in str(error):
+                raise
+    return _traced(definition, hyper_params, *arguments, _by_device)
 
 
 def _plan(definition: Any, hyper_params: Any) -> tuple[_Plan | None, Any]:
@@ -119,7 +131,7 @@ def _plan(definition: Any, hyper_params: Any) -> tuple[_Plan | None, Any]:
 @functools.partial(jax.jit, static_argnums=0)
 def _compiled(
     plan: _Plan, dynamic: Any, params: Any, step: Any, param_states: Any, grads: Any
-) -> tuple[Any, Any, Any]:
+) -> _Outcome:
     hyper_params = hp.join(plan.static, dynamic)
     return _traced(plan.definition, hyper_params, params, step, param_states, grads)
 
@@ -152,8 +164,8 @@ def _traced(
     param_states: Any,
     grads: Any,
     parts: Any = _together,
-) -> tuple[Any, Any, Any]:
-    originals, treedef = jax.tree.flatten(params)
+) -> _Outcome:
+    treedef = jax.tree.structure(params)
     states = leaves_like(params, param_states, "param_states")
     gradients = gradient_leaves(params, grads)
     leaves = parameter_leaves(params, gradients)
@@ -161,8 +173,7 @@ def _traced(
     optax_only = [
         each for each in assignments if each.definition is definition or each.definition.on_optax()
     ]
-    # Leaves that no optimizer moves stay the very objects they were, with the state None.
-    new_leaves: list[Any] = list(originals)
+    new_leaves: list[Any] = [None] * len(leaves)
     new_states: list[Any] = [None] * len(leaves)
     split = parts(optax_only, leaves)
     for part in split:
@@ -182,11 +193,7 @@ def _traced(
             )
             for index, leaf, state in zip(each.leaves, moved, moved_states, strict=True):
                 new_leaves[index], new_states[index] = leaf, state
-    return (
-        jax.tree.unflatten(treedef, new_leaves),
-        step + 1,
-        jax.tree.unflatten(treedef, new_states),
-    )
+    return tuple(new_leaves), step + 1, jax.tree.unflatten(treedef, new_states)
 
 
 def _through_train_state(

@@ -11,6 +11,9 @@ from flax.core import FrozenDict
 from jax.tree_util import keystr, tree_flatten_with_path
 
 
+Path = tuple[Any, ...]
+
+
 def _is_frozen(node: Any) -> bool:
     return isinstance(node, FrozenDict)
 
@@ -46,30 +49,46 @@ def leaves_like(target: Any, tree: Any, what: str) -> list[Any]:
         raise ValueError(_first_difference(thawed, thaw(tree), what)) from None
 
 
-def _paths(tree: Any) -> dict[str, Any]:
-    return {keystr(path): leaf for path, leaf in tree_flatten_with_path(tree)[0]}
-
-
 def _first_difference(target: Any, tree: Any, what: str) -> str:
-    expected, found = _paths(target), _paths(tree)
-    for path in expected:
-        if path not in found:
-            below = [other for other in found if other.startswith(path)]
-            where = f"finds {below[0]} below it" if below else "nothing there"
-            return (
-                f"{what} do not have the structure of the target: at {path or 'the root'} the"
-                f" target has a leaf, {what} have {where}."
-            )
-    for path in found:
-        if path not in expected and not any(path.startswith(known) for known in expected):
-            return (
-                f"{what} do not have the structure of the target: {what} have an entry at"
-                f" {path or 'the root'}, the target has none."
-            )
+    path, expected, found = _difference(target, tree, ()) or ((), "another structure", "this one")
     return (
-        f"{what} do not have the structure of the target: the containers differ."
-        f" Target: {jax.tree.structure(target)}. {what}: {jax.tree.structure(tree)}."
+        f"{what} do not have the structure of the target: at {keystr(path) or 'the root'} the"
+        f" target has {expected}, {what} have {found}."
     )
+
+
+def _difference(target: Any, tree: Any, path: Path) -> tuple[Path, str, str] | None:
+    """Where two trees first differ, and what each has there; the tree may go on below a leaf."""
+    if target is None or tree is None:
+        return None if target is tree else (path, _name(target), _name(tree))
+    if jax.tree_util.all_leaves([target]):
+        return None
+    if type(target) is not type(tree):
+        return path, _name(target), _name(tree)
+    children, others = _children(target), _children(tree)
+    for key in [*children, *others]:
+        if key not in children or key not in others:
+            return (*path, key), _name_in(children, key), _name_in(others, key)
+        below = _difference(children[key], others[key], (*path, key))
+        if below:
+            return below
+    return None
+
+
+def _children(node: Any) -> dict[Any, Any]:
+    """What stands one level below a container, by its key."""
+    below, _ = tree_flatten_with_path(node, is_leaf=lambda child: child is not node)
+    return {path[0]: child for path, child in below}
+
+
+def _name_in(children: dict[Any, Any], key: Any) -> str:
+    return _name(children[key]) if key in children else "nothing"
+
+
+def _name(node: Any) -> str:
+    if node is None:
+        return "None"
+    return "a leaf" if jax.tree_util.all_leaves([node]) else f"a {type(node).__name__}"
 
 
 def gradient_leaves(target: Any, grads: Any) -> list[Any]:

@@ -38,7 +38,8 @@ class OptimizerDef(OnOptax, ByValue):
         self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
     ) -> tuple[Any, Any]:
         """Apply the gradient of one parameter; returns the new parameter and its new state."""
-        if not self.has_chain():
+        # Also called by the code of a subclass, through super().
+        if not self.names_chain():
             raise NotImplementedError(
                 f"{type(self).__name__} defines neither apply_param_gradient nor optax_chain."
             )
@@ -163,7 +164,7 @@ class OptimizerDef(OnOptax, ByValue):
 
     def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
         """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
-        if not self.has_chain():
+        if not self.names_chain():
             return hyper_params
         return hp.normalise(type(self).__name__, hyper_params, require_rate)
 

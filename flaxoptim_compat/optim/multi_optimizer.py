@@ -26,6 +26,8 @@ class MultiOptimizer(OptimizerDef):
     """
 
     def __init__(self, *traversals_and_optimizers: tuple[Any, OptimizerDef]) -> None:
+        if not traversals_and_optimizers:
+            raise ValueError("MultiOptimizer needs at least one pair (traversal, optimizer).")
         traversals, sub_optimizers = zip(*traversals_and_optimizers, strict=True)
         super().__init__([definition.hyper_params for definition in sub_optimizers])
         self.traversals = traversals
@@ -75,8 +77,6 @@ class MultiOptimizer(OptimizerDef):
 
     def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> list[Any]:
         """The same overrides for every optimizer."""
-        if not overrides:
-            return list(hyper_params)
         return [
             definition.override(values, overrides)
             for definition, values in self._with_hyper_params(hyper_params)
@@ -85,15 +85,17 @@ class MultiOptimizer(OptimizerDef):
     def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
         """The hyper-parameters of every optimizer, each as it wants them."""
         return [
-            definition.normalise(values, require_rate)
+            definition.normalise(values, require_rate) if definition.on_optax() else values
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
     def _with_hyper_params(self, hyper_params: Sequence[Any]) -> list[tuple[OptimizerDef, Any]]:
-        if len(hyper_params) != len(self.sub_optimizers):
+        listed = isinstance(hyper_params, list | tuple)
+        if not listed or len(hyper_params) != len(self.sub_optimizers):
+            found = f"has {len(hyper_params)} entries" if listed else "is no list"
             raise ValueError(
-                f"hyper_params has {len(hyper_params)} entries, the MultiOptimizer has"
-                f" {len(self.sub_optimizers)} optimizers: give one entry for each."
+                f"hyper_params {found}, the MultiOptimizer has {len(self.sub_optimizers)}"
+                " optimizers: give a list with one entry for each."
             )
         return list(zip(self.sub_optimizers, hyper_params, strict=True))
 

@@ -25,6 +25,10 @@ class OnOptax:
         """The optax transformation that does what the definition does, with these values."""
         raise NotImplementedError(f"{type(self).__name__} does not define optax_chain.")
 
+    def names_chain(self) -> bool:
+        """Whether this class, or one that it inherits from, names a chain."""
+        return type(self).optax_chain is not OnOptax.optax_chain
+
     def has_chain(self) -> bool:
         """Whether there is a chain, and no subclass overrides the per-parameter code since."""
         return self._chain_is_newer_than("apply_param_gradient")
@@ -37,7 +41,7 @@ class OnOptax:
         order = type(self).__mro__
         chain = next(cls for cls in order if "optax_chain" in vars(cls))
         other = next(cls for cls in order if method in vars(cls))
-        return chain is not OnOptax and order.index(chain) <= order.index(other)
+        return self.names_chain() and order.index(chain) <= order.index(other)
 
     def compiles(self) -> bool:
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""

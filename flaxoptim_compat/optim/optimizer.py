@@ -246,7 +246,9 @@ class Optimizer(struct.PyTreeNode):
           AssertionError: there is no learning rate.
         """
         definition = self.optimizer_def
-        hyper_params = definition.normalise(definition.update_hyper_params(**hyper_param_overrides))
+        hyper_params = definition.update_hyper_params(**hyper_param_overrides)
+        if definition.on_optax():
+            hyper_params = definition.normalise(hyper_params)
         count = len(jax.tree.leaves(self.target))
         return bridge.to_train_state(
             convertible(definition.assign(hyper_params, self.target, range(count))),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like, with_dtype_of
 from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
 from flaxoptim_compat.optim.on_optax import OptaxFields
@@ -90,11 +92,20 @@ class WeightNorm(OptimizerDef):
         if not isinstance(hyper_params, _WeightNormHyperParams):
             # With Flax, hyper_params= reached only the wrapped definition.
             hyper_params = self.hyper_params.replace(inner=hyper_params)
+        if dataclasses.is_dataclass(hyper_params.inner):
+            hp.refuse_unknown(type(self).__name__, overrides, [*hp.flatten(hyper_params)])
         mine = {name: value for name, value in overrides.items() if name in ("wn_decay", "wn_eps")}
         rest = {name: value for name, value in overrides.items() if name not in mine}
         if hyper_params.inner is not wrapped.hyper_params:
             rest["hyper_params"] = hyper_params.inner
         return hyper_params.replace(inner=wrapped.update_hyper_params(**rest), **mine)
+
+    def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
+        """Python numbers as floats; the learning rate is the wrapped definition's."""
+        if not isinstance(hyper_params, _WeightNormHyperParams):
+            hyper_params = self.hyper_params.replace(inner=hyper_params)
+        inner = self.wrapped_optimizer.normalise(hyper_params.inner, require_rate)
+        return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner), require_rate)
 
     def has_chain(self) -> bool:
         """Whether the wrapped definition is an optax chain that needs no names of parameters."""
