@@ -113,3 +113,21 @@ def test_an_overridden_beta2_is_not_rounded_to_1(genuine: Any, name: str, jit: b
     moved = jax.tree.map(lambda new, old: jnp.any(new != old), mine.target, params)
     assert all(jax.tree.leaves(moved))
     assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(mine.target))
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_gradients_through_steps(genuine: Any, name: str) -> None:
+    other = jax.tree.map(lambda leaf: jnp.cos(5 * leaf) + 0.3, PARAMS)
+
+    def derivatives(namespace: Any) -> Any:
+        optimizer = create(namespace, name)
+
+        def after(rate: Any, grads: Any) -> Any:
+            first = optimizer.apply_gradient(grads, learning_rate=rate)
+            target = first.apply_gradient(other, learning_rate=rate).target
+            return jnp.sum(target["w"] ** 2) + jnp.sum(target["b"] ** 3)
+
+        return jax.jit(jax.grad(after, argnums=(0, 1)))(0.1, GRADS)
+
+    # Derivatives take more roundings than steps.
+    assert_same(derivatives(optim), derivatives(genuine), ulps=64.0)

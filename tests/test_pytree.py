@@ -156,6 +156,35 @@ def test_replicated_training_equals_the_genuine(genuine: Any, name: str) -> None
     assert_same(*results, ulps=4.0)
 
 
+@pytest.mark.parametrize("name", [*SOME, "Adafactor-all"])
+def test_leaves_sharded_over_devices(name: str) -> None:
+    mesh = jax.make_mesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+
+    def shard(leaf: Any) -> Any:
+        along = leaf.ndim > 0 and leaf.shape[0] % 4 == 0
+        spec = jax.sharding.PartitionSpec("x") if along else jax.sharding.PartitionSpec()
+        return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, spec))
+
+    optimizer = make(name)
+    sharded = jax.tree.map(shard, optimizer)
+    for step in (apply, lambda optimizer, grads: optimizer.apply_gradient(grads)):
+        after = step(sharded, gradients(optimizer))
+        # Sums over a sharded axis are added up in another order.
+        assert_same(after, apply(optimizer, gradients(optimizer)), ulps=4.0)
+        embedding = after.target["embed"]["embedding"]
+        assert len({each.index for each in embedding.addressable_shards}) == 4
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_shapes_without_arrays(name: str) -> None:
+    optimizer = make(name)
+    shapes = jax.eval_shape(optimizer.optimizer_def.create, optimizer.target)
+    assert jax.tree.structure(shapes) == jax.tree.structure(optimizer)
+    assert [leaf.shape for leaf in jax.tree.leaves(shapes)] == [
+        leaf.shape for leaf in jax.tree.leaves(optimizer)
+    ]
+
+
 @struct.dataclass
 class TrainState:
     optimizer: optim.Optimizer

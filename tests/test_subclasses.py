@@ -101,6 +101,16 @@ def test_a_subclass_as_a_train_state(name: str) -> None:
     assert_same(again.state, optimizer.state, ulps=2.0)
 
 
+@pytest.mark.parametrize("jit", [True, False], ids=["jit", "outside jit"])
+@pytest.mark.parametrize("name", ["own_state", "clipped_gradients", "projected", "noisy"])
+def test_weight_norm_around_a_subclass(genuine: Any, name: str, jit: bool) -> None:
+    step = jax.jit(apply) if jit else apply
+    mine, theirs = (
+        train(space.WeightNorm(FACTORIES[name](space)), step) for space in (optim, genuine)
+    )
+    assert_same(mine, theirs, ulps=4.0)
+
+
 def test_an_unfinished_subclass_says_what_it_lacks() -> None:
     class Unfinished(optim.OptimizerDef):
         def init_param_state(self, param: Any) -> Any:

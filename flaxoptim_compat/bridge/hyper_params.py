@@ -15,6 +15,8 @@ import jax
 import numpy as np
 import optax
 
+from flaxoptim_compat.transforms import keep_dtypes
+
 # Optax computes 1 - x of these: as Python numbers that is exact, as float32 arrays it is not.
 COMPLEMENTED = frozenset({"beta1", "beta2", "rho"})
 # These are counts, and deciding shapes or steps with them needs integers.
@@ -165,7 +167,7 @@ def inject(
     """
 
     def factory(**injected: Any) -> optax.GradientTransformation:
-        return chain(with_values(hyper_params, injected))
+        return keep_dtypes(chain(with_values(hyper_params, injected)))
 
     # inject_hyperparams reads the names of its arguments off the signature.
     factory.__signature__ = inspect.Signature(  # type: ignore[attr-defined]

@@ -22,6 +22,7 @@ from flaxoptim_compat.bridge.masks import Assignment
 from flaxoptim_compat.bridge.train_state import from_opt_state, to_train_state
 from flaxoptim_compat.bridge.trees import (
     gradient_leaves,
+    inexact_moments,
     is_abstract,
     leaves_like,
     parameter_leaves,
@@ -169,6 +170,7 @@ def _traced(
     states = leaves_like(params, param_states, "param_states")
     gradients = gradient_leaves(params, grads)
     leaves = parameter_leaves(params, gradients)
+    states = list(map(inexact_moments, states, leaves))
     assignments = definition.assign(hyper_params, params, range(len(leaves)))
     optax_only = [
         each for each in assignments if each.definition is definition or each.definition.on_optax()

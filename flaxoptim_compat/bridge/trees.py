@@ -10,7 +10,6 @@ import numpy as np
 from flax.core import FrozenDict
 from jax.tree_util import keystr, tree_flatten_with_path
 
-
 Path = tuple[Any, ...]
 
 
@@ -135,13 +134,15 @@ def _as_inexact(leaf: Any, grad: jax.Array) -> jax.Array:
     return array.astype(jnp.result_type(array, grad, 1.0))
 
 
-def with_dtype_of(new: Any, old: Any) -> Any:
-    """A new moment in the dtype of the old one, unless that cannot hold it.
+def inexact_moments(state: Any, param: jax.Array) -> Any:
+    """The state of one parameter, with moments that can hold fractions."""
 
-    So a float32 rate does not widen moments in half precision, and an integer does not cut them.
-    """
-    dtype = jnp.result_type(old)
-    return new.astype(dtype) if jnp.issubdtype(dtype, jnp.inexact) else new
+    def inexact(moment: Any) -> Any:
+        if jnp.issubdtype(jnp.result_type(moment), jnp.inexact):
+            return moment
+        return jnp.asarray(moment, param.dtype)
+
+    return jax.tree.map(inexact, state)
 
 
 def is_abstract(*trees: Any) -> bool:

@@ -155,7 +155,9 @@ class Adafactor(OptimizerDef):
             # The update is float32 here whatever the parameter is, and so was its product.
             chain.append(optax.scale(jnp.asarray(hyper_params.learning_rate, jnp.float32)))
         if hyper_params.beta1 is not None:
-            chain.append(optax.ema(hyper_params.beta1, debias=False))
+            chain.append(
+                optax.ema(hyper_params.beta1, debias=False, accumulator_dtype=self.dtype_momentum)
+            )
         if hyper_params.weight_decay_rate is not None:
             chain.append(optax.add_decayed_weights(hyper_params.weight_decay_rate))
         return optax.chain(*chain, optax.scale(-1.0))

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import optax
 
 from flaxoptim_compat.bridge.masks import Assignment
-from flaxoptim_compat.bridge.trees import with_dtype_of
 
 # {type of optax state: {its field: field of the per-parameter state}}
 OptaxFields = Mapping[type, Mapping[str, str]]
@@ -92,12 +91,10 @@ class OnOptax:
 
     def _with_fields(self, state: Any, values: Mapping[str, Any]) -> Any:
         assert self.param_state_class is not None
-        fields = {}
-        for field in dataclasses.fields(self.param_state_class):
-            old = getattr(state, field.name)
-            new = values.get(field.name)
-            fields[field.name] = old if new is None else with_dtype_of(new, old)
-        return self.param_state_class(**fields)
+        names = [field.name for field in dataclasses.fields(self.param_state_class)]
+        return self.param_state_class(
+            **{name: values.get(name, getattr(state, name)) for name in names}
+        )
 
     def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
         """Which definition moves which of the eligible leaves: here, this one moves them all."""

@@ -15,7 +15,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like, with_dtype_of
+from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
 from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms.weight_norm import (
@@ -212,8 +212,8 @@ class WeightNorm(OptimizerDef):
             for each in zip(
                 moved[: len(states)],
                 scale_states,
-                map(_like, pick(node.direction), [each.direction for each in states]),
-                map(_like, pick(node.scale), [each.scale for each in states]),
+                pick(node.direction),
+                pick(node.scale),
                 strict=True,
             )
         ]
@@ -258,7 +258,3 @@ class WeightNorm(OptimizerDef):
 def _scaled(states: Sequence[Any]) -> list[int]:
     """Which parameters have a scale: a bias has the empty tuple."""
     return [row for row, state in enumerate(states) if not isinstance(state.scale, tuple)]
-
-
-def _like(new: Any, old: Any) -> Any:
-    return old if isinstance(old, tuple) else with_dtype_of(new, old)

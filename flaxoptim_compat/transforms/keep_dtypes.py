@@ -1,0 +1,27 @@
+"""Keep moments in the dtype they started with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+
+def keep_dtypes(inner: optax.GradientTransformation) -> optax.GradientTransformation:
+    """Give every array in the new state of a transformation the dtype it had in the old one.
+
+    A float32 learning rate would widen moments in half precision, and a ``lax.scan`` over the steps
+    would refuse its own result.
+    """
+
+    def cast(new: Any, old: Any) -> Any:
+        dtype = jnp.result_type(old)
+        return new.astype(dtype) if jnp.issubdtype(dtype, jnp.inexact) else new
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        new_updates, new_state = inner.update(updates, state, params)
+        return new_updates, jax.tree.map(cast, new_state, state)
+
+    return optax.GradientTransformation(inner.init, update)

@@ -1,0 +1,233 @@
+"""Outside jit a step is one compiled call, made once for all steps of a program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from flaxoptim_compat import compiled_steps, optim
+from flaxoptim_compat.bridge import step as bridge
+from tests import cases
+from tests.legacy_subclasses import FACTORIES
+from tests.side_by_side import assert_same
+
+PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
+GRADS = jax.tree.map(lambda leaf: jnp.cos(3 * leaf), PARAMS)
+OPTIMIZERS = sorted({case.optimizer for case in cases.CASES} - {"MultiOptimizer", "WeightNorm"})
+
+
+class Compilations:
+    """How many compiled steps were added to the cache since this object was made."""
+
+    def __init__(self) -> None:
+        self._before = bridge._compiled._cache_size()
+
+    @property
+    def count(self) -> int:
+        size: int = bridge._compiled._cache_size() - self._before
+        return size
+
+
+def fresh(base: type = optim.Adam) -> Any:
+    """A class that no compiled step was ever made for."""
+    return type("Fresh", (base,), {})
+
+
+def train(optimizer: Any, steps: int = 3, **overrides: Any) -> Any:
+    for _ in range(steps):
+        optimizer = optimizer.apply_gradient(GRADS, **overrides)
+    return optimizer
+
+
+def test_all_steps_are_one_compilation() -> None:
+    compilations = Compilations()
+    optimizer = train(fresh()(0.1).create(PARAMS), 1)
+    assert compilations.count == 1
+    train(optimizer, 10)
+    assert compilations.count == 1
+
+
+def test_a_hundred_rates_are_one_compilation() -> None:
+    compilations = Compilations()
+    optimizer = fresh()().create(PARAMS)
+    for number in range(100):
+        optimizer = optimizer.apply_gradient(GRADS, learning_rate=0.1 / (number + 1))
+    assert compilations.count == 1
+    optimizer.apply_gradient(GRADS, learning_rate=1)
+    optimizer.apply_gradient(GRADS, learning_rate=np.float64(0.1))
+    assert compilations.count == 1
+
+
+def test_a_hundred_definitions_with_other_rates_are_one_compilation() -> None:
+    compilations = Compilations()
+    cls = fresh()
+    first = [float(train(cls(0.01 * n).create(PARAMS), 1).target["b"][0]) for n in range(100)]
+    assert compilations.count == 1
+    assert len(set(first)) == 100
+
+
+@pytest.mark.parametrize("values", [{"eps": 1e-3}, {"weight_decay": 0.1}, {"beta2": 0.5}])
+def test_other_default_values_are_another_compilation(values: dict[str, float]) -> None:
+    compilations = Compilations()
+    cls = fresh()
+    one, other = (train(cls(0.1, **each).create(PARAMS)) for each in ({}, values))
+    assert compilations.count == 2
+    assert not np.array_equal(one.target["w"], other.target["w"])
+
+
+def test_an_equal_multi_optimizer_is_no_new_compilation() -> None:
+    cls = fresh()
+
+    def make(rate: float) -> Any:
+        kernels = optim.ModelParamTraversal(lambda path, value: "w" in path)
+        return optim.MultiOptimizer((kernels, cls(rate)))
+
+    compilations = Compilations()
+    for number in range(5):
+        make(0.1 * number).create(PARAMS).apply_gradient(GRADS)
+    assert compilations.count == 1
+
+
+@pytest.mark.parametrize("switch", [jax.disable_jit, lambda: compiled_steps(False)])
+@pytest.mark.parametrize("name", ["Adam-all", "WeightNorm-over_Momentum", "MultiOptimizer-two"])
+def test_steps_can_be_left_uncompiled(genuine: Any, name: str, switch: Any) -> None:
+    case = cases.case(name)
+    params = jax.tree.map(jnp.asarray, case.parameters())
+    compilations = Compilations()
+    results = []
+    with switch():
+        for space in (optim, genuine):
+            optimizer = case.build(space).create(params)
+            for step in range(2):
+                grads = jax.tree.map(jnp.asarray, cases.gradients(step, params))
+                optimizer = optimizer.apply_gradient(grads)
+            results.append(optimizer)
+    assert compilations.count == 0
+    assert_same(*results, ulps=2.0)
+    if not name.startswith("WeightNorm"):  # what the genuine calls parameters is its moments
+        assert_same(results[0].state, results[1].state)
+
+
+def test_compiled_steps_nest_and_come_back() -> None:
+    optimizer = fresh()(0.1).create(PARAMS)
+    compilations = Compilations()
+    with compiled_steps(False):
+        with compiled_steps(True):
+            train(optimizer)
+            assert compilations.count == 1
+        with pytest.raises(ZeroDivisionError), compiled_steps(True):
+            raise ZeroDivisionError
+        fresh()(0.1).create(PARAMS).apply_gradient(GRADS)
+        assert compilations.count == 1
+    fresh()(0.1).create(PARAMS).apply_gradient(GRADS)
+    assert compilations.count == 2
+
+
+def test_an_environment_variable_switches_them_off_for_a_program() -> None:
+    program = (
+        "import jax.numpy as jnp; from flaxoptim_compat import optim;"
+        "from flaxoptim_compat.bridge import step;"
+        "optim.Momentum(0.1).create(jnp.ones(3)).apply_gradient(jnp.ones(3));"
+        "print(step._compiled._cache_size())"
+    )
+    sizes = []
+    for value in ("0", "1"):
+        environment = {**os.environ, "FLAXOPTIM_COMPAT_COMPILED": value}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+            check=True, cwd=Path(__file__).parents[1],
+        )  # fmt: skip
+        sizes.append(done.stdout.split())
+    assert sizes == [["0"], ["1"]]
+
+
+@pytest.mark.parametrize("name", ["own_state", "clipped_bfloat16_momentum", "noisy", "projected"])
+def test_code_of_the_user_is_never_compiled_unasked(name: str) -> None:
+    definition = FACTORIES[name](optim)
+    kernels = optim.ModelParamTraversal(lambda path, value: "w" in path)
+    compilations = Compilations()
+    if name != "projected":  # which calls the library's own step in its own
+        train(definition.create(PARAMS))
+        assert compilations.count == 0
+    seen: list[bool] = []
+    inner = definition.apply_param_gradient
+
+    def spy(step: Any, hyper_params: Any, param: Any, *rest: Any) -> Any:
+        seen.append(isinstance(param, jax.core.Tracer))
+        return inner(step, hyper_params, param, *rest)
+
+    definition.apply_param_gradient = spy
+    train(definition.create(PARAMS), 1)
+    train(optim.MultiOptimizer((kernels, definition)).create(PARAMS), 1)
+    assert seen == [False] * 3
+
+
+def test_inside_jit_nothing_is_compiled_apart() -> None:
+    compilations = Compilations()
+    optimizer = fresh()(0.1).create(PARAMS)
+    jax.jit(train)(optimizer)
+    jax.vmap(lambda rate: train(optimizer, learning_rate=rate))(jnp.ones(2))
+    jax.grad(lambda rate: jnp.sum(train(optimizer, learning_rate=rate).target["w"]))(0.1)
+    assert compilations.count == 0
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_compiled_step_has_the_bits_of_a_step_in_jit(name: str) -> None:
+    optimizer = cases.case(f"{name}-default").build(optim).create(PARAMS)
+    jitted = jax.jit(lambda each, grads, rate: each.apply_gradient(grads, learning_rate=rate))
+    in_jit, outside = optimizer, optimizer
+    for rate in (0.1, 0.03):
+        in_jit = jitted(in_jit, GRADS, rate)
+        outside = outside.apply_gradient(GRADS, learning_rate=rate)
+    assert_same(outside, in_jit)
+
+
+@pytest.mark.parametrize("name", ["Adam", "Momentum", "LAMB", "MultiOptimizer"])
+def test_leaves_on_different_devices_stay_where_they_are(genuine: Any, name: str) -> None:
+    params = {
+        "w": jax.device_put(PARAMS["w"], jax.devices()[1]),
+        "b": jax.device_put(PARAMS["b"], jax.devices()[2]),
+        "c": jax.device_put(PARAMS["b"] + 1.0, jax.devices()[1]),
+    }
+    results = []
+    for space in (optim, genuine):
+        if name == "MultiOptimizer":
+            some = space.ModelParamTraversal(lambda path, value: path != "/c")
+            definition = space.MultiOptimizer((some, space.Adam(0.1)))
+        else:
+            definition = cases.case(f"{name}-all").build(space)
+        optimizer = definition.create(params)
+        for _ in range(2):
+            optimizer = optimizer.apply_gradient(params)
+        results.append(optimizer)
+    mine = results[0]
+    assert jax.tree.map(lambda leaf: leaf.device, mine.target) == jax.tree.map(
+        lambda leaf: leaf.device, params
+    )
+    for moment in jax.tree.leaves(mine.state.param_states["w"]):
+        assert moment.device == jax.devices()[1]
+    assert_same(*results, ulps=2.0)
+
+
+def test_ever_new_decays_stop_being_compiled(genuine: Any) -> None:
+    compilations = Compilations()
+    cls = fresh()
+    numbers = [0.9 + 0.001 * n for n in range(bridge.MAX_VARIANTS + 5)]
+    results = []
+    for definition in (cls(0.1), genuine.Adam(0.1)):
+        optimizer = definition.create(PARAMS)
+        for number in numbers:
+            optimizer = optimizer.apply_gradient(GRADS, beta2=number)
+        results.append(optimizer)
+    assert compilations.count == bridge.MAX_VARIANTS
+    assert_same(*results, ulps=8.0)
+    train(cls(0.1).create(PARAMS))
+    assert compilations.count == bridge.MAX_VARIANTS + 1
