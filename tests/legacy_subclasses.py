@@ -1,4 +1,4 @@
-"""Optimizers as users wrote them on the base classes of flax.optim, given the namespace of those."""
+"""Optimizers as users wrote them on the base classes of flax.optim, from whichever namespace."""
 
 from __future__ import annotations
 

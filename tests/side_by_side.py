@@ -46,7 +46,8 @@ def assert_same(ours: Any, theirs: Any, ulps: float = 0.0) -> None:
         assert max(errors.values(), default=0.0) <= ulps, errors
     else:
         different = [path for path in mine if bits(mine[path]) != bits(genuine[path])]
-        assert not different, {path: (mine[path], genuine[path]) for path in different}
+        errors = errors_in_ulps(ours, theirs, LargestValues(theirs)) if different else {}
+        assert not different, {path: errors[path] for path in different}
 
 
 def describe(leaf: Any) -> tuple[Any, Any]:

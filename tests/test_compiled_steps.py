@@ -106,10 +106,8 @@ def test_steps_can_be_left_uncompiled(genuine: Any, name: str, switch: Any) -> N
     with switch():
         for space in (optim, genuine):
             optimizer = case.build(space).create(params)
-            for step in range(2):
-                grads = jax.tree.map(jnp.asarray, cases.gradients(step, params))
-                optimizer = optimizer.apply_gradient(grads)
-            results.append(optimizer)
+            grads = jax.tree.map(jnp.asarray, cases.gradients(0, params))
+            results.append(optimizer.apply_gradient(grads))
     assert compilations.count == 0
     assert_same(*results, ulps=2.0)
     if not name.startswith("WeightNorm"):  # what the genuine calls parameters is its moments
@@ -188,33 +186,6 @@ def test_a_compiled_step_has_the_bits_of_a_step_in_jit(name: str) -> None:
         in_jit = jitted(in_jit, GRADS, rate)
         outside = outside.apply_gradient(GRADS, learning_rate=rate)
     assert_same(outside, in_jit)
-
-
-@pytest.mark.parametrize("name", ["Adam", "Momentum", "LAMB", "MultiOptimizer"])
-def test_leaves_on_different_devices_stay_where_they_are(genuine: Any, name: str) -> None:
-    params = {
-        "w": jax.device_put(PARAMS["w"], jax.devices()[1]),
-        "b": jax.device_put(PARAMS["b"], jax.devices()[2]),
-        "c": jax.device_put(PARAMS["b"] + 1.0, jax.devices()[1]),
-    }
-    results = []
-    for space in (optim, genuine):
-        if name == "MultiOptimizer":
-            some = space.ModelParamTraversal(lambda path, value: path != "/c")
-            definition = space.MultiOptimizer((some, space.Adam(0.1)))
-        else:
-            definition = cases.case(f"{name}-all").build(space)
-        optimizer = definition.create(params)
-        for _ in range(2):
-            optimizer = optimizer.apply_gradient(params)
-        results.append(optimizer)
-    mine = results[0]
-    assert jax.tree.map(lambda leaf: leaf.device, mine.target) == jax.tree.map(
-        lambda leaf: leaf.device, params
-    )
-    for moment in jax.tree.leaves(mine.state.param_states["w"]):
-        assert moment.device == jax.devices()[1]
-    assert_same(*results, ulps=2.0)
 
 
 def test_ever_new_decays_stop_being_compiled(genuine: Any) -> None:

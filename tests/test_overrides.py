@@ -180,8 +180,11 @@ INTEGERS = [
 
 
 @pytest.mark.parametrize(("name", "values"), INTEGERS)
-@pytest.mark.parametrize("per_call", [False, True], ids=["constructor", "call"])
-@pytest.mark.parametrize("jit", [True, False], ids=["jit", "outside jit"])
+@pytest.mark.parametrize(
+    ("per_call", "jit"),
+    [(False, True), (True, True), (True, False)],
+    ids=["constructor", "call", "call outside jit"],
+)
 def test_integers_are_numbers(
     genuine: Any, name: str, values: dict[str, Any], per_call: bool, jit: bool
 ) -> None:

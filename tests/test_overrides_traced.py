@@ -54,7 +54,7 @@ def test_a_vector_of_rates_makes_an_ensemble(genuine: Any, name: str) -> None:
     assert_same(mine, theirs, ULPS)
     for number, rate in enumerate(RATES):
         alone = step(step(create(optim, name), rate), rate)
-        assert_same(jax.tree.map(lambda leaf: leaf[number], mine), alone, ULPS)
+        assert_same(jax.tree.map(lambda leaf, number=number: leaf[number], mine), alone, ULPS)
 
 
 @pytest.mark.parametrize("name", ["Adam", "Momentum", "LAMB", "Adafactor"])

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from flax import jax_utils, struct
+from flax import struct
 
 from flaxoptim_compat import optim
 from tests import cases
@@ -130,51 +130,6 @@ def test_donated_optimizers_are_gone(name: str) -> None:
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(optimizer))
 
 
-def test_device_put_moves_all_leaves() -> None:
-    device = jax.devices()[2]
-    optimizer = jax.device_put(make("Adam-all"), device)
-    after = apply(optimizer, jax.device_put(gradients(optimizer), device))
-    assert {leaf.device for leaf in jax.tree.leaves((optimizer, after))} == {device}
-
-
-@pytest.mark.parametrize("name", SOME)
-def test_replicated_training_equals_the_genuine(genuine: Any, name: str) -> None:
-    def step(optimizer: Any, scale: Any) -> Any:
-        grads = jax.tree.map(lambda leaf: scale * leaf, gradients_of_target)
-        return optimizer.apply_gradient(jax.lax.pmean(grads, "batch"))
-
-    gradients_of_target = gradients(make(name))
-    results = []
-    for namespace in (optim, genuine):
-        optimizer = jax_utils.replicate(make(name, namespace))
-        assert optimizer.state.step.shape == (4,)
-        train = jax.pmap(step, axis_name="batch")
-        for _ in range(2):
-            optimizer = train(optimizer, jnp.arange(4.0))
-        results.append(jax_utils.unreplicate(optimizer))
-        assert results[-1].state.step.shape == ()
-    assert_same(*results, ulps=4.0)
-
-
-@pytest.mark.parametrize("name", [*SOME, "Adafactor-all"])
-def test_leaves_sharded_over_devices(name: str) -> None:
-    mesh = jax.make_mesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
-
-    def shard(leaf: Any) -> Any:
-        along = leaf.ndim > 0 and leaf.shape[0] % 4 == 0
-        spec = jax.sharding.PartitionSpec("x") if along else jax.sharding.PartitionSpec()
-        return jax.device_put(leaf, jax.sharding.NamedSharding(mesh, spec))
-
-    optimizer = make(name)
-    sharded = jax.tree.map(shard, optimizer)
-    for step in (apply, lambda optimizer, grads: optimizer.apply_gradient(grads)):
-        after = step(sharded, gradients(optimizer))
-        # Sums over a sharded axis are added up in another order.
-        assert_same(after, apply(optimizer, gradients(optimizer)), ulps=4.0)
-        embedding = after.target["embed"]["embedding"]
-        assert len({each.index for each in embedding.addressable_shards}) == 4
-
-
 @pytest.mark.parametrize("name", SOME)
 def test_shapes_without_arrays(name: str) -> None:
     optimizer = make(name)
@@ -235,7 +190,7 @@ def test_copies_and_pickles(name: str, copier: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["Adam-all", "AdaBelief-all", "LAMB-all", "Adafactor-clipping_threshold"]
 )
-@pytest.mark.parametrize("count", [0, 3, 1000])
+@pytest.mark.parametrize("count", [3, 1000])
 def test_the_step_in_the_state_moves_the_bias_correction(
     genuine: Any, name: str, count: int
 ) -> None:
@@ -246,11 +201,9 @@ def test_the_step_in_the_state_moves_the_bias_correction(
         results.append(apply(optimizer, gradients(optimizer)))
     assert_same(*results, ulps(name))
     assert int(results[0].state.step) == count + 1
-    if count:
-        start = make(name)
-        unmoved = apply(start, gradients(start))
-        moved = jax.tree.map(lambda x, y: jnp.any(x != y), unmoved.target, results[0].target)
-        assert bool(moved["dense"]["kernel"])
+    start = make(name)
+    unmoved = apply(start, gradients(start)).target["dense"]["kernel"]
+    assert bits(unmoved) != bits(results[0].target["dense"]["kernel"])
 
 
 def test_a_list_of_states_as_up_to_flax_0_3_2() -> None:

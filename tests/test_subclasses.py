@@ -15,7 +15,10 @@ from tests.legacy_subclasses import FACTORIES, HyperParams, clipped_gradients
 from tests.side_by_side import assert_same, bits
 
 PARAMS = {"a": {"w": jnp.linspace(-1.0, 2.0, 6).reshape(2, 3)}, "b": jnp.linspace(0.5, 1.0, 3)}
-GRADS = [jax.tree.map(lambda leaf: jnp.cos(2.1 * number + 3 * leaf), PARAMS) for number in range(3)]
+GRADS = [
+    jax.tree.map(lambda leaf, number=number: jnp.cos(2.1 * number + 3 * leaf), PARAMS)
+    for number in range(3)
+]
 OWN_CODE = ["own_state", "clipped_bfloat16_momentum", "noisy"]
 
 

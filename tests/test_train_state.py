@@ -85,7 +85,7 @@ def test_converting_half_way_changes_nothing(name: str) -> None:
         assert int(state.step) == step + 1
     assert_same(back(state, half_way.optimizer_def), compiled)
     # Inside the user's jit the learning rate is a constant, not an argument: XLA may fold it.
-    folded = name == "Adafactor-all"
+    folded = name.startswith("Adafactor-all")
     assert_same(back(state, half_way.optimizer_def), in_jit, ulps=2.0 if folded else 0.0)
 
 
@@ -218,7 +218,7 @@ def test_the_train_state_of_adam_is_what_optax_itself_would_hold() -> None:
     assert [leaf.shape for leaf in jax.tree.leaves(state.opt_state.inner_state)] == counted
 
 
-def test_the_state_of_the_optimizer_is_not_shared_with_the_train_state() -> None:
+def test_the_state_of_the_optimizer_is_not_aliased_by_the_train_state() -> None:
     optimizer = make("Momentum-all")
     state = optimizer.to_train_state()
     state.opt_state.hyperparams["learning_rate"] = jnp.asarray(7.0)

@@ -28,6 +28,13 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
     def __init__(self, filter_fn: Callable[[str, Any], Any]) -> None:
         self._filter_fn = filter_fn
 
+    def __getattr__(self, attr: str) -> Any:
+        # Flax's traversals answer any name, also those with which copy and pickle ask for methods.
+        if attr.startswith("__"):
+            raise AttributeError(attr)
+        parent: Any = super()
+        return parent.__getattr__(attr)
+
     @staticmethod
     def _check_inputs(inputs: Any) -> None:
         if not isinstance(inputs, Mapping) and not _is_model(inputs):
