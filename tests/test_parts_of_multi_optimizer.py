@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -128,3 +130,19 @@ def test_a_subclass_of_a_multi_optimizer(genuine: Any) -> None:
     assert_same(*results)
     plain = optim.MultiOptimizer((kernels(optim), optim.Momentum(0.1))).create(params)
     assert bits(plain.apply_gradient(params).target["w"]) != bits(results[0].target["w"])
+
+
+def by_name(path: str, value: Any) -> bool:
+    del value
+    return "w" in path
+
+
+@pytest.mark.parametrize(
+    "copier", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))]
+)
+def test_copies_and_pickles(copier: Callable[[Any], Any]) -> None:
+    definition = optim.MultiOptimizer((optim.ModelParamTraversal(by_name), optim.Momentum(0.1)))
+    optimizer = definition.create({"w": W, "b": B})
+    again = copier(optimizer)
+    assert again.optimizer_def == definition
+    assert_same(apply(again, optimizer.target), apply(optimizer, optimizer.target))
