@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator
@@ -158,6 +159,15 @@ def test_dict_and_frozen_dict_targets_write_and_read_the_same_bytes(entry: Case)
         assert_same_bits(serialization.from_bytes(fresh, written), fresh)
 
 
+@contextlib.contextmanager
+def checkpointing_with_orbax(enabled: bool) -> Iterator[None]:
+    """Let ``flax.training.checkpoints`` write orbax directories, or msgpack files."""
+    before = flax.config.flax_use_orbax_checkpointing
+    flax.config.update("flax_use_orbax_checkpointing", enabled)
+    yield
+    flax.config.update("flax_use_orbax_checkpointing", before)
+
+
 @pytest.mark.parametrize("wrapped", [False, True], ids=["bare", "TrainState"])
 @pytest.mark.parametrize("orbax", [False, True], ids=["msgpack", "orbax"])
 @pytest.mark.parametrize(
@@ -168,7 +178,7 @@ def test_checkpoint_files(tmp_path: Path, name: str, orbax: bool, wrapped: bool)
     source, fresh = trained(case(name)), create(case(name), optim)
     if wrapped:
         source, fresh = TrainState(source, jnp.asarray(7)), TrainState(fresh, jnp.asarray(0))
-    with flax.config.temp_flip_flag("use_orbax_checkpointing", orbax):
+    with checkpointing_with_orbax(orbax):
         checkpoints.save_checkpoint(tmp_path, source, step=3)
         assert_same_bits(checkpoints.restore_checkpoint(tmp_path, fresh), source)
 
@@ -180,7 +190,7 @@ def test_checkpoint_files_read_without_a_target_are_state_dicts(
     tmp_path: Path, entry: Case, wrapped: bool
 ) -> None:
     source = TrainState(trained(entry), jnp.asarray(7)) if wrapped else trained(entry)
-    with flax.config.temp_flip_flag("use_orbax_checkpointing", False):
+    with checkpointing_with_orbax(False):
         checkpoints.save_checkpoint(tmp_path, source, step=3)
         raw = checkpoints.restore_checkpoint(tmp_path, target=None)
     assert_same_bits(raw, serialization.to_state_dict(source))

@@ -26,6 +26,7 @@ from flaxoptim_compat.bridge.trees import (
     is_abstract,
     leaves_like,
     parameter_leaves,
+    step_count,
 )
 
 # A decay rate such as beta2 is built into the compiled step. A program that overrides it with ever
@@ -167,6 +168,7 @@ def _traced(
     parts: Any = _together,
 ) -> _Outcome:
     treedef = jax.tree.structure(params)
+    step = step_count(step)
     states = leaves_like(params, param_states, "param_states")
     gradients = gradient_leaves(params, grads)
     leaves = parameter_leaves(params, gradients)

@@ -135,14 +135,21 @@ def _as_inexact(leaf: Any, grad: jax.Array) -> jax.Array:
 
 
 def inexact_moments(state: Any, param: jax.Array) -> Any:
-    """The state of one parameter, with moments that can hold fractions."""
+    """The state of one parameter as jax arrays, with moments that can hold fractions.
 
-    def inexact(moment: Any) -> Any:
-        if jnp.issubdtype(jnp.result_type(moment), jnp.inexact):
-            return moment
-        return jnp.asarray(moment, param.dtype)
+    A restored state holds numpy arrays, and op by op numpy would do the arithmetic, by other rules.
+    """
+
+    def inexact(moment: Any) -> jax.Array:
+        dtype = jnp.result_type(moment)
+        return jnp.asarray(moment, dtype if jnp.issubdtype(dtype, jnp.inexact) else param.dtype)
 
     return jax.tree.map(inexact, state)
+
+
+def step_count(step: Any) -> jax.Array:
+    """The step as a jax array; a restored one is numpy's, and up to Flax 0.2.2 it was an int."""
+    return step if isinstance(step, jax.Array) else jnp.asarray(step, jnp.int32)
 
 
 def is_abstract(*trees: Any) -> bool:

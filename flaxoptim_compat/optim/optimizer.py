@@ -13,7 +13,7 @@ from jax.tree_util import GetAttrKey
 
 from flaxoptim_compat.bridge import train_state as bridge
 from flaxoptim_compat.bridge.equality import same
-from flaxoptim_compat.bridge.trees import leaves_like
+from flaxoptim_compat.bridge.trees import leaves_like, step_count
 from flaxoptim_compat.optim.definition import OptimizerDef
 from flaxoptim_compat.optim.legacy_loop import convertible
 from flaxoptim_compat.optim.state import OptimizerState
@@ -253,7 +253,7 @@ class Optimizer(struct.PyTreeNode):
         return bridge.to_train_state(
             convertible(definition.assign(hyper_params, self.target, range(count))),
             self.target,
-            self.state.step,
+            step_count(self.state.step),
             leaves_like(self.target, self.state.param_states, "param_states"),
             apply_fn,
         )
