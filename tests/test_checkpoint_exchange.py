@@ -19,6 +19,7 @@ from tests import goldens
 from tests.cases import CASES, case, gradients
 from tests.oracle.environments import run_in_old_environment
 from tests.test_checkpoints import assert_same_bits
+from tests.tolerances import tolerance
 from tests.training import create, train
 from tests.trajectories import LargestValues, errors_in_ulps, worst
 
@@ -28,11 +29,17 @@ SINGLE = [name for name in WRITTEN if not name.startswith("Replicated-")]
 HERE = [entry.name for entry in CASES if entry.name.endswith("-default") or entry.name in SINGLE]
 TRAIN_ON = Path(__file__).parent / "old_environment" / "train_on.py"
 
-# Ten steps of arithmetic that is rounded once or twice differently.
-ALLOWED = 1.5 * math.sqrt(10)
 # One unit of bfloat16 in units of float32: XLA has changed since jax 0.4.13, and where the last bit
 # of a float32 tips the rounding to bfloat16, the next step starts from another momentum.
 ALLOWED_FOR = {"Adafactor-bf16_momentum": 2.0**16}
+
+
+def allowed(name: str) -> float:
+    """How far ten steps may lead away, on another jax version even where nothing else differs."""
+    row = tolerance(name.removeprefix("Replicated-"), "float32", "varying")
+    return ALLOWED_FOR.get(name, max(1.5, row.params) * math.sqrt(10))
+
+
 # Kernel by kernel these moments are the same on both jax versions; others have sums in them.
 SAME_MOMENTS = {"Adam-default", "LAMB-all", "Momentum-default", "RMSProp-centered"}
 SAME_MOMENTS |= {"RMSProp-default"}
@@ -79,7 +86,7 @@ def test_checkpoint_of_flax_restores_to_what_the_genuine_restores(genuine: Any, 
 @pytest.mark.parametrize("name", SINGLE)
 def test_checkpoint_of_flax_trains_on_to_its_step_20(name: str, compiled: bool) -> None:
     mine, theirs = Continued.of(name, read(name, 10), compiled), read(name, 20)
-    assert mine.error(theirs) <= ALLOWED_FOR.get(name, ALLOWED)
+    assert mine.error(theirs) <= allowed(name)
     if name in SAME_MOMENTS and not compiled:
         assert_same_bits(mine.optimizer.state, theirs.state)
 
@@ -87,13 +94,15 @@ def test_checkpoint_of_flax_trains_on_to_its_step_20(name: str, compiled: bool) 
 @pytest.mark.parametrize("name", SINGLE)
 def test_checkpoint_of_flax_trains_on_as_in_the_genuine(genuine: Any, name: str) -> None:
     mine = Continued.of(name, read(name, 10), compiled=False)
-    theirs = train(read(name, 10, genuine), case(name), range(10, 20))
+    # As it is restored, with numpy arrays, numpy would do part of its arithmetic, in other dtypes.
+    theirs = jax.tree.map(jnp.asarray, read(name, 10, genuine))
+    theirs = train(theirs, case(name), range(10, 20))
     both = (mine.optimizer, theirs)
     assert_same_bits(*(serialization.to_state_dict(each.state) for each in both))
     if name in SAME_PARAMETERS:
         assert_same_bits(*(each.target for each in both))
     # Optax scales the update before it subtracts it: rounded once more, or in another order.
-    assert mine.error(mine.optimizer.replace(target=theirs.target)) <= ALLOWED
+    assert mine.error(mine.optimizer.replace(target=theirs.target)) <= allowed(name)
 
 
 def test_checkpoint_file_of_flax_is_restored_by_todays_flax(tmp_path: Path) -> None:
@@ -121,7 +130,7 @@ def test_flax_reads_our_checkpoint_and_trains_it_on_as_we_do(sent: Path, name: s
     fresh = create(case(name), optim)
     mine = Continued.of(name, serialization.from_bytes(fresh, content))
     theirs = serialization.from_bytes(fresh, (sent / f"{name}.step20").read_bytes())
-    assert mine.error(theirs) <= ALLOWED_FOR.get(name, ALLOWED)
+    assert mine.error(theirs) <= allowed(name)
 
 
 def in_shares(grads: Any) -> Any:
@@ -147,5 +156,7 @@ def test_replicated_optimizer_restores_and_writes_a_single_copy() -> None:
         restored = step(restored, in_shares(grads))
         largest.add(restored.unreplicate())
     theirs = read(f"Replicated-{name}", 20)
-    assert worst(errors_in_ulps(restored.unreplicate(), theirs, largest)) <= ALLOWED
+    assert worst(errors_in_ulps(restored.unreplicate(), theirs, largest)) <= allowed(
+        "Momentum-default"
+    )
     assert jnp.all(restored.state.step == 20)

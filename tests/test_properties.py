@@ -108,13 +108,14 @@ def gradients_like(params: Any, seed: int) -> Any:
     )
 
 
-def train(definition: Any, params: Any, overrides: list[dict[str, Any]], seed: int) -> Any:
-    optimizer = definition.create(params)
+def train(definition: Any, params: Any, overrides: list[dict[str, Any]], seed: int) -> list[Any]:
+    """The optimizer after each step, op by op."""
+    history = [definition.create(params)]
     with jax.disable_jit():
         for step in range(STEPS):
             grads = gradients_like(params, seed + step)
-            optimizer = optimizer.apply_gradient(grads, **overrides[step])
-            yield optimizer
+            history.append(history[-1].apply_gradient(grads, **overrides[step]))
+    return history
 
 
 def assert_same_run(mine: Any, theirs: Any, bound: float) -> None:
