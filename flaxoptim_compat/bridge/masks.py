@@ -40,7 +40,8 @@ class _ShapeDtype:
         return size
 
 
-@dataclasses.dataclass(frozen=True)
+# Compared by identity: hyper-parameters may be traced, and have no value to compare yet.
+@dataclasses.dataclass(frozen=True, eq=False)
 class Assignment:
     """One definition, the hyper-parameters of this call, and the leaves that it moves."""
 
