@@ -14,6 +14,7 @@ from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.transforms import weight_decay
 
 
 @struct.dataclass
@@ -73,6 +74,6 @@ class AdaBelief(OptimizerDef):
                 eps=hyper_params.eps,
                 eps_root=hyper_params.eps,
             ),
-            optax.add_decayed_weights(hyper_params.weight_decay),
+            weight_decay(hyper_params.weight_decay),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
         )

@@ -14,6 +14,7 @@ from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.transforms import weight_decay
 
 
 @struct.dataclass
@@ -68,6 +69,6 @@ class Adam(OptimizerDef):
         """The same in optax: ``optax.adamw`` in its parts."""
         return optax.chain(
             optax.scale_by_adam(b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps),
-            optax.add_decayed_weights(hyper_params.weight_decay),
+            weight_decay(hyper_params.weight_decay),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
         )

@@ -13,7 +13,7 @@ from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
-from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
+from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio, weight_decay
 
 
 @struct.dataclass
@@ -69,7 +69,7 @@ class LAMB(OptimizerDef):
         """The same as an optax chain."""
         return optax.chain(
             optax.scale_by_adam(b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps),
-            optax.add_decayed_weights(hyper_params.weight_decay),
+            weight_decay(hyper_params.weight_decay),
             scale_by_lamb_trust_ratio(),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
         )

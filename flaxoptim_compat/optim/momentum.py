@@ -14,6 +14,7 @@ from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.transforms import weight_decay
 
 
 @struct.dataclass
@@ -60,7 +61,7 @@ class Momentum(OptimizerDef):
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
         """The same in optax."""
         return optax.chain(
-            optax.add_decayed_weights(hyper_params.weight_decay),
+            weight_decay(hyper_params.weight_decay),
             optax.trace(decay=hyper_params.beta, nesterov=hyper_params.nesterov),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
         )
