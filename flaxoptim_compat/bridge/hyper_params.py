@@ -84,14 +84,14 @@ def _normalise(name: str, value: Any) -> Any:
     return value
 
 
-def normalise(owner: str, hyper_params: Any, require_rate: bool = True) -> Any:
+def normalise(owner: str, hyper_params: Any) -> Any:
     """Make numbers Python floats, and insist on a learning rate.
 
     Raises:
       AssertionError: there is no learning rate (the type flax raised).
     """
     values = flatten(hyper_params)
-    if require_rate and values.get("learning_rate", 0.0) is None:
+    if values.get("learning_rate", 0.0) is None:
         raise AssertionError(
             f"no learning rate provided. {owner} was created without one: create it with"
             f" {owner}(learning_rate=...), or pass one with each step,"

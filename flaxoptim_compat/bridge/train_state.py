@@ -81,7 +81,7 @@ def from_opt_state(
       assignments: as given to ``to_train_state``.
       treedef: the structure of the parameters.
       opt_state: the state to read.
-      like: legacy states that give the dtypes and whatever optax does not keep.
+      like: legacy states, for whatever optax does not keep.
     """
     layouts = [Layout(treedef, each.leaves) for each in assignments]
     if len(assignments) == 1 and layouts[0].covers_all:

@@ -162,11 +162,11 @@ class OptimizerDef(OnOptax, ByValue):
         """These hyper-parameters with overrides, all of which must be known."""
         return hp.replace_known(type(self).__name__, hyper_params, overrides)
 
-    def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
+    def normalise(self, hyper_params: Any) -> Any:
         """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
         if not self.names_chain():
             return hyper_params
-        return hp.normalise(type(self).__name__, hyper_params, require_rate)
+        return hp.normalise(type(self).__name__, hyper_params)
 
     def upgrade_state_dict(self, target: Any, state_dict: Any) -> Any:
         """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""

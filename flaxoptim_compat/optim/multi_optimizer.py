@@ -82,10 +82,10 @@ class MultiOptimizer(OptimizerDef):
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
-    def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
+    def normalise(self, hyper_params: Any) -> Any:
         """The hyper-parameters of every optimizer, each as it wants them."""
         return [
-            definition.normalise(values, require_rate) if definition.on_optax() else values
+            definition.normalise(values) if definition.on_optax() else values
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 

@@ -100,12 +100,12 @@ class WeightNorm(OptimizerDef):
             rest["hyper_params"] = hyper_params.inner
         return hyper_params.replace(inner=wrapped.update_hyper_params(**rest), **mine)
 
-    def normalise(self, hyper_params: Any, require_rate: bool = True) -> Any:
+    def normalise(self, hyper_params: Any) -> Any:
         """Python numbers as floats; the learning rate is the wrapped definition's."""
         if not isinstance(hyper_params, _WeightNormHyperParams):
             hyper_params = self.hyper_params.replace(inner=hyper_params)
-        inner = self.wrapped_optimizer.normalise(hyper_params.inner, require_rate)
-        return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner), require_rate)
+        inner = self.wrapped_optimizer.normalise(hyper_params.inner)
+        return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner))
 
     def has_chain(self) -> bool:
         """Whether the wrapped definition is an optax chain that needs no names of parameters."""
