@@ -192,8 +192,11 @@ def test_dynamicscale_is_the_one_of_today_s_flax() -> None:
     assert optim.DynamicScale is dynamic_scale.DynamicScale
 
 
-def test_no_deprecation_warnings() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        everything = optim.ModelParamTraversal(lambda path, value: True)
-        optim.MultiOptimizer((everything, optim.Adam(0.1))).create({"w": jnp.ones(2)})
+def test_deprecation_warnings_come_once_for_each_place() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            everything = optim.ModelParamTraversal(lambda path, value: True)
+            optim.MultiOptimizer((everything, optim.Adam(0.1))).create({"w": jnp.ones(2)})
+    assert len(caught) == 2
+    assert {each.category for each in caught} == {flaxoptim_compat.FlaxOptimDeprecationWarning}

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import weight_decay
@@ -76,4 +77,16 @@ class AdaBelief(OptimizerDef):
             ),
             weight_decay(hyper_params.weight_decay),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
+        )
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        rate, eps = hyper_params.learning_rate, hyper_params.eps
+        moments = f"b1={hyper_params.beta1}, b2={hyper_params.beta2}, eps={eps}, eps_root={eps}"
+        if not hyper_params.weight_decay:
+            return f"optax.adabelief({rate}, {moments})"
+        return source_text.chain(
+            f"optax.scale_by_belief({moments})",
+            source_text.weight_decay(hyper_params.weight_decay),
+            f"optax.scale_by_learning_rate({rate})",
         )

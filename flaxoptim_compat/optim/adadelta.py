@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import weight_decay
@@ -69,4 +70,12 @@ class Adadelta(OptimizerDef):
             optax.scale_by_adadelta(rho=hyper_params.rho, eps=hyper_params.eps),
             weight_decay(hyper_params.weight_decay),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
+        )
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        return source_text.chain(
+            f"optax.scale_by_adadelta(rho={hyper_params.rho}, eps={hyper_params.eps})",
+            source_text.weight_decay(hyper_params.weight_decay),
+            f"optax.scale_by_learning_rate({hyper_params.learning_rate})",
         )

@@ -14,6 +14,7 @@ import numpy as np
 import optax
 from flax import struct
 
+from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
@@ -85,6 +86,7 @@ class Adafactor(OptimizerDef):
         epsilon2: float = 1e-3,
         dtype_momentum: Any = jnp.float32,
     ) -> None:
+        self.dtype_momentum = jax.dtypes.canonicalize_dtype(dtype_momentum)
         super().__init__(
             _AdafactorHyperParams(
                 learning_rate,
@@ -100,7 +102,6 @@ class Adafactor(OptimizerDef):
                 epsilon2,
             )
         )
-        self.dtype_momentum = jax.dtypes.canonicalize_dtype(dtype_momentum)
 
     @staticmethod
     def _decay_rate_pow(i: Any, exponent: Any = 0.8) -> Any:
@@ -135,18 +136,16 @@ class Adafactor(OptimizerDef):
         # These two shape the state, so they hold for the life of the definition.
         factored = self.hyper_params.factored
         min_size = self.hyper_params.min_dim_size_to_factor
-        parts = [
-            optax.scale_by_factored_rms(
-                factored=factored,
-                decay_rate=hyper_params.decay_rate,
-                step_offset=hyper_params.step_offset,
-                min_dim_size_to_factor=min_size,
-                epsilon=hyper_params.epsilon1,
-            )
-        ]
+        moments = optax.scale_by_factored_rms(
+            factored=factored,
+            decay_rate=hyper_params.decay_rate,
+            step_offset=hyper_params.step_offset,
+            min_dim_size_to_factor=min_size,
+            epsilon=hyper_params.epsilon1,
+        )
+        chain = [in_float32(moments)]
         if hyper_params.clipping_threshold is not None:
-            parts.append(optax.clip_by_block_rms(hyper_params.clipping_threshold))
-        chain = [in_float32(optax.chain(*parts))]
+            chain.append(optax.clip_by_block_rms(hyper_params.clipping_threshold))
         if self.hyper_params.multiply_by_parameter_scale:
             chain.append(
                 scale_by_rate_and_parameter_rms(hyper_params.learning_rate, hyper_params.epsilon2)
@@ -161,6 +160,29 @@ class Adafactor(OptimizerDef):
         if hyper_params.weight_decay_rate is not None:
             chain.append(optax.add_decayed_weights(hyper_params.weight_decay_rate))
         return optax.chain(*chain, optax.scale(-1.0))
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        mine = hyper_params
+        moments = (
+            f"factored={bool(mine.factored)}, decay_rate={mine.decay_rate},"
+            f" step_offset={mine.step_offset},"
+            f" min_dim_size_to_factor={mine.min_dim_size_to_factor}, epsilon={mine.epsilon1}"
+        )
+        rate, clip = f"optax.scale({mine.learning_rate})", mine.clipping_threshold
+        if mine.multiply_by_parameter_scale:
+            values = f"{mine.learning_rate}, min_scale={mine.epsilon2}"
+            rate = f"transforms.scale_by_rate_and_parameter_rms({values})"
+        momentum = f"{mine.beta1}, debias=False, accumulator_dtype=jnp.{self.dtype_momentum.name}"
+        decay = mine.weight_decay_rate
+        return source_text.chain(
+            f"transforms.in_float32(optax.scale_by_factored_rms({moments}))",
+            "" if clip is None else f"optax.clip_by_block_rms({clip})",
+            rate,
+            "" if mine.beta1 is None else f"optax.ema({momentum})",
+            "" if decay is None else f"optax.add_decayed_weights({decay})",
+            "optax.scale(-1.0)",
+        )
 
     def structure(self) -> tuple[Any, ...]:
         """Those hyper-parameters that hold for the life of the definition belong to it too."""

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import scale_by_sum_of_squares
@@ -53,3 +54,9 @@ class Adagrad(OptimizerDef):
             scale_by_sum_of_squares(hyper_params.learning_rate, hyper_params.eps),
             optax.scale(-1.0),
         )
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        rate, eps = hyper_params.learning_rate, hyper_params.eps
+        scaled = f"transforms.scale_by_sum_of_squares({rate}, eps={eps})"
+        return source_text.chain(scaled, "optax.scale(-1.0)")

@@ -72,3 +72,11 @@ class Adam(OptimizerDef):
             weight_decay(hyper_params.weight_decay),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
         )
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        rate, decay = hyper_params.learning_rate, hyper_params.weight_decay
+        moments = f"b1={hyper_params.beta1}, b2={hyper_params.beta2}, eps={hyper_params.eps}"
+        if not decay:
+            return f"optax.adam({rate}, {moments})"
+        return f"optax.adamw({rate}, {moments}, weight_decay={decay})"

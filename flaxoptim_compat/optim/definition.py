@@ -13,14 +13,14 @@ from flaxoptim_compat.bridge import checkpoints, step
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.optim.by_value import ByValue
-from flaxoptim_compat.optim.on_optax import OnOptax
+from flaxoptim_compat.optim.removal import Removal
 from flaxoptim_compat.optim.state import OptimizerState
 
 if TYPE_CHECKING:
     from flaxoptim_compat.optim.optimizer import Optimizer
 
 
-class OptimizerDef(OnOptax, ByValue):
+class OptimizerDef(Removal, ByValue):
     """Base class of all definitions: the hyper-parameters, and how a gradient is applied.
 
     A subclass either overrides ``init_param_state`` and ``apply_param_gradient``, as with Flax, and
@@ -33,6 +33,8 @@ class OptimizerDef(OnOptax, ByValue):
 
     def __init__(self, hyper_params: Any) -> None:
         self.hyper_params = hyper_params
+        # Last, so that a definition of ours is complete by then.
+        self.warn_of_removal()
 
     def apply_param_gradient(
         self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any

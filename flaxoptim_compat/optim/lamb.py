@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio, weight_decay
@@ -72,4 +73,14 @@ class LAMB(OptimizerDef):
             weight_decay(hyper_params.weight_decay),
             scale_by_lamb_trust_ratio(),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
+        )
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        moments = f"b1={hyper_params.beta1}, b2={hyper_params.beta2}, eps={hyper_params.eps}"
+        return source_text.chain(
+            f"optax.scale_by_adam({moments})",
+            source_text.weight_decay(hyper_params.weight_decay),
+            "transforms.scale_by_lamb_trust_ratio()",
+            f"optax.scale_by_learning_rate({hyper_params.learning_rate})",
         )

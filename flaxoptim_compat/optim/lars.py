@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import scale_by_lars_rate
@@ -80,4 +81,17 @@ class LARS(OptimizerDef):
             ),
             optax.trace(decay=hyper_params.beta, nesterov=hyper_params.nesterov),
             optax.scale(-1.0),
+        )
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        rate = (
+            f"{hyper_params.learning_rate}, weight_decay={hyper_params.weight_decay},"
+            f" trust_coefficient={hyper_params.trust_coefficient}, eps={hyper_params.eps}"
+        )
+        nesterov = ", nesterov=True" if hyper_params.nesterov else ""
+        return source_text.chain(
+            f"transforms.scale_by_lars_rate({rate})",
+            f"optax.trace(decay={hyper_params.beta}{nesterov})",
+            "optax.scale(-1.0)",
         )

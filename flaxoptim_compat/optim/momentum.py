@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import weight_decay
@@ -64,4 +65,12 @@ class Momentum(OptimizerDef):
             weight_decay(hyper_params.weight_decay),
             optax.trace(decay=hyper_params.beta, nesterov=hyper_params.nesterov),
             optax.scale_by_learning_rate(hyper_params.learning_rate),
+        )
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        nesterov = ", nesterov=True" if hyper_params.nesterov else ""
+        return source_text.chain(
+            source_text.weight_decay(hyper_params.weight_decay),
+            f"optax.sgd({hyper_params.learning_rate}, momentum={hyper_params.beta}{nesterov})",
         )

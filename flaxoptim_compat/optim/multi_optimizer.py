@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -25,13 +25,16 @@ class MultiOptimizer(OptimizerDef):
       *traversals_and_optimizers: pairs of a ``flax.traverse_util.Traversal`` and a definition.
     """
 
+    # create(focus=...) makes one as well, for a program that may not know the class.
+    _removed: ClassVar[str] = "flax.optim.MultiOptimizer, and with it create(focus=...),"
+
     def __init__(self, *traversals_and_optimizers: tuple[Any, OptimizerDef]) -> None:
         if not traversals_and_optimizers:
             raise ValueError("MultiOptimizer needs at least one pair (traversal, optimizer).")
         traversals, sub_optimizers = zip(*traversals_and_optimizers, strict=True)
-        super().__init__([definition.hyper_params for definition in sub_optimizers])
         self.traversals = traversals
         self.sub_optimizers = sub_optimizers
+        super().__init__([definition.hyper_params for definition in sub_optimizers])
 
     def init_state(self, params: Any) -> OptimizerState:
         """The state before the first step: that of each optimizer for its leaves, else None.
@@ -56,6 +59,24 @@ class MultiOptimizer(OptimizerDef):
     def on_optax(self) -> bool:
         """Whether no subclass overrides ``apply_gradient``."""
         return type(self).apply_gradient is OptimizerDef.apply_gradient
+
+    def has_expression(self) -> bool:
+        """Whether every part has one."""
+        parts = self.sub_optimizers
+        return super().has_expression() and all(part.has_expression() for part in parts)
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """What all parts do, as source text."""
+        parts = [*self._part_texts(hyper_params, ""), "'frozen': transforms.hold()"]
+        return f"optax.partition({{{', '.join(parts)}}}, labels)"
+
+    def _part_texts(self, hyper_params: Any, within: str) -> Iterator[str]:
+        for index, (definition, values) in enumerate(self._with_hyper_params(hyper_params)):
+            label = f"{within}{index}"
+            if isinstance(definition, MultiOptimizer):
+                yield from definition._part_texts(values, f"{label}.")
+            else:
+                yield f"{label!r}: {definition.chain_text(values)}"
 
     def compiles(self) -> bool:
         """Whether every part is an optax chain."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import optax
 
 from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.optim import source_text
 
 # {type of optax state: {its field: field of the per-parameter state}}
 OptaxFields = Mapping[type, Mapping[str, str]]
@@ -19,10 +20,42 @@ class OnOptax:
 
     optax_fields: ClassVar[OptaxFields] = {}
     param_state_class: ClassVar[type | None] = None
+    hyper_params: Any
 
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
         """The optax transformation that does what the definition does, with these values."""
         raise NotImplementedError(f"{type(self).__name__} does not define optax_chain.")
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """That transformation as source text, with hyper-parameters that format as theirs."""
+        raise NotImplementedError(f"{type(self).__name__} does not define chain_text.")
+
+    def optax_expression(self) -> str | None:
+        """The Python expression for what the definition does; None if there is no single one.
+
+        Its names are ``optax``, ``jnp``, the ``transforms`` of this package, ``labels`` in a
+        MultiOptimizer, and those of hyper-parameters that are no numbers.
+        """
+        if not self.has_expression():
+            return None
+        if not source_text.lacks_rate(self.hyper_params):
+            return self.chain_text(source_text.written(self.hyper_params))
+        # The rate alone is injected: a decay rate as a float32 array would lose four digits. Where
+        # one is missing, apply_gradient(learning_rate=...) gives all of a MultiOptimizer the same.
+        text = self.chain_text(source_text.written(self.hyper_params, free={"learning_rate"}))
+        return f"optax.inject_hyperparams(lambda learning_rate: {text})(learning_rate=0.0)"
+
+    def has_expression(self) -> bool:
+        """Whether there is a text, and no subclass overrides anything since but ``__init__``."""
+        order = type(self).__mro__
+        home = next(cls for cls in order if "chain_text" in vars(cls))
+        overridden = [
+            name
+            for cls in order[: order.index(home)]
+            for name in vars(cls)
+            if not name.startswith("__") and hasattr(home, name)
+        ]
+        return home is not OnOptax and not overridden
 
     def names_chain(self) -> bool:
         """Whether this class, or one that it inherits from, names a chain."""

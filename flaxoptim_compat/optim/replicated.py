@@ -9,6 +9,7 @@ import jax
 from flax import jax_utils
 
 from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.removal import REMOVED_IN
 
 
 class ReplicatedOptimizer(OptimizerDef):
@@ -26,10 +27,18 @@ class ReplicatedOptimizer(OptimizerDef):
         devices: Sequence[Any] | None = None,
         axis_name: str = "batch",
     ) -> None:
-        super().__init__(optimizer_def.hyper_params)
         self.optimizer_def = optimizer_def
         self.devices = jax.local_devices() if devices is None else devices
         self.axis_name = axis_name
+        super().__init__(optimizer_def.hyper_params)
+
+    def removal_notice(self) -> str:
+        """What to write in place of ``Optimizer.replicate``."""
+        return (
+            f"Optimizer.replicate was removed from Flax in {REMOVED_IN}. Exactly the same:"
+            " flax.jax_utils.replicate(optimizer), and in each step"
+            f" grads = jax.lax.pmean(grads, axis_name={self.axis_name!r})"
+        )
 
     def init_state(self, params: Any) -> Any:
         """The state of the other definition."""

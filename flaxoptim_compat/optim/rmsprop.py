@@ -71,6 +71,14 @@ class RMSProp(OptimizerDef):
             optax.scale_by_learning_rate(hyper_params.learning_rate),
         )
 
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        centered = ", centered=True" if hyper_params.centered else ""
+        return (
+            f"optax.rmsprop({hyper_params.learning_rate}, decay={hyper_params.beta2},"
+            f" eps={hyper_params.eps}, eps_in_sqrt=False{centered})"
+        )
+
     def upgrade_param_state(self, param: Any, entry: Any) -> Any:
         """Flax up to 0.2.2 knew no centering, hence no ``mg``."""
         if isinstance(entry, Mapping) and set(entry) == {"v"} and not self.hyper_params.centered:

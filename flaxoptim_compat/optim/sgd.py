@@ -40,3 +40,7 @@ class GradientDescent(OptimizerDef):
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
         """The same in optax."""
         return optax.scale_by_learning_rate(hyper_params.learning_rate)
+
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        return f"optax.sgd({hyper_params.learning_rate})"

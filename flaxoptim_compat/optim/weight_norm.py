@@ -118,6 +118,17 @@ class WeightNorm(OptimizerDef):
         inner = self.wrapped_optimizer.optax_chain(hyper_params.inner)
         return weight_norm(inner, hyper_params.wn_decay, hyper_params.wn_eps)
 
+    def chain_text(self, hyper_params: Any) -> str:
+        """The same as source text."""
+        inner = self.wrapped_optimizer.chain_text(hyper_params.inner)
+        own = f"decay={hyper_params.wn_decay}, eps={hyper_params.wn_eps}"
+        return f"transforms.weight_norm({inner}, {own})"
+
+    def has_expression(self) -> bool:
+        """Whether the wrapped definition has one, and needs no names of parameters."""
+        wrapped = self.wrapped_optimizer
+        return super().has_expression() and self.has_chain() and wrapped.has_expression()
+
     def init_state(self, params: Any) -> OptimizerState:
         """The factors of every parameter, and the wrapped definition's state for them."""
         params = jax.tree.map(jnp.asarray, params)
