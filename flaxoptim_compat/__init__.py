@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from flaxoptim_compat import optim
     from flaxoptim_compat.bridge.step import compiled_steps
+    from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
+    from flaxoptim_compat.legacy.installing import install, installed, uninstall
     from flaxoptim_compat.optim import (
         LAMB,
         LARS,
@@ -53,6 +56,7 @@ __all__ = [
     "Adagrad",
     "Adam",
     "DynamicScale",
+    "FlaxOptimDeprecationWarning",
     "GradientDescent",
     "ModelParamTraversal",
     "Momentum",
@@ -70,14 +74,26 @@ __all__ = [
     "base",
     "compiled_steps",
     "dynamic_scale",
+    "install",
+    "installed",
     "lamb",
     "lars",
     "momentum",
     "optim",
     "rmsprop",
     "sgd",
+    "uninstall",
     "weight_norm",
 ]
+
+# The names that are not those of flax.optim, and the modules that they are in.
+_HOMES = {
+    "FlaxOptimDeprecationWarning": "deprecation",
+    "compiled_steps": "bridge.step",
+    "install": "legacy.installing",
+    "installed": "legacy.installing",
+    "uninstall": "legacy.installing",
+}
 
 
 # Importing this package imports no jax: the command line answers at once, and a program may still
@@ -86,11 +102,25 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
+    import importlib
+
     if name == "optim":
         return importlib.import_module("flaxoptim_compat.optim")
-    home = "bridge.step" if name == "compiled_steps" else "optim"
+    home = _HOMES.get(name, "optim")
     return getattr(importlib.import_module(f"flaxoptim_compat.{home}"), name)
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext flaxoptim_compat`` in a notebook: ``install(era=True)``."""
+    del shell
+    __getattr__("install")(era=True)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext flaxoptim_compat``: ``uninstall()``."""
+    del shell
+    __getattr__("uninstall")()

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import flaxoptim_compat
-from flaxoptim_compat import optim
+from flaxoptim_compat import deprecation, optim
 from flaxoptim_compat.bridge.step import compiled_steps
+from flaxoptim_compat.legacy import installing
 
 MODULES = [
     "adabelief",
@@ -70,7 +71,8 @@ def test_every_way_to_import(code: str) -> None:
 
 
 def test_the_names_of_optim_are_names_of_the_package() -> None:
-    assert set(flaxoptim_compat.__all__) == {*optim.__all__, *MODULES, "optim", "compiled_steps"}
+    own = {"optim", *flaxoptim_compat._HOMES}
+    assert set(flaxoptim_compat.__all__) == {*optim.__all__, *MODULES, *own}
     for name in optim.__all__:
         assert getattr(flaxoptim_compat, name) is getattr(optim, name)
 
@@ -82,8 +84,10 @@ def test_the_modules_of_optim_are_attributes_of_the_package(name: str) -> None:
     assert module.__name__ == f"flaxoptim_compat.optim.{name}"
 
 
-def test_compiled_steps_is_the_one_of_the_bridge() -> None:
+def test_its_own_names_are_those_of_their_modules() -> None:
     assert flaxoptim_compat.compiled_steps is compiled_steps
+    assert flaxoptim_compat.install is installing.install
+    assert flaxoptim_compat.FlaxOptimDeprecationWarning is deprecation.FlaxOptimDeprecationWarning
 
 
 def test_dir_lists_every_name() -> None:

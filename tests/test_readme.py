@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.cli import main
+from tests.processes import compat
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -50,6 +51,14 @@ def test_the_demo_prints_what_the_readme_shows(capsys: pytest.CaptureFixture[str
     assert main(["demo"]) == 0
     printed = capsys.readouterr().out
     assert without_numbers(shown) == without_numbers(printed)
+
+
+def test_the_warning_is_what_the_readme_shows(tmp_path: Path) -> None:
+    shown = next(line for line in README.splitlines() if "FlaxOptimDeprecationWarning: " in line)
+    program = ["from flax import optim", *[""] * 5, "optim.RMSProp(learning_rate=0.01, beta2=0.9)"]
+    (tmp_path / "train.py").write_text("\n".join(program))
+    done = compat(["run", "train.py"], tmp_path)
+    assert done.stderr.replace(f"{tmp_path}/", "").splitlines()[0] == shown
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

@@ -1,0 +1,81 @@
+"""``flaxoptim-compat enable``, ``disable`` and ``status``: for all programs of an environment."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+
+ENABLE = "Serve flax.optim to every program of this Python environment"
+DISABLE = "Undo enable"
+STATUS = "Say what is served in this Python environment, its versions, and what conflicts"
+
+
+def add_enable_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of enable."""
+    parser.add_argument(
+        "--only-optim",
+        action="store_true",
+        help="serve flax.optim only, not the names that jax, flax and numpy dropped beside it",
+    )
+
+
+def add_no_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare no options."""
+    del parser
+
+
+def enable(arguments: argparse.Namespace) -> int:
+    """Write the file that Python reads at every start."""
+    from flaxoptim_compat.legacy import environment
+
+    try:
+        path = environment.enable(era=not arguments.only_optim)
+    except (OSError, RuntimeError) as error:
+        return _refuse(error)
+    print(f"Every program of {sys.prefix} is served flax.optim from now on.")
+    print(f"It is done by {path}; flaxoptim-compat disable deletes it.")
+    return 0
+
+
+def disable(arguments: argparse.Namespace) -> int:
+    """Delete that file."""
+    from flaxoptim_compat.legacy import environment
+
+    del arguments
+    try:
+        path = environment.disable()
+    except (OSError, RuntimeError) as error:
+        return _refuse(error)
+    if path is None:
+        print(f"Nothing to do: {sys.prefix} is not enabled.")
+    else:
+        print(f"Deleted {path}. Programs that start from now on are served nothing.")
+    return 0
+
+
+def status(arguments: argparse.Namespace) -> int:
+    """Print what is active; the exit status is 1 if something conflicts."""
+    from flaxoptim_compat.legacy import environment
+
+    del arguments
+    served = {
+        "era": "flax.optim, and the other names that jax, flax and numpy dropped",
+        "optim": "flax.optim only",
+        None: "nothing; flaxoptim-compat enable changes that",
+    }[environment.serving()]
+    versions = environment.versions()
+    conflicts = environment.conflicts()
+    print(f"environment  {sys.prefix} (Python {platform.python_version()})")
+    print(f"served       {served}")
+    if environment.hook_file().exists():
+        print(f"enabled by   {environment.hook_file()}")
+    print("versions     " + ", ".join(f"{k} {v or 'missing'}" for k, v in versions.items()))
+    for number, conflict in enumerate(conflicts or ["none"]):
+        print(f"{'conflicts' if number == 0 else '':<13}{conflict}")
+    return 1 if conflicts else 0
+
+
+def _refuse(error: Exception) -> int:
+    print(f"flaxoptim-compat: {error} Nothing was changed.", file=sys.stderr)
+    return 2

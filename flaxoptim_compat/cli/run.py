@@ -1,0 +1,66 @@
+"""``flaxoptim-compat run``: an old program, unedited."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+SUMMARY = "Run an old program as python would, with flax.optim and other lost names there again"
+
+EPILOG = """examples:
+  flaxoptim-compat run train.py --steps 100
+  flaxoptim-compat run -m pytest tests
+
+Options of the program come after its name. On exit, a line on stderr says which legacy names it
+used and how often. Programs that it starts with the same Python are served too."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the subcommand."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.usage = "%(prog)s [-h] [--only-optim] [--quiet] (SCRIPT | -m MODULE) [ARGS ...]"
+    parser.add_argument(
+        "--only-optim",
+        action="store_true",
+        help="serve flax.optim only, not the names that jax, flax and numpy dropped beside it",
+    )
+    parser.add_argument(
+        "--quiet", action="store_true", help="do not say at the end which legacy names were used"
+    )
+    parser.add_argument(
+        "-m",
+        dest="module",
+        metavar="MODULE",
+        nargs=argparse.REMAINDER,
+        help="run a module, as python -m does, with the arguments that follow",
+    )
+    parser.add_argument(
+        "script", metavar="SCRIPT", nargs=argparse.REMAINDER, help="a file, and its arguments"
+    )
+    parser.set_defaults(error=parser.error)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program; returns only if it could not be started."""
+    from flaxoptim_compat.legacy import installing, launching
+
+    program = arguments.script if arguments.module is None else ["-m", *arguments.module]
+    if program in ([], ["-m"]):
+        arguments.error("which program? Name a script, or a module after -m.")
+    existing = installing.existing_flax_optim()
+    if existing is not None:
+        print(
+            f"flaxoptim-compat: this Python has a flax.optim of its own, {existing}.\n"
+            "Run the program with python, or upgrade flax to 0.12 or newer.",
+            file=sys.stderr,
+        )
+        return 2
+    if sys.flags.ignore_environment or sys.flags.no_site:
+        print(
+            "flaxoptim-compat: the options -E, -I and -S keep Python from serving flax.optim.\n"
+            "Start flaxoptim-compat without them.",
+            file=sys.stderr,
+        )
+        return 2
+    return launching.launch(program, era=not arguments.only_optim, quiet=arguments.quiet)

@@ -1,0 +1,1 @@
+"""Old programs, unedited: what they import is there again."""

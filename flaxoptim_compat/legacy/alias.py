@@ -1,0 +1,80 @@
+"""A module under a name that is gone, in front of the module that serves it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from flaxoptim_compat.legacy import uses
+from flaxoptim_compat.legacy.entry import Entry
+
+
+class Alias(ModuleType):
+    """A module whose attributes are those of another one.
+
+    It is not the other module itself, so that reading an attribute by the old name can be counted
+    and the other module never gets a second name and a second spec.
+    """
+
+    def __init__(self, entry: Entry) -> None:
+        super().__init__(entry.name)
+        # In __dict__, where __getattr__ does not look.
+        self.__dict__["__entry__"] = entry
+
+    def __getattr__(self, name: str) -> Any:
+        entry: Entry = self.__dict__["__entry__"]
+        if name in _OWN:
+            raise AttributeError(name)
+        value = getattr(entry.serve(), name)
+        if not name.startswith("__"):
+            # Making an optimizer warns; naming its class does not.
+            quiet = entry.name.startswith("flax.optim") or not entry.gone_since
+            uses.record(f"{entry.name}.{name}", None if quiet else _one_name(entry, name))
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self.__dict__, *dir(self.__dict__["__entry__"].serve())})
+
+
+# What the import system asks of a module before it sets it, and must not get from the other one.
+_OWN = frozenset({"__path__", "__spec__", "__loader__", "__package__", "__cached__"})
+
+
+def _one_name(entry: Entry, name: str) -> Entry:
+    """The row as it is for one name of the module: its replacement too, if that is a module."""
+    module = entry.instead or entry.served_by
+    try:
+        has_it = hasattr(importlib.import_module(module), name)
+    except ImportError:
+        has_it = False
+    return entry._replace(instead=f"{module}.{name}" if has_it else module)
+
+
+class AliasLoader:
+    """Makes the alias of a row of the tables."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """An alias that is not filled in yet."""
+        del spec
+        return Alias(self.entry)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Import what serves the name, so that an error appears at the import."""
+        module.__doc__ = self.entry.serve().__doc__
+
+
+def remove(name: str) -> None:
+    """Take an alias, if there is one by this name, out of the loaded modules and its parent."""
+    alias = sys.modules.get(name)
+    if not isinstance(alias, Alias):
+        return
+    del sys.modules[name]
+    parent, _, child = name.rpartition(".")
+    if parent in sys.modules and vars(sys.modules[parent]).get(child) is alias:
+        delattr(sys.modules[parent], child)

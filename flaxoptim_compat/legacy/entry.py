@@ -1,0 +1,61 @@
+"""One name that jax, flax or numpy had once: what serves it now, and since when it is gone."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, NamedTuple
+
+
+class Entry(NamedTuple):
+    """A row of the tables in ``legacy.names``.
+
+    Args:
+      name: the full name, such as ``jax.tree_map`` or, for a module, ``jax.util``.
+      served_by: ``module:attribute``, or just the module if the name is one of a module.
+      gone_since: the first release without it, such as ``jax 0.6.0``; empty if it is there.
+      instead: what to write today, where that is not what serves it.
+      broken_if: ``module:function``, which says whether the module of this name, though it is
+        there, cannot be imported; only then is it served.
+    """
+
+    name: str
+    served_by: str
+    gone_since: str
+    instead: str = ""
+    broken_if: str = ""
+
+    @property
+    def module(self) -> str:
+        """The module that had the name."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def attribute(self) -> str:
+        """The name without its module."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def is_module(self) -> bool:
+        """Whether the name is that of a module, so that it can be imported."""
+        return ":" not in self.served_by
+
+    @property
+    def replacement(self) -> str:
+        """What to write today."""
+        return self.instead or self.served_by.replace(":", ".")
+
+    def serve(self) -> Any:
+        """The object behind the name."""
+        return _object_at(self.served_by)
+
+    def is_broken(self) -> bool:
+        """Whether the module of this name is there, but cannot be imported."""
+        return bool(self.broken_if) and bool(_object_at(self.broken_if)())
+
+
+def _object_at(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in filter(None, attribute.split(".")):
+        found = getattr(found, part)
+    return found

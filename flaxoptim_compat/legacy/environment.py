@@ -1,0 +1,130 @@
+"""Serving flax.optim to every program of a Python environment, by a file that Python reads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from importlib import metadata
+from pathlib import Path
+
+from flaxoptim_compat.legacy import installing
+
+# After the files by which an editable install puts this package on the path: Python goes by name.
+FILE_NAME = "flaxoptim_compat_enabled.pth"
+_MARK = "flaxoptim-compat enable"
+_PROBE = "import sys; print([f.era for f in sys.meta_path if type(f).__name__ == 'Hook'])"
+
+
+def hook_file() -> Path:
+    """The file, there or not, in the folder where this Python has its packages."""
+    return Path(sysconfig.get_path("purelib")) / FILE_NAME
+
+
+def _text(era: bool) -> str:
+    # One line, because Python runs only single lines of it. It outlives an uninstall of this
+    # package, hence the try.
+    code = f"try:\\n from flaxoptim_compat.legacy import hook\\n hook.start(era={era})\\n"
+    return f'import sys; exec("{code}except ImportError: pass")  # written by {_MARK}\n'
+
+
+def enable(era: bool) -> Path:
+    """Write the file, whole or not at all.
+
+    Args:
+      era: whether to serve more than flax.optim.
+
+    Raises:
+      OSError: the folder cannot be written to.
+      RuntimeError: there is a ``flax.optim`` already, or another file by this name.
+    """
+    existing = installing.existing_flax_optim()
+    if existing is not None:
+        raise RuntimeError(f"This Python has a flax.optim of its own: {existing}.")
+    path = hook_file()
+    _refuse_foreign(path)
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(_text(era))
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return path
+
+
+def disable() -> Path | None:
+    """Delete the file; returns None if there was none.
+
+    Raises:
+      OSError: the folder cannot be written to.
+      RuntimeError: the file by this name is not one of this package.
+    """
+    path = hook_file()
+    if not path.exists():
+        return None
+    _refuse_foreign(path)
+    path.unlink()
+    return path
+
+
+def _refuse_foreign(path: Path) -> None:
+    if path.exists() and _MARK not in path.read_text(errors="replace"):
+        raise RuntimeError(f"{path} is not from flaxoptim-compat; it stays as it is.")
+
+
+def serving() -> str | None:
+    """What a program that starts now is served: ``era``, ``optim`` or, if nothing, None."""
+    # Asked of a new Python, because a file that is there may still not take effect.
+    done = subprocess.run(
+        [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False
+    )
+    return {"[True]": "era", "[False]": "optim"}.get(done.stdout.strip())
+
+
+def versions() -> dict[str, str | None]:
+    """The installed versions of this package and of those that it needs."""
+    found: dict[str, str | None] = {}
+    for name in ("flaxoptim_compat", "jax", "jaxlib", "flax", "optax", "numpy"):
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = None
+    return found
+
+
+def conflicts() -> list[str]:
+    """What keeps old programs from running here, one sentence each."""
+    found = []
+    existing = installing.existing_flax_optim()
+    if existing is not None:
+        found.append(f"There is a flax.optim at {existing}, which is not replaced.")
+    if hook_file().exists() and serving() is None:
+        found.append(f"{hook_file()} is there, but Python does not run it.")
+    installed = versions()
+    found += [f"{name} is not installed." for name, version in installed.items() if not version]
+    for name, oldest in _oldest_allowed().items():
+        version = installed.get(name)
+        if version and _numbers(version) < _numbers(oldest):
+            found.append(f"{name} {version} is older than {oldest}, the oldest that is supported.")
+    return found
+
+
+def _oldest_allowed() -> dict[str, str]:
+    try:
+        required = metadata.requires("flaxoptim_compat") or []
+    except metadata.PackageNotFoundError:
+        return {}
+    # Those of an extra say so after a semicolon.
+    bounds = (each.partition(">=") for each in required if ";" not in each)
+    return {name.strip(): oldest.strip() for name, _, oldest in bounds}
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())

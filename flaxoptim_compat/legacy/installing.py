@@ -1,0 +1,168 @@
+"""Making ``flax.optim``, and what else is gone, importable; and undoing that."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+
+from flaxoptim_compat import deprecation
+from flaxoptim_compat.legacy import alias, attributes
+from flaxoptim_compat.legacy import era as era_table
+from flaxoptim_compat.legacy.finders import LastResort, Watch, find_elsewhere
+from flaxoptim_compat.legacy.names import of_flax_optim
+from flaxoptim_compat.legacy.registry import Registry
+
+_registry = Registry()
+_lock = threading.RLock()
+# Who asks for what: {install() itself or a block of installed(): whether it wants the era names}
+_wishes: dict[object, bool] = {}
+_INSTALL = "install()"
+_OPTIM, _ERA = "optim", "era"
+_ENTRIES = {_OPTIM: of_flax_optim.ENTRIES, _ERA: era_table.ENTRIES}
+# Whatever is in force: who installs more while another thread imports must reach that module too.
+_WATCHED = frozenset(entry.module for entries in _ENTRIES.values() for entry in entries)
+_in_force: set[str] = set()
+_undo_behaviours: dict[str, list[Callable[[], None]]] = {}
+
+
+def install(era: bool = False) -> None:
+    """Make ``flax.optim`` importable, for the rest of the program or until ``uninstall()``.
+
+    Afterwards ``import flax.optim``, ``from flax import optim``, ``from flax.optim.adam import
+    Adam`` and, after ``import flax``, ``flax.optim.Adam`` work. Calling it again changes nothing.
+
+    Args:
+      era: whether to serve the other names that jax, flax and numpy have dropped since, such as
+        ``jax.tree_map``, and to switch Linen's FrozenDicts and msgpack checkpoints on again.
+
+    Raises:
+      RuntimeError: there is a ``flax.optim`` already.
+    """
+    with _lock:
+        _wish(_INSTALL, era or _wishes.get(_INSTALL, False))
+    _reach_loaded_modules()
+
+
+def uninstall() -> None:
+    """Undo ``install()``, in blocks of ``installed()`` too; nothing if it was not called."""
+    with _lock:
+        _wishes.clear()
+        _follow_wishes()
+
+
+@contextmanager
+def installed(era: bool = False) -> Iterator[None]:
+    """``install()`` for a block; what was installed before it stays.
+
+    Args:
+      era: as for ``install()``.
+
+    Raises:
+      RuntimeError: there is a ``flax.optim`` already.
+    """
+    block = object()
+    with _lock:
+        _wish(block, era)
+    _reach_loaded_modules()
+    try:
+        yield
+    finally:
+        with _lock:
+            _wishes.pop(block, None)
+            _follow_wishes()
+
+
+def existing_flax_optim() -> str | None:
+    """Where a ``flax.optim`` is that is not served by this package; None if there is none."""
+    loaded = sys.modules.get("flax.optim")
+    if isinstance(loaded, alias.Alias):
+        return None
+    if loaded is not None:
+        return str(getattr(loaded, "__file__", None) or loaded)
+    if "flax" in sys.modules:
+        locations = getattr(sys.modules["flax"], "__path__", None)
+    else:
+        locations = getattr(find_elsewhere("flax"), "submodule_search_locations", None)
+    found = find_elsewhere("flax.optim", list(locations)) if locations else None
+    return None if found is None else str(found.origin)
+
+
+def _refuse_existing() -> None:
+    existing = existing_flax_optim()
+    if existing is not None:
+        raise RuntimeError(
+            f"There is a flax.optim already, {existing}, and install() does not replace it."
+            " Leave install() out, or upgrade flax to 0.12 or newer."
+        )
+
+
+def _reach_loaded_modules() -> None:
+    """Give the modules that were imported before the finders were in place their lost names."""
+    for name in ("numpy", "jax", "flax"):
+        if name in sys.modules:
+            # Another thread may be in the middle of it; this waits for it.
+            importlib.import_module(name)
+    for name in _WATCHED:
+        module = sys.modules.get(name)
+        if module is not None:
+            _after_import(module)
+
+
+def _wish(who: object, era: bool) -> None:
+    _refuse_existing()
+    _wishes[who] = era
+    _follow_wishes()
+
+
+def _follow_wishes() -> None:
+    wanted = {_OPTIM} if _wishes else set()
+    if any(_wishes.values()):
+        wanted.add(_ERA)
+    for part in _in_force - wanted:
+        _withdraw(part)
+    for part in wanted - _in_force:
+        _registry.add(_ENTRIES[part])
+        _in_force.add(part)
+    if wanted and watch not in sys.meta_path:
+        sys.meta_path.insert(0, watch)
+        sys.meta_path.append(_last_resort)
+    deprecation.program_is_unedited = bool(wanted)
+
+
+def _after_import(module: ModuleType) -> None:
+    """Give a module its lost names. Takes no lock: it runs inside imports, of any thread."""
+    name = module.__name__
+    if name not in _registry.attributes:
+        return
+    attributes.attach(module, _registry)
+    attributes.load_shadowed(module, _registry)
+    undo: list[Callable[[], None]] = []
+    # Of threads that come here at once, one switches the behaviours on.
+    if _ERA in _in_force and _undo_behaviours.setdefault(name, undo) is undo:
+        undo.extend(era_table.switch_on(name))
+
+
+def _withdraw(part: str) -> None:
+    _in_force.discard(part)
+    if part == _ERA:
+        for undo in [each for group in _undo_behaviours.values() for each in group]:
+            undo()
+        _undo_behaviours.clear()
+    entries = _ENTRIES[part]
+    _registry.remove(entries)
+    # Modules before the packages that they are in.
+    for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
+        alias.remove(entry.name)
+    for name in {entry.module for entry in entries} - _registry.attributes.keys():
+        if name in sys.modules:
+            attributes.detach(sys.modules[name])
+    if not _in_force:
+        sys.meta_path[:] = [each for each in sys.meta_path if each not in (watch, _last_resort)]
+
+
+watch = Watch(_registry, _WATCHED, _after_import)
+_last_resort = LastResort(_registry)

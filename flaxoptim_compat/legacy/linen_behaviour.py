@@ -1,0 +1,64 @@
+"""What Linen did in the days of flax.optim, where a setting of flax brings it back.
+
+Each function switches one thing and returns the function that switches it back. An environment
+variable that sets the same thing is the user's choice, which wins.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Callable
+
+from flax.configurations import config
+
+# The beginnings of warnings that Flax 0.5.3 did not have.
+_NEW_DEPRECATIONS = (
+    "Flax Checkpointing will soon be deprecated",
+    "`flax.traverse_util.Traversal` will be deprecated",
+    "SelfAttention will be deprecated",
+    "The inputs_kv arg will be deprecated",
+)
+
+
+def return_frozen_dicts() -> Callable[[], None]:
+    """Let ``init`` and ``apply`` return a ``FrozenDict``, with ``unfreeze`` and its own ``pop``."""
+    return _set("flax_return_frozendict", True)
+
+
+def msgpack_checkpoints() -> Callable[[], None]:
+    """Let ``save_checkpoint`` write one msgpack file; the directory may be a relative path.
+
+    What is restored does not depend on it: Flax looks at what it finds.
+    """
+    return _set("flax_use_orbax_checkpointing", False)
+
+
+def ignore_new_deprecations() -> Callable[[], None]:
+    """Ignore what Flax has deprecated since, so that programs survive ``python -W error``."""
+    added = []
+    for message in _NEW_DEPRECATIONS:
+        warnings.filterwarnings("ignore", re.escape(message), DeprecationWarning)
+        added.append(warnings.filters[0])
+
+    def undo() -> None:
+        for entry in added:
+            if entry in warnings.filters:
+                warnings.filters.remove(entry)  # type: ignore[attr-defined]
+
+    return undo
+
+
+def _set(name: str, value: bool) -> Callable[[], None]:
+    before = getattr(config, name)
+
+    def undo() -> None:
+        # Who has changed it since meant what they did.
+        if getattr(config, name) == value:
+            config.update(name, before)
+
+    if name.upper() not in os.environ:
+        config.update(name, value)
+        return undo
+    return lambda: None

@@ -1,0 +1,61 @@
+"""``flax.nn``, ``flax.deprecated``, and the class that Linen renamed."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.entry import Entry
+
+_STAND_INS = "flaxoptim_compat.legacy.stand_ins"
+
+# Modules of flax.nn, and what is served for them. `flax.nn.stochastic` is not among them: the
+# function of that name hides the module, and both are gone.
+_PARTS_OF_NN = {
+    "activation": "flax.linen.activation",
+    "initializers": "flax.linen.initializers",
+    "pooling": "flax.linen.pooling",
+    **dict.fromkeys(
+        ("attention", "base", "linear", "normalization", "recurrent", "utils"),
+        f"{_STAND_INS}.flax_nn_parts",
+    ),
+}
+
+
+def _nn(name: str) -> tuple[Entry, ...]:
+    # Flax 0.3.6 still had it, as flax.deprecated.nn and, by `from flax import nn`, as flax.nn.
+    gone_since = "flax 0.4.0"
+    return (
+        Entry(name, f"{_STAND_INS}.flax_nn", gone_since, instead="flax.linen"),
+        *(
+            Entry(f"{name}.{part}", served_by, gone_since, instead=f"flax.linen.{part}")
+            for part, served_by in _PARTS_OF_NN.items()
+        ),
+    )
+
+
+def _conv_lstm(module: str) -> Entry:
+    return Entry(
+        f"{module}.ConvLSTM",
+        f"{_STAND_INS}.flax_linen_conv_lstm:ConvLSTM",
+        "flax 0.6.4",
+        instead="flax.linen.ConvLSTMCell, whose initialize_carry takes the shape of the input",
+    )
+
+
+ENTRIES: tuple[Entry, ...] = (
+    *_nn("flax.nn"),
+    Entry(
+        "flax.deprecated",
+        f"{_STAND_INS}.flax_nn_deprecated",
+        "flax 0.4.0",
+        instead="flax.linen",
+    ),
+    *_nn("flax.deprecated.nn"),
+    Entry(
+        "flax.metrics.tensorboard",
+        f"{_STAND_INS}.flax_tensorboard",
+        "",
+        instead="tensorboardX.SummaryWriter",
+        broken_if=f"{_STAND_INS}.flax_tensorboard_needed:is_needed",
+    ),
+    _conv_lstm("flax.linen"),
+    _conv_lstm("flax.linen.recurrent"),
+)

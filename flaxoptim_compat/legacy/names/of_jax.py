@@ -1,0 +1,176 @@
+"""Names that jax dropped: functions, classes and constants of modules that are still there."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names import of_jax_internals, of_jax_modules
+from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+
+TREES = (
+    *group("jax", STAND_INS + "jax_trees", "jax 0.6.0", "tree_map", "jax.tree.map"),
+    *group("jax", STAND_INS + "jax_trees", "jax 0.3.16", "tree_multimap=tree_map", "jax.tree.map"),
+    *group(
+        "jax.tree_util",
+        STAND_INS + "jax_trees",
+        "jax 0.3.16",
+        "tree_multimap=tree_map",
+        "jax.tree_util.tree_map",
+    ),
+    *group(
+        "jax",
+        "jax.tree",
+        "jax 0.6.0",
+        "tree_flatten=flatten tree_leaves=leaves tree_structure=structure"
+        " tree_transpose=transpose tree_unflatten=unflatten",
+    ),
+    Entry("jax.treedef_is_leaf", "jax.tree_util:treedef_is_leaf", "jax 0.6.0"),
+)
+
+TRANSFORMATIONS = (
+    Entry("jax.partial", "functools:partial", "jax 0.2.21"),
+    *group("jax", "jax.stages", "jax 0.3.3", "Compiled Lowered"),
+    Entry("jax.clear_backends", "jax.extend.backend:clear_backends", "jax 0.4.36"),
+    Entry("jax.ShapedArray", "jax.core:ShapedArray", "jax 0.4.14"),
+    Entry(
+        "jax.xla_computation",
+        STAND_INS + "jax_xla_computation:xla_computation",
+        "jax 0.4.34",
+        "jax.jit(fun).lower(*args).compiler_ir('hlo')",
+    ),
+    *group(
+        "jax",
+        STAND_INS + "jax_device_put",
+        "jax 0.10.0",
+        "device_put_replicated device_put_sharded",
+        "jax.device_put with a jax.sharding.NamedSharding",
+    ),
+    *group(
+        "jax",
+        STAND_INS + "jax_custom_transforms",
+        "jax 0.2.12",
+        "custom_transforms defjvp defjvp_all",
+        "jax.custom_jvp",
+    ),
+    *group(
+        "jax",
+        STAND_INS + "jax_custom_transforms",
+        "jax 0.2.12",
+        "defvjp defvjp_all",
+        "jax.custom_vjp",
+    ),
+)
+
+INDEXED_UPDATES = (
+    Entry("jax.ops.index", STAND_INS + "jax_ops:index", "jax 0.3.2", "numpy.s_"),
+    *(
+        Entry(
+            f"jax.ops.index_{name}",
+            f"{STAND_INS}jax_ops:index_{name}",
+            "jax 0.3.2",
+            f"x.at[index].{method}(y)",
+        )
+        for name, method in (
+            ("update", "set"),
+            ("add", "add"),
+            ("mul", "multiply"),
+            ("min", "min"),
+            ("max", "max"),
+        )
+    ),
+)
+
+NUMPY = (
+    Entry("jax.numpy.DeviceArray", "jax:Array", "jax 0.4.14"),
+    *group(
+        "jax.numpy",
+        "jax.numpy",
+        "jax 0.4.16",
+        "alltrue=all cumproduct=cumprod product=prod sometrue=any",
+    ),
+    *group("jax.numpy", "jax.numpy", "jax 0.4.24", "row_stack=vstack trapz=trapezoid"),
+    *group("jax.numpy", "jax.numpy", "jax 0.4.38", "round_=round"),
+    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.4.24", "NINF", "-jax.numpy.inf"),
+    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.4.24", "NZERO", "-0.0"),
+    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.4.24", "PZERO", "0.0"),
+    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.4.24", "in1d", "jax.numpy.isin"),
+    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.4.9", "msort", "jax.numpy.sort(a, axis=0)"),
+    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.10.0", "fix", "jax.numpy.trunc"),
+    *group(
+        "jax.numpy", STAND_INS + "numpy_types", "jax 0.4.24", "issubsctype", "jax.numpy.issubdtype"
+    ),
+)
+
+RANDOM = (
+    *group("jax.random", "jax", "jax 0.4.24", "KeyArray=Array PRNGKeyArray=Array"),
+    *group("jax.random", "jax.extend.random", "jax 0.4.24", "threefry_2x32 threefry2x32_p"),
+    Entry(
+        "jax.random.threefry2x32_key",
+        STAND_INS + "jax_random:threefry2x32_key",
+        "jax 0.4.24",
+        "jax.random.PRNGKey(seed, impl='threefry2x32')",
+    ),
+    Entry(
+        "jax.random.shuffle",
+        STAND_INS + "jax_random:shuffle",
+        "jax 0.4.31",
+        "jax.random.permutation(key, x, axis, independent=True)",
+    ),
+)
+
+OTHER = (
+    Entry("jax.lax.tie_in", STAND_INS + "jax_lax:tie_in", "jax 0.4.29", "the second argument"),
+    Entry("jax.lax.zeros_like_array", "jax.numpy:zeros_like", "jax 0.9.0"),
+    Entry("jax.nn.normalize", "jax.nn:standardize", "jax 0.4.29"),
+    *group("jax.scipy.linalg", "jax.numpy", "jax 0.4.24", "tril triu"),
+    Entry(
+        "jax.scipy.special.sph_harm",
+        STAND_INS + "jax_scipy:sph_harm",
+        "jax 0.10.0",
+        "jax.scipy.special.sph_harm_y",
+    ),
+    *group(
+        "jax.profiler",
+        "jax.profiler",
+        "jax 0.3.15",
+        "StepTraceContext=StepTraceAnnotation TraceContext=TraceAnnotation"
+        " trace_function=annotate_function",
+    ),
+    Entry(
+        "jax.dlpack.to_dlpack", STAND_INS + "jax_dlpack:to_dlpack", "jax 0.7.0", "x.__dlpack__()"
+    ),
+    *group("jax.dtypes", "jax.numpy", "jax 0.2.13", "can_cast promote_types"),
+    Entry("jax.sharding.MeshPspecSharding", "jax.sharding:NamedSharding", "jax 0.4.8"),
+    Entry("jax.sharding.XLACompatibleSharding", "jax.sharding:Sharding", "jax 0.4.34"),
+    Entry("jax.experimental.PartitionSpec", "jax.sharding:PartitionSpec", "jax 0.4.11"),
+    *group(
+        "jax.experimental",
+        STAND_INS + "jax_x64",
+        "jax 0.9.0",
+        "enable_x64",
+        "jax.enable_x64(True)",
+    ),
+    *group(
+        "jax.experimental",
+        STAND_INS + "jax_x64",
+        "jax 0.9.0",
+        "disable_x64",
+        "jax.enable_x64(False)",
+    ),
+    *group("jax.experimental.pjit", "jax.sharding", "jax 0.4.11", "NamedSharding PartitionSpec"),
+    Entry(
+        "jax.experimental.pjit.with_sharding_constraint",
+        "jax.lax:with_sharding_constraint",
+        "jax 0.4.24",
+    ),
+)
+
+ENTRIES: tuple[Entry, ...] = (
+    *TREES,
+    *TRANSFORMATIONS,
+    *INDEXED_UPDATES,
+    *NUMPY,
+    *RANDOM,
+    *OTHER,
+    *of_jax_internals.ENTRIES,
+    *of_jax_modules.ENTRIES,
+)

@@ -1,0 +1,94 @@
+"""Modules that jax dropped, and names of the modules that only left behind an empty shell."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+
+MOVED = (
+    Entry("jax.abstract_arrays", "jax.core", "jax 0.4.17"),
+    Entry("jax.api", "jax", "jax 0.2.21"),
+    Entry("jax.linear_util", "jax.extend.linear_util", "jax 0.4.24"),
+    Entry("jax.prng", "jax.extend.random", "jax 0.4.24"),
+    Entry("jax.source_info_util", "jax.extend.source_info_util", "jax 0.2.7"),
+    Entry("jax.lax_linalg", "jax.lax.linalg", "jax 0.2.7"),
+    Entry("jax.lax.lax", "jax.lax", "jax 0.2.6"),
+    Entry("jax.lax.lax_control_flow", "jax.lax", "jax 0.2.6"),
+    Entry("jax.lax.lax_parallel", "jax.lax", "jax 0.2.6"),
+    Entry("jax.nn.functions", "jax.nn", "jax 0.2.6"),
+    Entry("jax.numpy.lax_numpy", "jax.numpy", "jax 0.3.5"),
+    Entry("jax.experimental.ann", "jax.lax", "jax 0.3.2"),
+    Entry("jax.experimental.array", "jax", "jax 0.3.19"),
+    Entry("jax.experimental.sharding", "jax.sharding", "jax 0.3.19"),
+    Entry("jax.experimental.optimizers", "jax.example_libraries.optimizers", "jax 0.3.16"),
+    Entry("jax.experimental.stax", "jax.example_libraries.stax", "jax 0.3.16"),
+)
+
+STOOD_IN_FOR = (
+    Entry("jax.config", STAND_INS + "jax_config", "jax 0.4.29", "the object jax.config"),
+    Entry("jax.util", STAND_INS + "jax_util", "jax 0.8.0", "functions of your own"),
+    Entry("jax.lib.xla_bridge", STAND_INS + "jax_xla_bridge", "jax 0.9.0", "jax.extend.backend"),
+    Entry("jax.lib.xla_client", STAND_INS + "jax_xla_client", "jax 0.9.0", "jaxlib.xla_client"),
+    Entry("jax.lib.xla_extension", STAND_INS + "jaxlib_xla_extension", "jax 0.9.0", "jax"),
+    Entry("jaxlib.xla_extension", STAND_INS + "jaxlib_xla_extension", "jaxlib 0.6.1", "jax"),
+    Entry("jax.experimental.maps", STAND_INS + "jax_maps", "jax 0.4.31", "jax.sharding.Mesh"),
+    Entry(
+        "jax.experimental.global_device_array",
+        STAND_INS + "jax_global_device_array",
+        "jax 0.4.7",
+        "jax.Array",
+    ),
+    Entry(
+        "jax.experimental.host_callback",
+        STAND_INS + "jax_host_callback",
+        "jax 0.8.0",
+        "jax.debug.callback and jax.experimental.io_callback",
+    ),
+    Entry("jax.experimental.x64_context", STAND_INS + "jax_x64", "jax 0.10.0", "jax.enable_x64"),
+)
+
+# From 0.4.35 to 0.7 the module was there, but with two functions only, which just raised.
+HOST_CALLBACK = (
+    *group(
+        "jax.experimental.host_callback",
+        STAND_INS + "jax_host_callback",
+        "jax 0.4.35",
+        "id_print",
+        "jax.debug.print",
+    ),
+    *group(
+        "jax.experimental.host_callback",
+        STAND_INS + "jax_host_callback",
+        "jax 0.4.35",
+        "barrier_wait",
+        "jax.effects_barrier",
+    ),
+)
+
+TEST_UTIL = (
+    *group(
+        "jax.test_util",
+        STAND_INS + "jax_test_util",
+        "jax 0.3.8",
+        "check_eq",
+        "numpy.testing.assert_allclose",
+    ),
+    *group(
+        "jax.test_util",
+        STAND_INS + "jax_test_util",
+        "jax 0.3.8",
+        "check_close",
+        "numpy.testing.assert_allclose",
+    ),
+    *group(
+        "jax.test_util",
+        STAND_INS + "jax_test_case",
+        "jax 0.3.8",
+        "JaxTestCase",
+        "unittest.TestCase",
+    ),
+    *group("jax.test_util", "unittest", "jax 0.3.8", "JaxTestLoader=TestLoader"),
+    *group("jax.test_util", "jax", "jax 0.3.8", "device_under_test=default_backend"),
+)
+
+ENTRIES: tuple[Entry, ...] = (*MOVED, *STOOD_IN_FOR, *HOST_CALLBACK, *TEST_UTIL)

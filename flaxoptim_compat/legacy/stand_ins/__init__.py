@@ -1,0 +1,1 @@
+"""What serves a name that has no successor which takes the same arguments."""

@@ -1,0 +1,35 @@
+"""``flax.linen.ConvLSTM``, which flax 0.6.4 renamed, and changed in one method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from flax import linen
+
+
+class ConvLSTM(linen.ConvLSTMCell):
+    """``flax.linen.ConvLSTMCell`` with the carry, and the names of parameters, that it had.
+
+    An anonymous cell in a module is called ``ConvLSTM_0`` there, as in old checkpoints.
+    """
+
+    @staticmethod
+    def initialize_carry(  # type: ignore[override]
+        rng: Any,
+        batch_dims: tuple[int, ...],
+        size: tuple[int, ...],
+        init_fn: Callable[..., Any] = linen.initializers.zeros,
+    ) -> tuple[Any, Any]:
+        """The carry before the first input.
+
+        Args:
+          rng: the key for ``init_fn``.
+          batch_dims: the shape of the batch.
+          size: the shape of one image, and the number of features.
+          init_fn: makes each of the two arrays of the carry.
+        """
+        shape = (*batch_dims, *size)
+        first, second = jax.random.split(rng)
+        return init_fn(first, shape), init_fn(second, shape)

@@ -1,0 +1,15 @@
+"""``jax.dlpack.to_dlpack``, which is a method of arrays now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def to_dlpack(x: Any, take_ownership: bool = False) -> Any:
+    """Return a capsule that other libraries read the array from.
+
+    Args:
+      x: the array.
+      take_ownership: without effect: the array stays what it is, and nobody else may change it.
+    """
+    return x.__dlpack__()

@@ -1,0 +1,46 @@
+"""Constants and functions of ``jax.numpy`` that have no successor with the same arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+NINF = -jnp.inf
+NZERO = -0.0
+PZERO = 0.0
+
+
+def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> jax.Array:
+    """Tell which elements of an array are in another one, as a flat array.
+
+    Args:
+      ar1: the array.
+      ar2: the other one.
+      assume_unique: whether neither has duplicates.
+      invert: whether to tell which elements are not.
+    """
+    return jnp.isin(ar1, ar2, assume_unique=assume_unique, invert=invert).ravel()
+
+
+def msort(a: Any) -> jax.Array:
+    """Sort an array along its first axis.
+
+    Args:
+      a: the array.
+    """
+    return jnp.sort(a, axis=0)
+
+
+def fix(x: Any, out: None = None) -> jax.Array:
+    """Round towards zero; integers become floating point numbers.
+
+    Args:
+      x: the array.
+      out: nothing else than None was possible.
+    """
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.fix is not supported.")
+    # trunc has learnt to leave integers what they are.
+    return jnp.trunc(x if jnp.issubdtype(jnp.result_type(x), jnp.inexact) else jnp.float_(x))

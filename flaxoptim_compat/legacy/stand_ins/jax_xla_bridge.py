@@ -1,0 +1,42 @@
+"""The module ``jax.lib.xla_bridge``: backends and devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax import default_backend, device_count, devices, local_device_count, local_devices
+from jax import process_count as host_count
+from jax import process_index as host_id
+from jax import process_indices as host_ids
+from jax.extend.backend import get_backend, get_compile_options
+from jaxlib import xla_client
+
+process_count = host_count
+process_index = host_id
+
+__all__ = [
+    "default_backend",
+    "device_count",
+    "devices",
+    "get_backend",
+    "get_compile_options",
+    "get_device_backend",
+    "host_count",
+    "host_id",
+    "host_ids",
+    "local_device_count",
+    "local_devices",
+    "process_count",
+    "process_index",
+    "xla_client",
+]
+
+
+def get_device_backend(device: jax.Device | None = None) -> Any:
+    """Return the backend of a device, or the default one.
+
+    Args:
+      device: the device.
+    """
+    return get_backend() if device is None else device.client

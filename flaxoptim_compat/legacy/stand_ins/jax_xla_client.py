@@ -1,0 +1,17 @@
+"""The module ``jax.lib.xla_client``, which was that of jaxlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+from jax.lax import FftType
+from jaxlib import xla_client
+
+bfloat16 = ml_dtypes.bfloat16
+
+__all__ = ["FftType", "bfloat16"]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(xla_client, name)

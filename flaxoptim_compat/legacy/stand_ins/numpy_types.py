@@ -1,0 +1,156 @@
+"""What numpy had to look types up: ``obj2sctype``, ``sctypes``, ``find_common_type`` and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+_BYTES_AND_MORE = [bool, object, bytes, str, np.void]
+_KINDS: dict[str, list[type]] = {
+    "int": [np.int8, np.int16, np.int32, np.int64],
+    "uint": [np.uint8, np.uint16, np.uint32, np.uint64],
+    "float": [np.float16, np.float32, np.float64, np.longdouble],
+    "complex": [np.complex64, np.complex128, np.clongdouble],
+}
+
+# Where long double is just double, it was not listed twice.
+sctypes: dict[str, list[type]] = {
+    **{kind: list(dict.fromkeys(types)) for kind, types in _KINDS.items()},
+    "others": _BYTES_AND_MORE,
+}
+
+# From narrow to wide, as find_common_type tried them.
+_WIDER_AND_WIDER = "?bBhHiIlLqQefdgFDGO"
+_KIND_ORDER = "buifcSUVOMm"
+
+
+def obj2sctype(rep: Any, default: Any = None) -> Any:
+    """Return the scalar type of a type, of a dtype, of its name or of an array.
+
+    Args:
+      rep: the one of them that it is.
+      default: what to return if it is none.
+    """
+    if isinstance(rep, type) and issubclass(rep, np.generic):
+        return rep
+    if isinstance(rep, np.ndarray):
+        return rep.dtype.type
+    try:
+        return np.dtype(rep).type
+    except Exception:
+        return default
+
+
+def issubclass_(arg1: Any, arg2: Any) -> bool:
+    """Tell whether something is a subclass, and say no where it is no class.
+
+    Args:
+      arg1: the subclass.
+      arg2: the class.
+    """
+    try:
+        return issubclass(arg1, arg2)
+    except TypeError:
+        return False
+
+
+def issubsctype(arg1: Any, arg2: Any) -> bool:
+    """Tell whether the scalar type of one thing is a subclass of that of another.
+
+    Args:
+      arg1: what ``obj2sctype`` takes.
+      arg2: another one.
+    """
+    return issubclass(obj2sctype(arg1), obj2sctype(arg2))
+
+
+def issctype(rep: Any) -> bool:
+    """Tell whether something is a type of scalars, or a dtype, but not that of objects.
+
+    Args:
+      rep: the type.
+    """
+    if not isinstance(rep, (type, np.dtype)):
+        return False
+    found = obj2sctype(rep)
+    return bool(found) and found != np.object_
+
+
+def sctype2char(sctype: Any) -> str:
+    """Return the character of a scalar type.
+
+    Args:
+      sctype: what ``obj2sctype`` takes.
+    """
+    found = obj2sctype(sctype)
+    if found is None:
+        raise ValueError("unrecognized type")
+    if found not in _concrete_types():
+        raise KeyError(found)
+    return str(np.dtype(found).char)
+
+
+def maximum_sctype(t: Any) -> Any:
+    """Return the widest type of the kind of another one.
+
+    Args:
+      t: what ``obj2sctype`` takes.
+    """
+    found = obj2sctype(t)
+    if found is None:
+        return t
+    return next((types[-1] for types in _kinds() if found in types), found)
+
+
+def find_common_type(array_types: Sequence[Any], scalar_types: Sequence[Any]) -> Any:
+    """Return the type of a result, in which arrays count more than scalars.
+
+    Args:
+      array_types: the dtypes of the arrays.
+      scalar_types: those of the scalars, which matter only if their kind is a higher one.
+    """
+    of_arrays = _first_that_holds([np.dtype(each) for each in array_types])
+    of_scalars = _first_that_holds([np.dtype(each) for each in scalar_types])
+    if of_arrays is None or of_scalars is None:
+        return of_scalars if of_arrays is None else of_arrays
+    ranks = [_KIND_ORDER.find(each.kind) for each in (of_arrays, of_scalars)]
+    if -1 in ranks:
+        return None
+    if ranks[1] <= ranks[0]:
+        return of_arrays
+    if of_scalars > of_arrays:
+        return of_scalars
+    start = _WIDER_AND_WIDER.find(of_scalars.char)
+    return None if start < 0 else _first_that_holds([of_scalars, of_arrays], start)
+
+
+def _first_that_holds(dtypes: list[np.dtype[Any]], start: int = 0) -> np.dtype[Any] | None:
+    if len(dtypes) < 2:
+        return dtypes[0] if dtypes else None
+    candidates = (np.dtype(char) for char in _WIDER_AND_WIDER[start:])
+    return next((wide for wide in candidates if all(wide >= each for each in dtypes)), None)
+
+
+def _kinds() -> list[list[type]]:
+    return [types for kind, types in sctypes.items() if kind != "others"]
+
+
+def _concrete_types() -> set[type]:
+    return {np.dtype(char).type for char in np.typecodes["All"]}
+
+
+class ByType(dict[Any, Any]):
+    """A dict from scalar types that also takes what ``obj2sctype`` makes one of."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(obj2sctype(key))
+
+
+def _caster(scalar_type: type) -> Callable[[Any], np.ndarray[Any, Any]]:
+    return lambda x: np.asarray(x).astype(scalar_type)
+
+
+cast = ByType({each: _caster(each) for each in _concrete_types()})
+nbytes = ByType({each: np.dtype(each).itemsize for each in _concrete_types()})

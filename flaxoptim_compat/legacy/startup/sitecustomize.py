@@ -1,0 +1,31 @@
+"""What Python runs first in a program of ``flaxoptim-compat run``, and in its child processes.
+
+They find it because its folder is the first on their PYTHONPATH.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _run_the_one_behind() -> None:
+    """Run the sitecustomize that Python would have found, had this one not been before it."""
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize")
+    if spec is not None and spec.loader is not None:
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["sitecustomize"] = module
+        spec.loader.exec_module(module)
+
+
+# The program must not see this folder, only its children must.
+sys.path[:] = [path for path in sys.path if os.path.abspath(path) != _HERE]
+_run_the_one_behind()
+try:
+    from flaxoptim_compat.legacy import hook
+except ImportError:
+    pass  # The program has started a Python of another environment.
+else:
+    hook.start_from_environment()

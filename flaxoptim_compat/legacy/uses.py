@@ -1,0 +1,45 @@
+"""Which legacy names a program uses, and how often."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import sysconfig
+from collections import Counter
+
+from flaxoptim_compat import deprecation
+from flaxoptim_compat.legacy.entry import Entry
+
+counts: Counter[str] = Counter()
+
+
+def record(name: str, entry: Entry | None = None) -> None:
+    """Count a use of a name by the program, and say what replaces it.
+
+    Args:
+      name: the full name, such as ``jax.tree_map``.
+      entry: where the replacement is written; None if something else warns.
+    """
+    # The frame that reads the attribute. Python itself reads it too, in a from-import.
+    frame = sys._getframe(2)
+    if frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):
+        return
+    # A library that looks for a name, to know which jax it has, is not the program.
+    if _is_in_a_library(frame.f_code.co_filename):
+        return
+    counts[name] += 1
+    if entry is not None:
+        deprecation.warn_at(
+            frame, f"{name} is gone since {entry.gone_since}. Use {entry.replacement} instead."
+        )
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_in_a_library(filename: str) -> bool:
+    paths = sysconfig.get_paths()
+    libraries = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return filename.startswith(tuple(f"{each}/" for each in libraries)) or _is_inside(filename)
+
+
+def _is_inside(filename: str) -> bool:
+    return filename.startswith(__file__.removesuffix("legacy/uses.py"))

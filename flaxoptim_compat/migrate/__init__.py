@@ -1,0 +1,1 @@
+"""Reading old source code; none of it is executed."""
