@@ -8,9 +8,10 @@ from pathlib import Path
 
 SUMMARY = "List where Python files use flax.optim and other names that are gone"
 
-EPILOG = """It runs none of them. It follows imports and the names that a file gives them. It does not
-see names that are put together at run time, as with getattr, nor those that another file of the
-program imports for this one, nor notebooks.
+EPILOG = """\
+It runs none of them. It follows imports and the names that a file gives them. It does not see names
+that are put together at run time, as with getattr, nor those that another file of the program
+imports for this one, nor notebooks.
 
 Exit status: 0 if nothing was found, 1 if something was, 2 if a file could not be read."""
 

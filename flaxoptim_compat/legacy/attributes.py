@@ -45,7 +45,8 @@ def _attach(module: ModuleType, registry: Registry) -> None:
         if entry is None:
             message = f"module {module.__name__!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=module)
-        if entry.is_module:
+        # In a module that is no package, a module is an attribute like others.
+        if entry.is_module and hasattr(module, "__path__"):
             return importlib.import_module(entry.name)
         value = entry.serve()
         uses.record(entry.name, entry)
@@ -73,6 +74,8 @@ def load_shadowed(module: ModuleType, registry: Registry) -> None:
     ``jax.config`` was a module and is an object. If Python imported the module the usual way, it
     would put it in the place of the object; it does not do so with a module that is loaded.
     """
+    if not hasattr(module, "__path__"):
+        return
     for entry in registry.attributes.get(module.__name__, {}).values():
         if not entry.is_module or entry.attribute not in vars(module):
             continue
