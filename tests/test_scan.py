@@ -17,6 +17,7 @@ NOTHING = {
     "a name of one's own": "optim = 1\noptim.Adam\njax = 2\nself.tree_map",
     "another package": "from torch import optim\noptim.Adam",
     "a relative import": "from . import optim\nfrom .flax import optim as o\no.Adam",
+    "an object of today": "from jax import config\nconfig.x\nimport jax\njax.config.update('x', 1)",
     "a string": "'flax.optim.Adam'",
     "this package": "from flaxoptim_compat import optim\noptim.Adam(0.1)",
 }
@@ -36,10 +37,8 @@ FOUND = {
         "2:1 jax.ops.index_update",
         "2:25 jax.ops.index",
     ],
-    "from jax.config import config\nconfig.update('x', 1)": [
-        "1:24 jax.config.config",
-        "2:1 jax.config.config",
-    ],
+    "from jax.config import config\nconfig.update('x', 1)": ["1:24 jax.config.config"],
+    "import jax.config\njax.config.update('x', 1)": ["1:8 jax.config"],
     "import numpy as onp\nonp.float_(1).real": ["2:1 numpy.float_"],
     "f().g(h)\nimport jax\nf(jax.tree_map).x": ["3:3 jax.tree_map"],
 }

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import NamedTuple
 
-SUMMARY = "train a small model with a legacy optimizer, and again with a switch to optax halfway"
+SUMMARY = "Train a small model with a legacy optimizer, and again with a switch to optax halfway"
 
 _ROWS = 8
 _COLUMNS = ("step", "rate", "loss, run 1", "loss, run 2", "largest difference", "in ulp")

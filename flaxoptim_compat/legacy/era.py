@@ -13,6 +13,7 @@ ENTRIES: tuple[Entry, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRI
 # {package: functions that switch a behaviour on, once it is imported, and return how to undo it}
 BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "jax": (
+        "flaxoptim_compat.legacy.lists:accept_lists",
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",
     ),
     "flax": (

@@ -14,6 +14,8 @@ from flaxoptim_compat.legacy.names import of_flax_optim
 _TABLE: Mapping[str, Entry] = {
     each.name: each for each in (*of_flax_optim.ENTRIES, *ENTRIES) if each.gone_since
 }
+# As modules they are gone, but their package has an object by that name.
+_OBJECTS_TODAY = {"jax.config"}
 _NOT_THE_PROGRAM = {"site-packages", "dist-packages", "__pycache__", "node_modules"}
 
 
@@ -83,7 +85,7 @@ class _Reader(ast.NodeVisitor):
 
     def visit_Import(self, node: ast.Import) -> None:
         for each in node.names:
-            self._found(each, each.name)
+            self._found(each, each.name, imported=each.name)
             if each.asname is None:
                 root = each.name.partition(".")[0]
                 self.known[root] = root
@@ -95,7 +97,7 @@ class _Reader(ast.NodeVisitor):
             return
         for each in node.names:
             name = node.module if each.name == "*" else f"{node.module}.{each.name}"
-            self._found(each, name)
+            self._found(each, name, imported=node.module)
             self.known[each.asname or each.name] = name
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
@@ -117,12 +119,12 @@ class _Reader(ast.NodeVisitor):
             return None if inside is None else f"{inside}.{node.attr}"
         return self.known.get(node.id) if isinstance(node, ast.Name) else None
 
-    def _found(self, node: ast.expr | ast.alias, name: str) -> None:
+    def _found(self, node: ast.expr | ast.alias, name: str, imported: str = "") -> None:
         """Report the longest part of a dotted name that the tables know."""
         parts = name.split(".")
         for length in range(len(parts), 1, -1):
             entry = _TABLE.get(".".join(parts[:length]))
-            if entry is None:
+            if entry is None or (entry.name in _OBJECTS_TODAY and imported != entry.name):
                 continue
             # Of a module that is gone, the name inside it counts too.
             inside = parts[length : length + 1] if entry.is_module else []

@@ -43,11 +43,12 @@ STOOD_IN_FOR = (
         STAND_INS + "jax_host_callback",
         "jax 0.8.0",
         "jax.debug.callback and jax.experimental.io_callback",
+        broken_if=STAND_INS + "jax_host_callback_needed:is_needed",
     ),
     Entry("jax.experimental.x64_context", STAND_INS + "jax_x64", "jax 0.10.0", "jax.enable_x64"),
 )
 
-# From 0.4.35 to 0.7 the module was there, but with two functions only, which just raised.
+# From 0.4.35 to 0.7 the module was there, but with two other functions only, which just raised.
 HOST_CALLBACK = (
     *group(
         "jax.experimental.host_callback",

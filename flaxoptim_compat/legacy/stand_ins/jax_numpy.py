@@ -42,5 +42,8 @@ def fix(x: Any, out: None = None) -> jax.Array:
     """
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.fix is not supported.")
+    x = jnp.asarray(x)
     # trunc has learnt to leave integers what they are.
-    return jnp.trunc(x if jnp.issubdtype(jnp.result_type(x), jnp.inexact) else jnp.float_(x))
+    return jnp.trunc(
+        x if jnp.issubdtype(x.dtype, jnp.inexact) else x.astype(jnp.result_type(float))
+    )

@@ -14,11 +14,15 @@ prod = math.prod
 wraps = functools.wraps
 
 
+class LengthMismatch(AssertionError, ValueError):
+    """The error for sequences of different lengths: the first of these once, later the second."""
+
+
 def _same_length(*args: Iterable[Any]) -> list[list[Any]]:
     lists = [list(arg) for arg in args]
     lengths = [len(items) for items in lists]
-    # As an AssertionError, since programs caught that one.
-    assert len(set(lengths)) <= 1, f"length mismatch: {lengths}"
+    if len(set(lengths)) > 1:
+        raise LengthMismatch(f"length mismatch: {lengths}")
     return lists
 
 

@@ -21,6 +21,13 @@ sctypes: dict[str, list[type]] = {
     "others": _BYTES_AND_MORE,
 }
 
+_ABSTRACT: dict[str, type] = {
+    "complex": np.complexfloating,
+    "float": np.inexact,
+    "uint": np.unsignedinteger,
+    "int": np.integer,
+}
+
 # From narrow to wide, as find_common_type tried them.
 _WIDER_AND_WIDER = "?bBhHiIlLqQefdgFDGO"
 _KIND_ORDER = "buifcSUVOMm"
@@ -101,7 +108,9 @@ def maximum_sctype(t: Any) -> Any:
     found = obj2sctype(t)
     if found is None:
         return t
-    return next((types[-1] for types in _kinds() if found in types), found)
+    # A time difference counts as an integer, but it is the only type of its kind.
+    kinds = () if issubclass(found, np.timedelta64) else _ABSTRACT.items()
+    return next((sctypes[kind][-1] for kind, base in kinds if issubclass(found, base)), found)
 
 
 def find_common_type(array_types: Sequence[Any], scalar_types: Sequence[Any]) -> Any:
@@ -131,10 +140,6 @@ def _first_that_holds(dtypes: list[np.dtype[Any]], start: int = 0) -> np.dtype[A
         return dtypes[0] if dtypes else None
     candidates = (np.dtype(char) for char in _WIDER_AND_WIDER[start:])
     return next((wide for wide in candidates if all(wide >= each for each in dtypes)), None)
-
-
-def _kinds() -> list[list[type]]:
-    return [types for kind, types in sctypes.items() if kind != "others"]
 
 
 def _concrete_types() -> set[type]:
