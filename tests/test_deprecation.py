@@ -160,6 +160,20 @@ def test_old_names_name_their_successor() -> None:
     assert warning.filename == __file__
 
 
+def test_a_name_in_a_module_that_is_gone_has_its_own_replacement() -> None:
+    with flaxoptim_compat.installed(era=True), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FlaxOptimDeprecationWarning)
+        from flax.nn import relu  # noqa: F401
+        from jax.experimental.optimizers import adam  # noqa: F401
+        from jaxlib.xla_extension import XlaRuntimeError  # noqa: F401
+    replacements = [str(each.message).partition(". Use ")[2] for each in caught]
+    assert replacements == [
+        "flax.linen.relu instead.",
+        "jax.example_libraries.optimizers.adam instead.",
+        "jax.errors.JaxRuntimeError instead.",
+    ]
+
+
 def test_libraries_that_probe_for_old_names_are_not_warned() -> None:
     with flaxoptim_compat.installed(era=True), warnings.catch_warnings():
         warnings.simplefilter("error")

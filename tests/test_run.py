@@ -204,7 +204,9 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("flag", [["-W", "error"], ["-W", "error::DeprecationWarning"]])
 def test_warnings_as_errors(flag: Sequence[str], tmp_path: Path) -> None:
-    write(tmp_path, train=STEP + "jax.tree_map(abs, [1])\n")
+    # numpy warns of numpy.object before it says that there is none.
+    more = "jax.tree_map(abs, [1])\nimport numpy\nassert numpy.object is object\n"
+    write(tmp_path, train=STEP + more)
     done = start([*flag, "-m", "flaxoptim_compat", "run", "train.py"], tmp_path)
     assert (done.returncode, done.stdout) == (0, "[0.5 0.5]\n"), done.stderr
     assert "train.py:4: FlaxOptimDeprecationWarning: " in done.stderr

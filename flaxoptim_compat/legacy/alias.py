@@ -10,6 +10,7 @@ from typing import Any
 
 from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.registry import Registry
 
 
 class Alias(ModuleType):
@@ -19,10 +20,10 @@ class Alias(ModuleType):
     and the other module never gets a second name and a second spec.
     """
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, registry: Registry) -> None:
         super().__init__(entry.name)
         # In __dict__, where __getattr__ does not look.
-        self.__dict__["__entry__"] = entry
+        self.__dict__.update(__entry__=entry, __registry__=registry)
 
     def __getattr__(self, name: str) -> Any:
         entry: Entry = self.__dict__["__entry__"]
@@ -32,7 +33,9 @@ class Alias(ModuleType):
         if not name.startswith("__"):
             # Making an optimizer warns; naming its class does not.
             quiet = entry.name.startswith("flax.optim") or not entry.gone_since
-            uses.record(f"{entry.name}.{name}", None if quiet else _one_name(entry, name))
+            rows: dict[str, Entry] = self.__dict__["__registry__"].attributes.get(entry.name, {})
+            row = rows.get(name) or _one_name(entry, name)
+            uses.record(f"{entry.name}.{name}", None if quiet else row)
         return value
 
     def __dir__(self) -> list[str]:
@@ -56,13 +59,14 @@ def _one_name(entry: Entry, name: str) -> Entry:
 class AliasLoader:
     """Makes the alias of a row of the tables."""
 
-    def __init__(self, entry: Entry) -> None:
+    def __init__(self, entry: Entry, registry: Registry) -> None:
         self.entry = entry
+        self.registry = registry
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """An alias that is not filled in yet."""
         del spec
-        return Alias(self.entry)
+        return Alias(self.entry, self.registry)
 
     def exec_module(self, module: ModuleType) -> None:
         """Import what serves the name, so that an error appears at the import."""

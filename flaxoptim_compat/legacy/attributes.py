@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -32,16 +33,13 @@ def attach(module: ModuleType, registry: Registry) -> None:
 
 def _attach(module: ModuleType, registry: Registry) -> None:
     original: Callable[[str], Any] | None = vars(module).get("__getattr__")
+    gone: set[str] = set()
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         entry = registry.attributes.get(module.__name__, {}).get(name)
-        if original is not None:
-            try:
-                # First: a name that the module itself still answers for is not ours.
-                return original(name)
-            except AttributeError:
-                if entry is None:
-                    raise
+        # First: a name that the module itself still answers for is not ours.
+        if original is not None and (entry is None or _answers(original, name, gone)):
+            return original(name)
         if entry is None:
             message = f"module {module.__name__!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=module)
@@ -54,6 +52,18 @@ def _attach(module: ModuleType, registry: Registry) -> None:
 
     setattr(__getattr__, _MARK, original)
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
+
+
+def _answers(original: Callable[[str], Any], name: str, gone: set[str]) -> bool:
+    if name not in gone:
+        try:
+            # numpy warns of some names before it says that it has no such name.
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                original(name)
+        except AttributeError:
+            gone.add(name)
+    return name not in gone
 
 
 def detach(module: ModuleType) -> None:
@@ -81,4 +91,4 @@ def load_shadowed(module: ModuleType, registry: Registry) -> None:
             continue
         if entry.name in sys.modules or find_elsewhere(entry.name, module.__path__) is not None:
             continue
-        sys.modules[entry.name] = Alias(entry)
+        sys.modules[entry.name] = Alias(entry, registry)

@@ -45,7 +45,7 @@ class Watch:
         """What the other finders find, with a loader that calls back."""
         entry = self.registry.modules.get(name)
         if entry is not None and entry.is_broken():
-            return _spec_of_alias(entry)
+            return _spec_of_alias(entry, self.registry)
         if name not in self.modules:
             return None
         spec = find_elsewhere(name, path, target)
@@ -92,7 +92,7 @@ class LastResort:
         if entry is None:
             self._explain(name)
             return None
-        return _spec_of_alias(entry)
+        return _spec_of_alias(entry, self.registry)
 
     def _explain(self, name: str) -> None:
         # `from flax.nn import Module` asks for this name when the attribute is not there. An
@@ -104,8 +104,8 @@ class LastResort:
             raise ImportError(removed[child], name=name)
 
 
-def _spec_of_alias(entry: Entry) -> ModuleSpec | None:
-    loader: Any = AliasLoader(entry)
+def _spec_of_alias(entry: Entry, registry: Registry) -> ModuleSpec | None:
+    loader: Any = AliasLoader(entry, registry)
     # A package, so that Python asks for modules inside it, and _explain comes to speak.
     return spec_from_loader(entry.name, loader, origin=entry.served_by, is_package=True)
 

@@ -84,6 +84,8 @@ LIB = (
         "jax.lib.xla_extension.ArrayImpl", "jaxlib.xla_client:ArrayImpl", "jax 0.6.0", "jax.Array"
     ),
     Entry("jax.lib.xla_extension.Device", "jax:Device", "jax 0.7.0"),
+    *group("jaxlib.xla_extension", "jax", "jaxlib 0.6.1", "Device DeviceArray=Array"),
+    Entry("jaxlib.xla_extension.XlaRuntimeError", "jax.errors:JaxRuntimeError", "jaxlib 0.6.1"),
 )
 
 # The module jax.util is empty in 0.7, and gone after it.

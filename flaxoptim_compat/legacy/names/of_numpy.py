@@ -7,7 +7,11 @@ from flaxoptim_compat.legacy.names.groups import STAND_INS, group
 
 BUILTINS = (
     *group(
-        "numpy", "builtins", "numpy 1.24.0", "complex float int long=int object str unicode=str"
+        "numpy",
+        "builtins",
+        "numpy 1.24.0",
+        "complex float int long=int object str unicode=str",
+        "{}",
     ),
     Entry("numpy.math", "math", "numpy 2.0.0"),
     # Modules that numpy imported for itself, and that programs silenced warnings with.
@@ -33,6 +37,7 @@ ALIASES = (
         "alltrue=all cumproduct=cumprod mat=asmatrix product=prod round_=round sometrue=any",
     ),
     Entry("numpy.trapz", "numpy:trapezoid", "numpy 2.4.0"),
+    Entry("numpy.row_stack", "numpy:vstack", "numpy 2.5.0"),
     Entry("numpy.typeDict", "numpy:sctypeDict", "numpy 1.24.0"),
 )
 

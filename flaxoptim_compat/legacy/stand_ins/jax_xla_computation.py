@@ -44,7 +44,9 @@ def xla_computation(
     @functools.wraps(fun)
     def computation(*args: Any, **kwargs: Any) -> Any:
         traced = jitted.trace(*args, **kwargs)
-        lowered = traced.lower(lowering_platforms=None if backend is None else (backend,))
+        # jax tells the makes of GPUs apart where it lowers for one.
+        platforms = None if backend is None else (backend.replace("gpu", "cuda"),)
+        lowered = traced.lower(lowering_platforms=platforms)
         lowering = lowered.compiler_ir("hlo")
         if not return_shape:
             return lowering

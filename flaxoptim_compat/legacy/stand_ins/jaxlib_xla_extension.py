@@ -10,9 +10,8 @@ from jaxlib import xla_client
 
 Device = jax.Device
 DeviceArray = jax.Array
-Buffer = jax.Array
 
-__all__ = ["Buffer", "Device", "DeviceArray", "XlaRuntimeError"]
+__all__ = ["Device", "DeviceArray", "XlaRuntimeError"]
 
 
 # Where the rest of it is that is left; its own name is not the same in all versions.
