@@ -13,11 +13,6 @@ from flaxoptim_compat import FlaxOptimDeprecationWarning, deprecation, optim
 from tests.processes import output_of, start
 
 
-def record() -> warnings.catch_warnings:  # type: ignore[type-arg]
-    context = warnings.catch_warnings(record=True)
-    return context
-
-
 def line_of(text: str) -> int:
     lines = Path(__file__).read_text().splitlines()
     return 1 + next(number for number, line in enumerate(lines) if line.endswith(text))

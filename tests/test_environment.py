@@ -100,7 +100,7 @@ def test_status_finds_conflicts(python: str, tmp_path: Path) -> None:
 
 def test_old_versions_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "versions", lambda: {"jax": "0.4.13", "flax": None})
-    found = " ".join(environment.conflicts())
+    found = " ".join(environment.conflicts(served=None))
     assert "jax 0.4.13 is older than 0.7.2, the oldest that is supported." in found
     assert "flax is not installed." in found
 

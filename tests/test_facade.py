@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import subprocess
-import sys
 import types
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +8,7 @@ import flaxoptim_compat
 from flaxoptim_compat import deprecation, optim
 from flaxoptim_compat.bridge.step import compiled_steps
 from flaxoptim_compat.legacy import installing
+from tests.processes import ROOT, output_of
 
 MODULES = [
     "adabelief",
@@ -31,12 +29,7 @@ HEAVY = "{'jax', 'flax', 'optax', 'numpy'} & set(sys.modules)"
 
 
 def run_python(code: str) -> str:
-    root = Path(flaxoptim_compat.__file__).parents[1]
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output_of(["-c", code], ROOT)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import textwrap
 import threading
 from pathlib import Path
 from types import ModuleType
@@ -88,13 +89,12 @@ def snapshot() -> dict[str, Any]:
         for name, module in sys.modules.items()
         if name.partition(".")[0] in packages and isinstance(module, ModuleType)
     }
-    flags = dict(flax.config.values.items()) if hasattr(flax.config, "values") else {}
     return {
         "meta_path": list(sys.meta_path),
         "path_hooks": list(sys.path_hooks),
         "path": list(sys.path),
         "loaded": set(modules),
-        "flags": flags | {name: getattr(flax.config, name) for name in FLAX_FLAGS},
+        "flags": {name: getattr(flax.config, name) for name in FLAX_FLAGS},
         **{name: dict(vars(module)) for name, module in modules.items()},
     }
 
@@ -181,11 +181,7 @@ def test_many_threads(tmp_path: Path) -> None:
         import sys
         assert not [name for name in sys.modules if name.startswith("flax.optim")]
     """
-    output_of(["-c", unindented(code)], tmp_path)
-
-
-def unindented(code: str) -> str:
-    return "\n".join(line[8:] for line in code.splitlines())
+    output_of(["-c", textwrap.dedent(code)], tmp_path)
 
 
 def test_threads_in_this_process() -> None:
@@ -238,7 +234,7 @@ def test_the_loader_of_flax_stays_flaxs_own(tmp_path: Path) -> None:
         assert importlib.resources.files("flax").joinpath("optim").name == "optim"
         flax.optim.Adam
     """
-    output_of(["-W", "ignore", "-c", unindented(code)], tmp_path)
+    output_of(["-W", "ignore", "-c", textwrap.dedent(code)], tmp_path)
 
 
 def test_ipython_loads_it_as_an_extension(tmp_path: Path) -> None:
@@ -255,4 +251,4 @@ def test_ipython_loads_it_as_an_extension(tmp_path: Path) -> None:
         cell("%unload_ext flaxoptim_compat")
         assert not hasattr(shell.user_ns["flax"], "optim")
     """
-    output_of(["-c", unindented(code)], tmp_path, {"IPYTHONDIR": str(tmp_path)})
+    output_of(["-c", textwrap.dedent(code)], tmp_path, {"IPYTHONDIR": str(tmp_path)})

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-import subprocess
-import sys
 import types
 import warnings
 from pathlib import Path
@@ -19,7 +17,7 @@ from flaxoptim_compat.legacy import era, lists
 from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_flax_optim
-from tests.processes import output_of
+from tests.processes import output_of, start
 
 PAGE = Path(__file__).parents[1] / "migration_guide" / "served_names.md"
 ALL = (*of_flax_optim.ENTRIES, *era.ENTRIES)
@@ -161,9 +159,7 @@ def test_removed_names_of_flax_nn_say_what_to_use(tmp_path: Path) -> None:
     program = (
         "import flaxoptim_compat; flaxoptim_compat.install(era=True)\nfrom flax.nn import Model"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = start(["-c", program], tmp_path)
     assert "ImportError: " in done.stderr.splitlines()[-1]
     assert "module.init(" in done.stderr.splitlines()[-1]
 

@@ -59,13 +59,14 @@ def status(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.legacy import environment
 
     del arguments
+    serving = environment.serving()
     served = {
         "era": "flax.optim, and the other names that jax, flax and numpy dropped",
         "optim": "flax.optim only",
         None: "nothing; flaxoptim-compat enable changes that",
-    }[environment.serving()]
+    }[serving]
     versions = environment.versions()
-    conflicts = environment.conflicts()
+    conflicts = environment.conflicts(serving)
     print(f"environment  {sys.prefix} (Python {platform.python_version()})")
     print(f"served       {served}")
     if environment.hook_file().exists():

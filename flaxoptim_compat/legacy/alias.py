@@ -33,10 +33,13 @@ class Alias(ModuleType):
         if not name.startswith("__"):
             # Making an optimizer warns; naming its class does not.
             quiet = entry.name.startswith("flax.optim") or not entry.gone_since
-            rows: dict[str, Entry] = self.__dict__["__registry__"].attributes.get(entry.name, {})
-            row = rows.get(name) or _one_name(entry, name)
-            uses.record(f"{entry.name}.{name}", None if quiet else row)
+            uses.record(f"{entry.name}.{name}", None if quiet else self._row_of(name))
         return value
+
+    def _row_of(self, name: str) -> Entry:
+        entry: Entry = self.__dict__["__entry__"]
+        rows: dict[str, Entry] = self.__dict__["__registry__"].attributes.get(entry.name, {})
+        return rows.get(name) or _one_name(entry, name)
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(self.__dict__["__entry__"].serve())})

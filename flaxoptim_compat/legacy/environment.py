@@ -99,13 +99,17 @@ def versions() -> dict[str, str | None]:
     return found
 
 
-def conflicts() -> list[str]:
-    """What keeps old programs from running here, one sentence each."""
+def conflicts(served: str | None) -> list[str]:
+    """What keeps old programs from running here, one sentence each.
+
+    Args:
+      served: what ``serving`` says, which takes a new Python to find out.
+    """
     found = []
     existing = installing.existing_flax_optim()
     if existing is not None:
         found.append(f"There is a flax.optim at {existing}, which is not replaced.")
-    if hook_file().exists() and serving() is None:
+    if hook_file().exists() and served is None:
         found.append(f"{hook_file()} is there, but Python does not run it.")
     installed = versions()
     found += [f"{name} is not installed." for name, version in installed.items() if not version]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import sysconfig
 from collections import Counter
+from pathlib import Path
 
 from flaxoptim_compat import deprecation
 from flaxoptim_compat.legacy.entry import Entry
@@ -38,8 +40,5 @@ def record(name: str, entry: Entry | None = None) -> None:
 def _is_in_a_library(filename: str) -> bool:
     paths = sysconfig.get_paths()
     libraries = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return filename.startswith(tuple(f"{each}/" for each in libraries)) or _is_inside(filename)
-
-
-def _is_inside(filename: str) -> bool:
-    return filename.startswith(__file__.removesuffix("legacy/uses.py"))
+    libraries.add(str(Path(__file__).parents[1]))  # this package, in a checkout
+    return filename.startswith(tuple(f"{each}{os.sep}" for each in libraries))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-
-_STAND_INS = "flaxoptim_compat.legacy.stand_ins"
+from flaxoptim_compat.legacy.names.groups import STAND_INS
 
 # Modules of flax.nn, and what is served for them. `flax.nn.stochastic` is not among them: the
 # function of that name hides the module, and both are gone.
@@ -14,7 +13,7 @@ _PARTS_OF_NN = {
     "pooling": "flax.linen.pooling",
     **dict.fromkeys(
         ("attention", "base", "linear", "normalization", "recurrent", "utils"),
-        f"{_STAND_INS}.flax_nn_parts",
+        f"{STAND_INS}flax_nn_parts",
     ),
 }
 
@@ -23,7 +22,7 @@ def _nn(name: str) -> tuple[Entry, ...]:
     # Flax 0.3.6 still had it, as flax.deprecated.nn and, by `from flax import nn`, as flax.nn.
     gone_since = "flax 0.4.0"
     return (
-        Entry(name, f"{_STAND_INS}.flax_nn", gone_since, instead="flax.linen"),
+        Entry(name, f"{STAND_INS}flax_nn", gone_since, instead="flax.linen"),
         *(
             Entry(f"{name}.{part}", served_by, gone_since, instead=f"flax.linen.{part}")
             for part, served_by in _PARTS_OF_NN.items()
@@ -34,7 +33,7 @@ def _nn(name: str) -> tuple[Entry, ...]:
 def _conv_lstm(module: str) -> Entry:
     return Entry(
         f"{module}.ConvLSTM",
-        f"{_STAND_INS}.flax_linen_conv_lstm:ConvLSTM",
+        f"{STAND_INS}flax_linen_conv_lstm:ConvLSTM",
         "flax 0.6.4",
         instead="flax.linen.ConvLSTMCell, whose initialize_carry takes the shape of the input",
     )
@@ -44,17 +43,17 @@ ENTRIES: tuple[Entry, ...] = (
     *_nn("flax.nn"),
     Entry(
         "flax.deprecated",
-        f"{_STAND_INS}.flax_nn_deprecated",
+        f"{STAND_INS}flax_nn_deprecated",
         "flax 0.4.0",
         instead="flax.linen",
     ),
     *_nn("flax.deprecated.nn"),
     Entry(
         "flax.metrics.tensorboard",
-        f"{_STAND_INS}.flax_tensorboard",
+        f"{STAND_INS}flax_tensorboard",
         "",
         instead="tensorboardX.SummaryWriter",
-        broken_if=f"{_STAND_INS}.flax_tensorboard_needed:is_needed",
+        broken_if=f"{STAND_INS}flax_tensorboard_needed:is_needed",
     ),
     _conv_lstm("flax.linen"),
     _conv_lstm("flax.linen.recurrent"),
