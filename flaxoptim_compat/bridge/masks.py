@@ -26,7 +26,7 @@ class _ShapeDtype:
     @classmethod
     def create(cls, value: Any) -> _ShapeDtype:
         """Describe one leaf."""
-        if not isinstance(value, jax.Array):
+        if not isinstance(value, jax.Array | jax.ShapeDtypeStruct):
             value = jnp.array(value)
         return cls(shape=value.shape, dtype=value.dtype, _value=value, _indices=[])
 

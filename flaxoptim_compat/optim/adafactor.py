@@ -14,6 +14,7 @@ import numpy as np
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.axes import without
 from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
@@ -130,6 +131,16 @@ class Adafactor(OptimizerDef):
         if self.hyper_params.beta1 is not None:
             state["m"] = jnp.zeros(shape, self.dtype_momentum)
         return _AdafactorParamState(**state)
+
+    def param_state_axes(self, param: Any, state: Any, axes: Any) -> _AdafactorParamState:
+        """Those of the parameter; of the factors, those that are not averaged over."""
+        found = super().param_state_axes(param, state, axes)
+        shape = np.shape(param)
+        dims = self._factored_dims(shape)
+        if dims is None:
+            return found  # type: ignore[no-any-return]
+        row, column = (without(axes, len(shape), dimension) for dimension in reversed(dims))
+        return found.replace(v_row=row, v_col=column)  # type: ignore[no-any-return]
 
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
         """The same as an optax chain."""

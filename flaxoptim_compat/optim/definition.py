@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 from flax import serialization
+from jax.sharding import PartitionSpec
 
 from flaxoptim_compat.bridge import checkpoints, step
 from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.removal import Removal
@@ -90,6 +92,27 @@ class OptimizerDef(Removal, ByValue):
         """
         hyper_params = hyper_param_overrides.pop("hyper_params", self.hyper_params)
         return self.override(hyper_params, hyper_param_overrides)
+
+    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+        """The axes of every array in a state, in the structure of the state.
+
+        Args:
+          params: the parameters, or ``jax.ShapeDtypeStruct`` in their place.
+          state: the ``OptimizerState``, or what ``jax.eval_shape`` says of ``init_state``.
+          param_axes: a ``PartitionSpec`` or None for each parameter.
+        """
+        states = leaves_like(params, state.param_states, "param_states")
+        specs = leaves_like(params, param_axes, "param_axes")
+        leaves, treedef = jax.tree.flatten(params)
+        found = map(self.param_state_axes, leaves, states, specs)
+        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, list(found)))
+
+    def param_state_axes(self, param: Any, state: Any, axes: Any) -> Any:
+        """The axes of every array in the state of one parameter, out of the parameter's axes.
+
+        A definition with a state of other shapes than its parameter's may override this.
+        """
+        return of_state(param, state, axes)
 
     def create(self, target: Any, focus: Any = None) -> Optimizer:
         """An optimizer of this definition for a target.

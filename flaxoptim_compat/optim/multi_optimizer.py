@@ -7,9 +7,11 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import PartitionSpec
 
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.masks import Assignment, select
+from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.optim.definition import OptimizerDef
 from flaxoptim_compat.optim.state import OptimizerState
 
@@ -51,6 +53,20 @@ class MultiOptimizer(OptimizerDef):
             ):
                 states[index] = state
         return OptimizerState(jnp.asarray(0, dtype=jnp.int32), jax.tree.unflatten(treedef, states))
+
+    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+        """What each optimizer says of its leaves; None for the leaves that none of them moves."""
+        leaves, treedef = jax.tree.flatten(params)
+        states = leaves_like(params, state.param_states, "param_states")
+        specs = leaves_like(params, param_axes, "param_axes")
+        found: list[Any] = [None] * len(leaves)
+        for each in self.assign(self.hyper_params, params, range(len(leaves))):
+            mine = [tuple(column[index] for index in each.leaves) for column in (leaves, states)]
+            axes = tuple(specs[index] for index in each.leaves)
+            inner = each.definition.state_axes(mine[0], OptimizerState(state.step, mine[1]), axes)
+            for index, its in zip(each.leaves, inner.param_states, strict=True):
+                found[index] = its
+        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, found))
 
     def has_chain(self) -> bool:
         """True: the parts are optax chains, or are called by name."""

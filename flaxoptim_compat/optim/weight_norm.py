@@ -15,6 +15,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
 from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
 from flaxoptim_compat.optim.on_optax import OptaxFields
@@ -135,6 +136,29 @@ class WeightNorm(OptimizerDef):
         direction, scale = split(params, self.hyper_params.wn_eps)
         state = self.wrapped_optimizer.init_state({"direction": direction, "scale": scale})
         return self._joined(params, direction, scale, state)
+
+    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+        """Those of the parameter for the direction, of its last dimension for the scale."""
+        leaves, treedef = jax.tree.flatten(params)
+        specs = leaves_like(params, param_axes, "param_axes")
+        states = leaves_like(params, state.param_states, "param_states")
+        scales = [each.scale for each in states]
+        columns = {
+            "direction": (leaves, [each.direction_state for each in states], specs),
+            "scale": (
+                scales,
+                [each.scale_state for each in states],
+                list(map(of_state, leaves, scales, specs)),
+            ),
+        }
+        both, inner_states, axes = (
+            {name: jax.tree.unflatten(treedef, column[part]) for name, column in columns.items()}
+            for part in range(3)
+        )
+        inner_state = OptimizerState(state.step, inner_states)
+        inner = self.wrapped_optimizer.state_axes(both, inner_state, axes)
+        whole = jax.tree.unflatten(treedef, specs)
+        return self._joined(params, whole, axes["scale"], inner)
 
     def apply_directly(
         self, hyper_params: Any, params: Any, state: Any, grads: Any
