@@ -44,6 +44,9 @@ if TYPE_CHECKING:
         sgd,
         weight_norm,
     )
+    from flaxoptim_compat.optim.from_optax import from_optax
+    from flaxoptim_compat.optim.optax_source import optax_source
+    from flaxoptim_compat.optim.to_optax import to_optax
 
 __version__ = "0.1.0"
 
@@ -74,14 +77,17 @@ __all__ = [
     "base",
     "compiled_steps",
     "dynamic_scale",
+    "from_optax",
     "install",
     "installed",
     "lamb",
     "lars",
     "momentum",
+    "optax_source",
     "optim",
     "rmsprop",
     "sgd",
+    "to_optax",
     "uninstall",
     "weight_norm",
 ]
@@ -90,8 +96,11 @@ __all__ = [
 _HOMES = {
     "FlaxOptimDeprecationWarning": "deprecation",
     "compiled_steps": "bridge.step",
+    "from_optax": "optim.from_optax",
     "install": "legacy.installing",
     "installed": "legacy.installing",
+    "optax_source": "optim.optax_source",
+    "to_optax": "optim.to_optax",
     "uninstall": "legacy.installing",
 }
 

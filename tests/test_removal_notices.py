@@ -120,7 +120,7 @@ def test_what_an_expression_takes_for_granted() -> None:
     (text,) = texts(lambda: optim.Adagrad(0.1))
     assert " in optax, after `from flaxoptim_compat import transforms`: optax.chain(" in text
     (text,) = texts(lambda: optim.GradientDescent())
-    settable = "with opt_state.hyperparams['learning_rate'] set before each step"
+    settable = 'with opt_state.hyperparams["learning_rate"] set before each step'
     assert f" in optax, {settable}: optax.inject_hyperparams(" in text
 
 
@@ -130,9 +130,9 @@ def test_parts_of_parameters() -> None:
         "flax.optim.MultiOptimizer, and with it create(focus=...), was removed from Flax in 0.6."
         " Exactly the same in optax, after `from flaxoptim_compat import transforms`, where labels"
         " is a tree like the parameters that holds, for each of them, the position of the"
-        " traversal that selects it, as in '0', or 'frozen': optax.partition({'0':"
+        ' traversal that selects it, as in "0", or "frozen": optax.partition({"0":'
         " transforms.weight_norm(optax.sgd(0.1, momentum=0.8), decay=0.01, eps=1e-8),"
-        " 'frozen': transforms.hold()}, labels)"
+        ' "frozen": transforms.hold()}, labels)'
     )
     assert texts(lambda: optim.MultiOptimizer((kernels(), inner))) == [expected]
     assert texts(lambda: inner.create(PARAMS, focus=kernels())) == [expected]

@@ -1,4 +1,4 @@
-"""What the warning of a definition says to write in optax does what the definition does.
+"""What optax_source and the warning of a definition say does what the definition does.
 
 In float32 and float64 the parameters are the same to the bit, op by op and in jit: the functions
 that the text names are those that the definition runs. In half precision they are not, because
@@ -20,7 +20,7 @@ import pytest
 from flax import jax_utils
 from flax.core import freeze
 
-from flaxoptim_compat import compiled_steps, optim, transforms
+from flaxoptim_compat import compiled_steps, optax_source, optim, transforms
 from tests import cases
 from tests.side_by_side import assert_same, bits
 
@@ -34,6 +34,13 @@ def replacement(definition: Any, labels: Any = None, **names: Any) -> Any:
     """The optax transformation that the text describes."""
     known = {"optax": optax, "jnp": jnp, "transforms": transforms, "labels": labels}
     return eval(definition.optax_expression(), known | names)
+
+
+def from_source(definition: Any, params: Any) -> Any:
+    """The optax transformation that the source text makes, in a program of its own."""
+    program: dict[str, Any] = {}
+    exec(optax_source(definition, params), program)
+    return program["tx"]
 
 
 def assert_same_steps(
@@ -82,22 +89,11 @@ def assert_same_steps(
             assert_same(params, optimizer.target, ulps)
 
 
-def labels_of(case: cases.Case, params: Any) -> Any:
-    """For each parameter, which traversal of a MultiOptimizer selects it."""
-
-    def label(path: Any, leaf: Any) -> str:
-        del leaf
-        name = "/".join(str(entry.key) for entry in path)
-        return next((str(row) for row, part in enumerate(case.selectors) if part in name), "frozen")
-
-    return jax.tree_util.tree_map_with_path(label, params)
-
-
 @both_modes
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_steps(case: cases.Case, jit: bool) -> None:
     definition, params = case.build(optim), case.parameters()
-    tx = replacement(definition, labels_of(case, params))
+    tx = from_source(definition, params)
     for kind in cases.GRADIENT_KINDS:
         assert_same_steps(definition, tx, params, jit=jit, kind=kind)
 
@@ -108,14 +104,14 @@ SOME = [param for param in CASES if str(param.id).endswith(("-all", "-all_factor
 @pytest.mark.parametrize("case", SOME)
 def test_the_same_steps_in_double_precision(case: cases.Case, x64: None) -> None:
     definition, params = case.build(optim), case.parameters(dtype="float64")
-    tx = replacement(definition, labels_of(case, params))
+    tx = from_source(definition, params)
     assert_same_steps(definition, tx, params, jit=True)
 
 
 @pytest.mark.parametrize("case", SOME)
 def test_nearly_the_same_steps_in_half_precision(case: cases.Case) -> None:
     definition, params = case.build(optim), case.parameters(dtype="bfloat16")
-    tx = replacement(definition, labels_of(case, params))
+    tx = from_source(definition, params)
     # One or two roundings at every step, as in tests/tolerances.py.
     assert_same_steps(definition, tx, params, jit=True, ulps=1.5 * STEPS**0.5)
 
@@ -130,7 +126,7 @@ def without_rate(case: cases.Case) -> cases.Case:
 @pytest.mark.parametrize("case", SOME)
 def test_a_rate_that_is_given_with_each_step(case: cases.Case, jit: bool) -> None:
     definition, params = without_rate(case).build(optim), case.parameters()
-    tx = replacement(definition, labels_of(case, params))
+    tx = from_source(definition, params)
     assert set(tx.init(params).hyperparams) == {"learning_rate"}
     assert_same_steps(definition, tx, params, jit=jit, rates=RATES)
 
@@ -142,7 +138,7 @@ def test_one_missing_rate_makes_all_rates_of_a_multi_optimizer_settable(jit: boo
     first = without_rate(case.inner[0])
     case = cases.Case("", case.optimizer, {}, "", (first, case.inner[1]), case.selectors)
     definition, params = case.build(optim), case.parameters()
-    tx = replacement(definition, labels_of(case, params))
+    tx = from_source(definition, params)
     assert_same_steps(definition, tx, params, jit=jit, rates=RATES)
 
 
@@ -182,7 +178,7 @@ def test_hyper_params_without_one_value_are_left_to_the_program() -> None:
 def test_frozen_dicts(name: str, jit: bool) -> None:
     case = cases.case(name)
     definition, params = case.build(optim), freeze(case.parameters())
-    assert_same_steps(definition, replacement(definition, labels_of(case, params)), params, jit=jit)
+    assert_same_steps(definition, from_source(definition, params), params, jit=jit)
 
 
 def under(prefix: str) -> Any:

@@ -224,3 +224,17 @@ def test_the_state_of_the_optimizer_is_not_aliased_by_the_train_state() -> None:
     state.opt_state.hyperparams["learning_rate"] = jnp.asarray(7.0)
     assert optimizer.optimizer_def.hyper_params.learning_rate == 0.02
     assert named_leaves(optimizer.to_train_state().opt_state.hyperparams)["['learning_rate']"] < 1
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_optimizer_and_state_can_be_donated(name: str) -> None:
+    # Jax refuses to donate a buffer that stands in two places, as the step did in every count.
+    donate = jax.jit(lambda state, grads: state.apply_gradients(grads=grads), donate_argnums=0)
+    state = make(name).to_train_state()
+    for step in range(2):
+        state = donate(state, gradients(state.params, step))
+    legacy = jax.jit(lambda each, grads: each.apply_gradient(grads), donate_argnums=0)
+    optimizer = make(name)
+    for step in range(2):
+        optimizer = legacy(optimizer, gradients(optimizer.target, step))
+    assert int(state.step) == int(optimizer.state.step) == 2

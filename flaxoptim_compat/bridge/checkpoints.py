@@ -8,17 +8,18 @@ from typing import Any
 import jax
 import numpy as np
 from flax import serialization
+from jax.sharding import PartitionSpec, Sharding
 
 
 def expect_entries(state_dict: Any, names: Iterable[str]) -> Mapping[str, Any]:
-    """The state dict of an optimizer, if it is one.
+    """The entries of an optimizer in a state dict; T5X, for one, keeps more in the same dict.
 
     Raises:
-      ValueError: it has other entries.
+      ValueError: an entry is missing.
     """
     names = list(names)
-    if isinstance(state_dict, Mapping) and set(state_dict) == set(names):
-        return state_dict
+    if isinstance(state_dict, Mapping) and set(names) <= set(state_dict):
+        return {name: state_dict[name] for name in names}
     found = sorted(state_dict) if isinstance(state_dict, Mapping) else type(state_dict).__name__
     hint = ""
     if isinstance(state_dict, Mapping) and "optimizer" in state_dict:
@@ -28,6 +29,15 @@ def expect_entries(state_dict: Any, names: Iterable[str]) -> Mapping[str, Any]:
     raise ValueError(
         f"Cannot restore the optimizer: expected the entries {names}, found {found}.{hint}"
     )
+
+
+def holds_axes(state_dict: Any) -> bool:
+    """Whether a state dict has, where arrays were, their axes: a PartitionSpec, or None for none.
+
+    Definitions written for T5X make one in ``derive_logical_axes``, and restore it.
+    """
+    leaves = jax.tree.leaves(state_dict, is_leaf=lambda node: node is None)
+    return all(leaf is None or isinstance(leaf, PartitionSpec | Sharding) for leaf in leaves)
 
 
 def fields_by_name(state_dict: Any) -> Any:

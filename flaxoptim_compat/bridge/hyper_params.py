@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 
@@ -26,29 +27,38 @@ STRUCTURAL = frozenset({"min_dim_size_to_factor"})
 
 
 def flatten(hyper_params: Any) -> dict[str, Any]:
-    """All hyper-parameters by name, those of a wrapped optimizer included."""
-    if not dataclasses.is_dataclass(hyper_params):
-        return {}
-    values: dict[str, Any] = {}
-    for field in dataclasses.fields(hyper_params):
-        value = getattr(hyper_params, field.name)
+    """All hyper-parameters by name, those of a wrapped optimizer included.
+
+    Of two with the same name, as in a WeightNorm around a WeightNorm, the outer one is meant.
+    """
+    mine: dict[str, Any] = {}
+    inner: dict[str, Any] = {}
+    for name, value in _fields(hyper_params).items():
         if dataclasses.is_dataclass(value):
-            values.update(flatten(value))
+            inner.update(flatten(value))
         else:
-            values[field.name] = value
-    return values
+            mine[name] = value
+    return {**inner, **mine}
 
 
 def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
-    """The same hyper-parameters with some of them, by name, replaced."""
-    changes: dict[str, Any] = {}
-    for field in dataclasses.fields(hyper_params):
-        value = getattr(hyper_params, field.name)
-        if dataclasses.is_dataclass(value):
-            changes[field.name] = with_values(value, values)
-        elif field.name in values:
-            changes[field.name] = values[field.name]
+    """The same hyper-parameters with some of them, by name as in ``flatten``, replaced."""
+    fields = _fields(hyper_params)
+    below = {name: value for name, value in values.items() if name not in fields}
+    changes = {
+        name: with_values(value, below) if dataclasses.is_dataclass(value) else values[name]
+        for name, value in fields.items()
+        if dataclasses.is_dataclass(value) or name in values
+    }
     return dataclasses.replace(hyper_params, **changes)
+
+
+def _fields(hyper_params: Any) -> dict[str, Any]:
+    if not dataclasses.is_dataclass(hyper_params):
+        return {}
+    return {
+        each.name: getattr(hyper_params, each.name) for each in dataclasses.fields(hyper_params)
+    }
 
 
 def replace_known(owner: str, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
@@ -91,17 +101,23 @@ def normalise(owner: str, hyper_params: Any) -> Any:
       AssertionError: there is no learning rate (the type flax raised).
     """
     values = flatten(hyper_params)
-    if values.get("learning_rate", 0.0) is None:
-        raise AssertionError(
-            f"no learning rate provided. {owner} was created without one: create it with"
-            f" {owner}(learning_rate=...), or pass one with each step,"
-            " optimizer.apply_gradient(grads, learning_rate=...)."
-        )
+    refuse_missing_rate(owner, values)
     changed = {name: _normalise(name, value) for name, value in values.items()}
     return with_values(hyper_params, changed) if changed else hyper_params
 
 
-def _is_array(value: Any) -> bool:
+def refuse_missing_rate(owner: str, values: Mapping[str, Any]) -> None:
+    """Raise the AssertionError of a learning rate that is None."""
+    if values.get("learning_rate", 0.0) is None:
+        raise AssertionError(
+            f"no learning rate provided. {owner} was created without one: create it with"
+            " learning_rate=..., or pass one with each step,"
+            " optimizer.apply_gradient(grads, learning_rate=...)."
+        )
+
+
+def is_array(value: Any) -> bool:
+    """Whether a hyper-parameter is no plain number but an array, perhaps a traced one."""
     return isinstance(value, jax.Array | np.ndarray)
 
 
@@ -109,12 +125,22 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def dynamic_names(hyper_params: Any, defaults: Any) -> tuple[str, ...]:
-    """The names to inject: the learning rate, arrays, and numbers that this call overrides."""
+def dynamic_names(hyper_params: Any, defaults: Any, arrays: bool = True) -> tuple[str, ...]:
+    """The names to inject: the learning rate, numbers that this call overrides, and arrays.
+
+    Args:
+      hyper_params: the values of this call.
+      defaults: those of the definition.
+      arrays: False for a transformation that is built anew with other arrays, as a factory in
+        ``optax.inject_hyperparams`` is; an array in its own state would never change again.
+    """
     usual = flatten(defaults)
     names = []
     for name, value in flatten(hyper_params).items():
-        if _is_array(value) or (name == "learning_rate" and _is_number(value)):
+        if is_array(value):
+            if arrays:
+                names.append(name)
+        elif name == "learning_rate" and _is_number(value):
             names.append(name)
         elif _is_number(value) and name not in COMPLEMENTED | STRUCTURAL:
             default = usual.get(name)
@@ -151,6 +177,13 @@ def join(static: Any, dynamic: Any) -> Any:
     return with_values(static, dynamic)
 
 
+def float_dtype(leaves: Iterable[Any]) -> Any:
+    """The dtype of injected floats: float32 or wider, never the half precision of a parameter."""
+    dtypes = map(jnp.result_type, leaves)
+    floats = [dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)]
+    return jnp.result_type(jnp.float32, *floats)
+
+
 def inject(
     chain: Callable[[Any], optax.GradientTransformation],
     hyper_params: Any,
@@ -163,7 +196,7 @@ def inject(
       chain: builds the transformation from hyper-parameters.
       hyper_params: the values to start from, normalised.
       names: what ``state.hyperparams`` shall hold.
-      dtype: of the injected floats: float32 or wider, never the half precision of a parameter.
+      dtype: of the injected floats, as ``float_dtype`` gives it.
     """
 
     def factory(**injected: Any) -> optax.GradientTransformation:

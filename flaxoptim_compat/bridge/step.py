@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.masks import Assignment
-from flaxoptim_compat.bridge.train_state import from_opt_state, to_train_state
+from flaxoptim_compat.bridge.train_state import Conversion, to_train_state
 from flaxoptim_compat.bridge.trees import (
     gradient_leaves,
     inexact_moments,
@@ -209,10 +209,12 @@ def _through_train_state(
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     # Any target becomes a mapping with one entry, which is what a TrainState takes.
     boxed = {"target": tuple(leaves)}
-    before = to_train_state(assignments, boxed, _as_exponent(step, leaves), states)
+    conversion = Conversion(assignments, boxed)
+    count = _as_exponent(step, leaves)
+    opt_state = conversion.opt_state(count, states)
+    before = to_train_state(conversion.transformation(), boxed, count, opt_state)
     after = before.apply_gradients(grads={"target": tuple(grads)})
-    treedef = jax.tree.structure(boxed)
-    return after.params["target"], from_opt_state(assignments, treedef, after.opt_state, states)
+    return after.params["target"], conversion.param_states(after.opt_state, states)
 
 
 def _as_exponent(step: Any, leaves: Sequence[Any]) -> Any:

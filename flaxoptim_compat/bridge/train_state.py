@@ -9,10 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import jax
-import jax.numpy as jnp
 import optax
 from flax.training.train_state import TrainState
-from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.masks import Assignment, Layout
@@ -37,33 +35,21 @@ class AnyTargetTrainState(TrainState):
 
 
 def to_train_state(
-    assignments: Sequence[Assignment],
+    tx: optax.GradientTransformation,
     params: Any,
     step: Any,
-    param_states: Sequence[Any],
+    opt_state: Any,
     apply_fn: Callable[..., Any] | None = None,
 ) -> TrainState:
-    """The TrainState that does, from here on, what the definitions do.
+    """A TrainState of any parameters.
 
     Args:
-      assignments: which definition moves which leaves, all of them written in optax.
+      tx: what a step does.
       params: the parameters.
       step: the number of steps done.
-      param_states: the legacy state of every leaf.
+      opt_state: the state of ``tx``.
       apply_fn: kept in the TrainState for the user.
     """
-    treedef = jax.tree.structure(params)
-    layouts = [Layout(treedef, each.leaves) for each in assignments]
-    leaves = jax.tree.leaves(params)
-    parts = [_injected(each, leaves) for each in assignments]
-    states = [
-        _opt_state(each, part, layout, step, param_states)
-        for each, part, layout in zip(assignments, parts, layouts, strict=True)
-    ]
-    if len(parts) == 1 and layouts[0].covers_all:
-        tx, opt_state = parts[0], states[0]
-    else:
-        tx, opt_state = _masked(parts, states, layouts)
     mapping = isinstance(params, Mapping) and _OVERWRITE not in params
     kind = TrainState if mapping else AnyTargetTrainState
     state: TrainState = kind(
@@ -72,65 +58,125 @@ def to_train_state(
     return state
 
 
-def from_opt_state(
-    assignments: Sequence[Assignment], treedef: PyTreeDef, opt_state: Any, like: Sequence[Any]
-) -> list[Any]:
-    """The legacy state of every leaf, out of the state of such a TrainState.
+class Conversion:
+    """Definitions and their per-parameter states as one optax transformation and its state.
 
     Args:
-      assignments: as given to ``to_train_state``.
-      treedef: the structure of the parameters.
-      opt_state: the state to read.
-      like: legacy states, for whatever optax does not keep.
+      assignments: which definition moves which leaves, all of them written in optax.
+      params: the parameters, or anything with their structure, shapes and dtypes.
+      inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
     """
-    layouts = [Layout(treedef, each.leaves) for each in assignments]
-    if len(assignments) == 1 and layouts[0].covers_all:
-        parts = [opt_state]
-    else:
-        parts = [masked.inner_state for masked in opt_state]
-    states: list[Any] = [None] * treedef.num_leaves
-    for each, part, layout in zip(assignments, parts, layouts, strict=False):
-        old = [like[index] for index in each.leaves]
-        nodes = _nodes(part, each.definition.optax_fields)
-        new = each.definition.from_optax_fields(nodes, old, layout.pick)
-        for index, state in zip(each.leaves, new, strict=True):
-            states[index] = state
-    return states
+
+    def __init__(
+        self, assignments: Sequence[Assignment], params: Any, inject_arrays: bool = True
+    ) -> None:
+        self._leaves, treedef = jax.tree.flatten(params)
+        self._treedef: Any = treedef
+        self._assignments = assignments
+        self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
+        self._inject_arrays = inject_arrays
+        self._alone = len(assignments) == 1
+        self._moves_all = self._alone and self._layouts[0].covers_all
+
+    def transformation(self) -> optax.GradientTransformationExtraArgs:
+        """Each part on its own leaves; the leaves of none of them stay as they are."""
+        if self._moves_all:
+            tx = self._injected(self._assignments[0])
+        elif self._alone:
+            # The hyper-parameters of a single part stand at the top, where one looks for them.
+            tx = self._injected(self._assignments[0], lambda chain: self._masked([chain]))
+        else:
+            tx = self._masked(list(map(self._injected, self._assignments)))
+        return optax.with_extra_args_support(tx)
+
+    def opt_state(self, step: Any, param_states: Sequence[Any]) -> Any:
+        """The state of the transformation, out of the legacy state of every leaf."""
+        states = []
+        for each, layout in zip(self._assignments, self._layouts, strict=True):
+            # The state of an empty tree has every node of the real one, and costs nothing to make.
+            template = self._injected(each).init(())
+            mine = [param_states[index] for index in each.leaves]
+            fields = each.definition.to_optax_fields(mine, layout.place)
+            states.append(_filled(template, step, fields))
+        if self._moves_all:
+            return states[0]
+        if self._alone:
+            return states[0]._replace(inner_state=_masked_states([states[0].inner_state]))
+        return _masked_states(states)
+
+    def param_states(self, opt_state: Any, like: Sequence[Any]) -> list[Any]:
+        """The legacy state of every leaf, out of a state of the transformation.
+
+        Args:
+          opt_state: the state to read.
+          like: legacy states, for whatever optax does not keep.
+        """
+        parts = self._parts(opt_state)
+        states: list[Any] = [None] * self._treedef.num_leaves
+        for each, part, layout in zip(self._assignments, parts, self._layouts, strict=True):
+            old = [like[index] for index in each.leaves]
+            nodes = _nodes(part, each.definition.optax_fields)
+            new = each.definition.from_optax_fields(nodes, old, layout.pick)
+            for index, state in zip(each.leaves, new, strict=True):
+                states[index] = state
+        return states
+
+    def check(self, opt_state: Any) -> None:
+        """Raise the ValueError of a state that no such transformation has."""
+        try:
+            parts = self._parts(opt_state)
+            found = [
+                set(_nodes(part, each.definition.optax_fields))
+                for each, part in zip(self._assignments, parts, strict=True)
+            ]
+        except (AttributeError, TypeError, ValueError):
+            expected = "one masked state for each part of the parameters, and one for the rest"
+            raise ValueError(_not_ours(expected)) from None
+        for each, kinds in zip(self._assignments, found, strict=True):
+            hyper_params = each.hyper_params
+            if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
+                hyper_params = hp.with_values(hyper_params, {"learning_rate": 0.0})
+            fields = each.definition.optax_fields
+            template = _nodes(each.definition.optax_chain(hyper_params).init(()), fields)
+            missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
+            if missing:
+                raise ValueError(_not_ours(missing[0]))
+
+    def _parts(self, opt_state: Any) -> list[Any]:
+        if self._moves_all:
+            return [opt_state]
+        masked = opt_state.inner_state if self._alone else opt_state
+        return [each.inner_state for each in masked[:-1]]
+
+    def _injected(
+        self, each: Assignment, around: Callable[[Any], Any] = lambda chain: chain
+    ) -> optax.GradientTransformation:
+        definition = each.definition
+        names = hp.dynamic_names(each.hyper_params, definition.hyper_params, self._inject_arrays)
+        dtype = hp.float_dtype(self._leaves[index] for index in each.leaves)
+        chain = definition.optax_chain
+        return hp.inject(lambda values: around(chain(values)), each.hyper_params, names, dtype)
+
+    def _masked(self, parts: Sequence[optax.GradientTransformation]) -> Any:
+        masked = [
+            optax.masked(part, layout.mask())
+            for part, layout in zip(parts, self._layouts, strict=True)
+        ]
+        taken = {index for layout in self._layouts for index in layout.leaves}
+        rest = (index for index in range(self._treedef.num_leaves) if index not in taken)
+        return optax.chain(*masked, optax.masked(hold(), Layout(self._treedef, tuple(rest)).mask()))
 
 
-def _injected(each: Assignment, leaves: Sequence[Any]) -> optax.GradientTransformation:
-    names = hp.dynamic_names(each.hyper_params, each.definition.hyper_params)
-    dtypes = [jnp.result_type(leaves[index]) for index in each.leaves]
-    floats = [dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)]
-    dtype = jnp.result_type(jnp.float32, *floats)
-    return hp.inject(each.definition.optax_chain, each.hyper_params, names, dtype)
+def _not_ours(expected: str) -> str:
+    return (
+        f"The TrainState is none of this definition: its opt_state has no {expected}. Give the"
+        " definition whose to_train_state() or to_optax() made it; moments of another kind would be"
+        " lost."
+    )
 
 
-def _masked(
-    parts: Sequence[optax.GradientTransformation], states: Sequence[Any], layouts: Sequence[Layout]
-) -> tuple[optax.GradientTransformation, Any]:
-    """Each transformation on its own leaves, and the leaves of none of them held as they are."""
-    treedef = layouts[0].treedef
-    taken = {index for layout in layouts for index in layout.leaves}
-    rest = tuple(index for index in range(treedef.num_leaves) if index not in taken)
-    txs = [optax.masked(part, layout.mask()) for part, layout in zip(parts, layouts, strict=True)]
-    txs.append(optax.masked(hold(), Layout(treedef, rest).mask()))
-    masked_states = [optax.MaskedState(inner_state=state) for state in states]
-    masked_states.append(optax.MaskedState(inner_state=optax.EmptyState()))
-    return optax.chain(*txs), tuple(masked_states)
-
-
-def _opt_state(
-    each: Assignment,
-    tx: optax.GradientTransformation,
-    layout: Layout,
-    step: Any,
-    param_states: Sequence[Any],
-) -> Any:
-    # The state of an empty tree has every node of the real one, and costs nothing to make.
-    template = tx.init(())
-    mine = [param_states[index] for index in each.leaves]
-    return _filled(template, step, each.definition.to_optax_fields(mine, layout.place))
+def _masked_states(states: Sequence[Any]) -> tuple[Any, ...]:
+    return (*map(optax.MaskedState, states), optax.MaskedState(optax.EmptyState()))
 
 
 def _filled(node: Any, step: Any, fields: Mapping[type, Mapping[str, Any]]) -> Any:

@@ -152,6 +152,19 @@ def step_count(step: Any) -> jax.Array:
     return step if isinstance(step, jax.Array) else jnp.asarray(step, jnp.int32)
 
 
+def unshared(tree: Any) -> Any:
+    """The same tree with an array of its own at every leaf: jax donates no buffer twice."""
+    seen: set[int] = set()
+
+    def own(leaf: Any) -> Any:
+        if id(leaf) in seen and isinstance(leaf, jax.Array) and not is_abstract(leaf):
+            return leaf.copy()
+        seen.add(id(leaf))
+        return leaf
+
+    return jax.tree.map(own, tree)
+
+
 def is_abstract(*trees: Any) -> bool:
     """Whether any leaf is being traced by jit, vmap, grad or another transformation."""
     # There are few types among thousands of leaves.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.optim.by_value import ByValue
+from flaxoptim_compat.optim.conversion import Convertible
 from flaxoptim_compat.optim.removal import Removal
 from flaxoptim_compat.optim.state import OptimizerState
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from flaxoptim_compat.optim.optimizer import Optimizer
 
 
-class OptimizerDef(Removal, ByValue):
+class OptimizerDef(Convertible, Removal, ByValue):
     """Base class of all definitions: the hyper-parameters, and how a gradient is applied.
 
     A subclass either overrides ``init_param_state`` and ``apply_param_gradient``, as with Flax, and
@@ -32,6 +33,9 @@ class OptimizerDef(Removal, ByValue):
     Args:
       hyper_params: a ``flax.struct.dataclass`` instance with the default hyper-parameters.
     """
+
+    # False where the state is one of all parameters together, so that no part can be cut out.
+    has_param_states: ClassVar[bool] = True
 
     def __init__(self, hyper_params: Any) -> None:
         self.hyper_params = hyper_params
@@ -148,6 +152,9 @@ class OptimizerDef(Removal, ByValue):
           ValueError: an entry is missing, unexpected or of another shape; the message names it.
         """
         entries = checkpoints.expect_entries(state_dict, ("target", "state"))
+        if checkpoints.holds_axes(entries):
+            target = serialization.from_state_dict(opt_target, entries["target"])
+            return target, serialization.from_state_dict(opt_state, entries["state"])
         entries = checkpoints.fields_by_name(entries)
         target = checkpoints.restore(opt_target, entries["target"], "target")
         upgraded = self.upgrade_state_dict(target, entries["state"])
@@ -203,3 +210,13 @@ class OptimizerDef(Removal, ByValue):
         """Bring the state of one parameter to the layout of Flax 0.5.3."""
         del param
         return entry
+
+
+def refuse_as_part(definition: Any, whole: str) -> None:
+    """Raise the TypeError of a definition that cannot be a part of another, if it is one."""
+    if not getattr(definition, "has_param_states", True):
+        raise TypeError(
+            "A definition of from_optax has one state for all parameters and cannot be in a"
+            f" {whole}, nor be created with a focus. Select in optax instead: from_optax("
+            'optax.partition({"train": tx, "frozen": optax.set_to_zero()}, labels)).'
+        )

@@ -11,6 +11,7 @@ import optax
 from flaxoptim_compat.bridge.masks import Assignment
 from flaxoptim_compat.optim.on_optax import OnOptax, OptaxFields
 from flaxoptim_compat.optim.state import OptimizerState
+from flaxoptim_compat.transforms.parameters import require_parameters
 
 
 class LegacyState(NamedTuple):
@@ -44,6 +45,7 @@ class LegacyLoop(OnOptax):
             return LegacyState(state.step, state.param_states)
 
         def update(grads: Any, state: LegacyState, params: Any = None) -> tuple[Any, LegacyState]:
+            require_parameters(type(self.definition).__name__, params)
             new_params, new_state = self.definition.apply_gradient(
                 hyper_params, params, OptimizerState(state.count, state.param_states), grads
             )

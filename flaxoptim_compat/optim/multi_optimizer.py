@@ -12,8 +12,11 @@ from jax.sharding import PartitionSpec
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.masks import Assignment, select
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.definition import OptimizerDef, refuse_as_part
 from flaxoptim_compat.optim.state import OptimizerState
+
+_FROZEN = "frozen"
+_FROZEN_TEXT = f'"{_FROZEN}": transforms.hold()'
 
 
 class MultiOptimizer(OptimizerDef):
@@ -34,6 +37,8 @@ class MultiOptimizer(OptimizerDef):
         if not traversals_and_optimizers:
             raise ValueError("MultiOptimizer needs at least one pair (traversal, optimizer).")
         traversals, sub_optimizers = zip(*traversals_and_optimizers, strict=True)
+        for definition in sub_optimizers:
+            refuse_as_part(definition, "MultiOptimizer")
         self.traversals = traversals
         self.sub_optimizers = sub_optimizers
         super().__init__([definition.hyper_params for definition in sub_optimizers])
@@ -83,16 +88,33 @@ class MultiOptimizer(OptimizerDef):
 
     def chain_text(self, hyper_params: Any) -> str:
         """What all parts do, as source text."""
-        parts = [*self._part_texts(hyper_params, ""), "'frozen': transforms.hold()"]
-        return f"optax.partition({{{', '.join(parts)}}}, labels)"
+        texts = [
+            f'"{label}": {definition.chain_text(values)}'
+            for label, definition, values in self._parts_by_label(hyper_params)
+        ]
+        return f"optax.partition({{{', '.join([*texts, _FROZEN_TEXT])}}}, labels)"
 
-    def _part_texts(self, hyper_params: Any, within: str) -> Iterator[str]:
+    def labels(self, params: Any) -> Any:
+        """For every parameter the key, in that text, of the optimizer that moves it."""
+        leaves, treedef = jax.tree.flatten(params)
+        found = [_FROZEN] * len(leaves)
+        assignments = self.assign(self.hyper_params, params, range(len(leaves)))
+        for (label, *_), each in zip(
+            self._parts_by_label(self.hyper_params), assignments, strict=True
+        ):
+            for index in each.leaves:
+                found[index] = label
+        return jax.tree.unflatten(treedef, found)
+
+    def _parts_by_label(
+        self, hyper_params: Any, within: str = ""
+    ) -> Iterator[tuple[str, OptimizerDef, Any]]:
         for index, (definition, values) in enumerate(self._with_hyper_params(hyper_params)):
             label = f"{within}{index}"
             if isinstance(definition, MultiOptimizer):
-                yield from definition._part_texts(values, f"{label}.")
+                yield from definition._parts_by_label(values, f"{label}.")
             else:
-                yield f"{label!r}: {definition.chain_text(values)}"
+                yield label, definition, values
 
     def compiles(self) -> bool:
         """Whether every part is an optax chain."""

@@ -11,12 +11,10 @@ from flax import jax_utils, serialization, struct
 from flax.training.train_state import TrainState
 from jax.tree_util import GetAttrKey
 
-from flaxoptim_compat.bridge import train_state as bridge
 from flaxoptim_compat.bridge.equality import same
-from flaxoptim_compat.bridge.trees import leaves_like, step_count
+from flaxoptim_compat.bridge.train_state import to_train_state
+from flaxoptim_compat.bridge.trees import step_count, unshared
 from flaxoptim_compat.optim.definition import OptimizerDef
-from flaxoptim_compat.optim.legacy_loop import convertible
-from flaxoptim_compat.optim.state import OptimizerState
 
 
 class _NoAux:
@@ -245,18 +243,11 @@ class Optimizer(struct.PyTreeNode):
         Raises:
           AssertionError: there is no learning rate.
         """
-        definition = self.optimizer_def
+        definition, params, state = self.optimizer_def, self.target, self.state
         hyper_params = definition.update_hyper_params(**hyper_param_overrides)
-        if definition.on_optax():
-            hyper_params = definition.normalise(hyper_params)
-        count = len(jax.tree.leaves(self.target))
-        return bridge.to_train_state(
-            convertible(definition.assign(hyper_params, self.target, range(count))),
-            self.target,
-            step_count(self.state.step),
-            leaves_like(self.target, self.state.param_states, "param_states"),
-            apply_fn,
-        )
+        tx, opt_state = definition.to_opt_state(hyper_params, params, state)
+        train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)
+        return unshared(train_state)  # type: ignore[no-any-return]
 
     @classmethod
     def from_train_state(cls, train_state: TrainState, definition: OptimizerDef) -> Self:
@@ -267,19 +258,8 @@ class Optimizer(struct.PyTreeNode):
           definition: the definition that made it; its hyper-parameters hold from here on.
         """
         params = train_state.params
-        leaves, treedef = jax.tree.flatten(params)
-        fresh = definition.init_state(params)
-        assignments = convertible(
-            definition.assign(definition.hyper_params, params, range(len(leaves)))
-        )
-        states = bridge.from_opt_state(
-            assignments,
-            treedef,
-            train_state.opt_state,
-            leaves_like(params, fresh.param_states, "param_states"),
-        )
-        step = jax.numpy.asarray(train_state.step, dtype=jax.numpy.int32)
-        return cls(definition, OptimizerState(step, jax.tree.unflatten(treedef, states)), params)
+        state = definition.from_opt_state(params, train_state.step, train_state.opt_state)
+        return cls(definition, state, params)
 
 
 _register(Optimizer)

@@ -12,9 +12,9 @@ REMOVED_IN = "0.6"
 # What an expression takes for granted, if this stands in it.
 _PREMISES = {
     "transforms.": "after `from flaxoptim_compat import transforms`",
-    "inject_hyperparams": "with opt_state.hyperparams['learning_rate'] set before each step",
+    "inject_hyperparams": 'with opt_state.hyperparams["learning_rate"] set before each step',
     "labels)": "where labels is a tree like the parameters that holds, for each of them, the"
-    " position of the traversal that selects it, as in '0', or 'frozen'",
+    ' position of the traversal that selects it, as in "0", or "frozen"',
 }
 
 

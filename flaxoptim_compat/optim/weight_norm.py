@@ -18,6 +18,7 @@ from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
 from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
+from flaxoptim_compat.optim.definition import refuse_as_part
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms.weight_norm import (
     WeightNormState,
@@ -67,6 +68,7 @@ class WeightNorm(OptimizerDef):
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Any = 0, wn_eps: Any = 1e-8
     ) -> None:
+        refuse_as_part(wrapped_optimizer, "WeightNorm")
         self.wrapped_optimizer = wrapped_optimizer
         super().__init__(_WeightNormHyperParams(wrapped_optimizer.hyper_params, wn_decay, wn_eps))
 
@@ -134,6 +136,8 @@ class WeightNorm(OptimizerDef):
         """The factors of every parameter, and the wrapped definition's state for them."""
         params = jax.tree.map(jnp.asarray, params)
         direction, scale = split(params, self.hyper_params.wn_eps)
+        # A bias is its own direction, but its buffer must not be donated for both.
+        direction = jax.tree.map(jnp.copy, direction)
         state = self.wrapped_optimizer.init_state({"direction": direction, "scale": scale})
         return self._joined(params, direction, scale, state)
 

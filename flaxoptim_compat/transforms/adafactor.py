@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.transforms.parameters import require_parameters
+
 
 def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformation:
     """Run a transformation in float32, its state included, whatever dtype the parameters have."""
@@ -47,6 +49,7 @@ def scale_by_rate_and_parameter_rms(
         return scaled_update
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        require_parameters("scale_by_rate_and_parameter_rms", params)
         return jax.tree.map(scaled, updates, params), state
 
     return optax.GradientTransformation(lambda params: optax.EmptyState(), update)

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.transforms.parameters import require_parameters
+
 
 def scale_by_lamb_trust_ratio() -> optax.GradientTransformation:
     """Scale each update by the norm of its parameter over its own norm.
@@ -27,6 +29,7 @@ def scale_by_lamb_trust_ratio() -> optax.GradientTransformation:
         return ratio * update
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        require_parameters("scale_by_lamb_trust_ratio", params)
         return jax.tree.map(scaled, updates, params), state
 
     return optax.GradientTransformation(lambda params: optax.EmptyState(), update)

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.transforms.parameters import require_parameters
+
 
 def scale_by_lars_rate(
     learning_rate: Any, weight_decay: Any = 0.0, trust_coefficient: Any = 0.001, eps: Any = 0.0
@@ -40,6 +42,7 @@ def scale_by_lars_rate(
         return layer_update
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        require_parameters("scale_by_lars_rate", params)
         return jax.tree.map(scaled, updates, params), state
 
     return optax.GradientTransformation(lambda params: optax.EmptyState(), update)

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.transforms.parameters import require_parameters
+
 
 class WeightNormState(NamedTuple):
     """The two factors of every parameter, and the state of the transformation that moves them."""
@@ -89,6 +91,8 @@ def weight_norm(
 
     def init(params: Any) -> WeightNormState:
         direction, scale = split(params, eps)
+        # A bias is its own direction, but its buffer must not be donated for both.
+        direction = jax.tree.map(jnp.copy, direction)
         return WeightNormState(
             direction, scale, inner.init({"direction": direction, "scale": scale})
         )
@@ -96,6 +100,7 @@ def weight_norm(
     def update(
         updates: Any, state: WeightNormState, params: Any = None
     ) -> tuple[Any, WeightNormState]:
+        require_parameters("weight_norm", params)
         direction, scale = state.direction, state.scale
         direction_grad, scale_grad = split_gradient(updates, direction, scale, decay, eps)
         factors = {"direction": direction, "scale": scale}

@@ -1,0 +1,81 @@
+"""The hyper-parameters that ``optax.inject_hyperparams`` put into the state of a transformation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+
+
+def find(opt_state: Any) -> dict[str, list[Any]]:
+    """All values by name; a schedule's are left out, because it sets them itself."""
+    found: dict[str, list[Any]] = {}
+    for node in _nodes(opt_state):
+        for name in _settable(node):
+            found.setdefault(name, []).append(node.hyperparams[name])
+    return found
+
+
+def with_values(opt_state: Any, values: Mapping[str, Any]) -> Any:
+    """The same state with some hyper-parameters set, everywhere, in the dtypes they have."""
+
+    def changed(node: Any) -> Any:
+        new = {
+            name: jnp.asarray(values[name], jnp.result_type(node.hyperparams[name]))
+            for name in _settable(node)
+            if name in values
+        }
+        return node._replace(hyperparams={**node.hyperparams, **new})
+
+    return _map(changed, opt_state)
+
+
+def with_values_of(opt_state: Any, other: Any) -> Any:
+    """The same state with the hyper-parameters that another state of its structure has."""
+    others = _nodes(other)
+
+    def changed(node: Any) -> Any:
+        old = next(others)
+        kept = {name: old.hyperparams[name] for name in _settable(node)}
+        return node._replace(hyperparams={**node.hyperparams, **kept})
+
+    return _map(changed, opt_state)
+
+
+def _settable(node: Any) -> list[str]:
+    scheduled = getattr(node, "hyperparams_states", {})
+    return [name for name in node.hyperparams if name not in scheduled]
+
+
+def _is_injected(node: Any) -> bool:
+    return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
+
+
+def _nodes(node: Any) -> Iterator[Any]:
+    """The nodes with hyper-parameters, the outermost first."""
+    if _is_injected(node):
+        yield node
+    for child in _children(node):
+        yield from _nodes(child)
+
+
+def _children(node: Any) -> Iterator[Any]:
+    if isinstance(node, tuple | list):
+        yield from node
+    elif isinstance(node, dict):
+        yield from node.values()
+
+
+def _map(change: Callable[[Any], Any], node: Any) -> Any:
+    """The same state with a change of each node with hyper-parameters, the outermost first."""
+    if _is_injected(node):
+        node = change(node)
+    if isinstance(node, tuple):
+        children = [_map(change, child) for child in node]
+        return type(node)(*children) if hasattr(node, "_fields") else tuple(children)
+    if isinstance(node, list):
+        return [_map(change, child) for child in node]
+    if isinstance(node, dict):
+        return {name: _map(change, child) for name, child in node.items()}
+    return node

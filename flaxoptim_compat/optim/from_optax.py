@@ -1,0 +1,280 @@
+"""The legacy API over any optax transformation: for a program that changes its optimizer first."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import struct
+from jax.sharding import PartitionSpec
+
+from flaxoptim_compat.bridge import axes, injected
+from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge.trees import (
+    gradient_leaves,
+    leaves_like,
+    parameter_leaves,
+    step_count,
+)
+from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.state import OptimizerState
+
+
+def from_optax(
+    tx: optax.GradientTransformation | Callable[..., optax.GradientTransformation],
+    **hyper_params: Any,
+) -> OptimizerDef:
+    """A legacy definition that does what an optax transformation does.
+
+    ``from_optax(optax.lion, learning_rate=1e-4)`` has every argument of ``optax.lion`` as a
+    hyper-parameter, which ``apply_gradient(grads, learning_rate=...)`` overrides for one step.
+    ``from_optax(tx)`` has those that ``optax.inject_hyperparams`` made settable inside ``tx``.
+    In both, ``state.param_states`` of an optimizer is the state of the transformation.
+
+    Args:
+      tx: a transformation, or a function that makes one.
+      **hyper_params: the defaults: arguments for the function, or values for the hyper-parameters
+        in the state of the transformation. A learning rate may also be given with every step only.
+
+    Raises:
+      TypeError: there is no such hyper-parameter, the function wants one that is missing, or ``tx``
+        is neither transformation nor function.
+      ValueError: the learning rate is a schedule.
+    """
+    if isinstance(tx, optax.GradientTransformation):
+        return FromOptax(_Fixed(tx), hyper_params)
+    if not callable(tx):
+        raise TypeError(
+            "from_optax takes an optax transformation, or a function that makes one such as"
+            f" optax.adam, not {type(tx)}."
+        )
+    return FromOptax(_Made(tx), _arguments(tx, hyper_params))
+
+
+class FromOptax(OptimizerDef):
+    """A definition whose state is that of an optax transformation.
+
+    Args:
+      source: where the transformation comes from.
+      hyper_params: the default hyper-parameters by name.
+    """
+
+    has_param_states: ClassVar[bool] = False
+
+    def __init__(self, source: _Fixed | _Made, hyper_params: Mapping[str, Any]) -> None:
+        self._source = source
+        super().__init__(_class_of(tuple(hyper_params))(**hyper_params))
+
+    def warn_of_removal(self) -> None:
+        """Do nothing: this never was in Flax."""
+
+    def has_expression(self) -> bool:
+        """False: of a function, only what it does is known."""
+        return False
+
+    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+        """These hyper-parameters with overrides, as far as it is known yet which ones there are."""
+        return self._source.override(hyper_params, overrides)
+
+    def normalise(self, hyper_params: Any) -> Any:
+        """These hyper-parameters, and certainly a learning rate if the function wants one."""
+        self._source.check(hyper_params)
+        return hyper_params
+
+    def init_state(self, params: Any) -> OptimizerState:
+        """The state of the transformation before the first step.
+
+        Raises:
+          TypeError: a default is given for a hyper-parameter that the state does not have.
+        """
+        tx, values = self._transformation(self.hyper_params, params)
+        opt_state = tx.init(params)
+        _refuse_unknown(values, injected.find(opt_state))
+        return OptimizerState(jnp.asarray(0, jnp.int32), injected.with_values(opt_state, values))
+
+    def apply_gradient(
+        self, hyper_params: Any, params: Any, state: Any, grads: Any
+    ) -> tuple[Any, OptimizerState]:
+        """One step of the transformation, with these hyper-parameters.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: an override is not in the state of the transformation.
+          ValueError: the gradients do not fit the parameters.
+        """
+        treedef = jax.tree.structure(params)
+        gradients = gradient_leaves(params, grads)
+        params = jax.tree.unflatten(treedef, parameter_leaves(params, gradients))
+        tx, values = self._transformation(self.normalise(hyper_params), params)
+        # A restored state holds numpy arrays, which would not follow jax's rules of dtypes.
+        before = jax.tree.map(jnp.asarray, state.param_states)
+        _refuse_unknown(values, injected.find(before))
+        updates, after = tx.update(
+            jax.tree.unflatten(treedef, gradients), injected.with_values(before, values), params
+        )
+        # What this step overrides lasts for this step.
+        after = injected.with_values_of(after, before)
+        return optax.apply_updates(params, updates), OptimizerState(
+            step_count(state.step) + 1, after
+        )
+
+    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+        """Those of the parameter for every array that belongs to one, none for the others."""
+        tx, _ = self._transformation(self.hyper_params, params)
+        specs = jax.tree.unflatten(
+            jax.tree.structure(params), leaves_like(params, param_axes, "param_axes")
+        )
+        found = optax.tree_utils.tree_map_params(
+            tx,
+            lambda array, param, spec: axes.of_state(param, array, spec),
+            state.param_states,
+            params,
+            specs,
+            transform_non_params=lambda array: PartitionSpec(),
+        )
+        return OptimizerState(PartitionSpec(), found)
+
+    def to_transformation(self, hyper_params: Any, params: Any) -> Any:
+        """The transformation itself."""
+        tx, values = self._transformation(self.normalise(hyper_params), params, inject_arrays=False)
+
+        def init(params: Any) -> Any:
+            return injected.with_values(tx.init(params), values)
+
+        return optax.GradientTransformationExtraArgs(init, optax.with_extra_args_support(tx).update)
+
+    def to_opt_state(self, hyper_params: Any, params: Any, state: Any) -> tuple[Any, Any]:
+        """The transformation, and its state with these hyper-parameters."""
+        tx, values = self._transformation(self.normalise(hyper_params), params)
+        return tx, injected.with_values(state.param_states, values)
+
+    def from_opt_state(self, params: Any, step: Any, opt_state: Any) -> OptimizerState:
+        """The state of the transformation as it is."""
+        del params
+        return OptimizerState(jnp.asarray(step, jnp.int32), opt_state)
+
+    def _transformation(
+        self, hyper_params: Any, params: Any, inject_arrays: bool = True
+    ) -> tuple[Any, dict[str, Any]]:
+        """The transformation, and what is to be set in its state; a missing value is left as is."""
+        tx, names = self._source.transformation(hyper_params, params, inject_arrays)
+        values = {name: getattr(hyper_params, name) for name in names}
+        return tx, {name: value for name, value in values.items() if value is not None}
+
+
+class _Fixed:
+    """A transformation, whose hyper-parameters are all in its state."""
+
+    def __init__(self, tx: optax.GradientTransformation) -> None:
+        self._tx = tx
+
+    def transformation(
+        self, hyper_params: Any, params: Any, inject_arrays: bool
+    ) -> tuple[optax.GradientTransformation, list[str]]:
+        """The transformation, and the names that are to be set in its state."""
+        del params, inject_arrays
+        return self._tx, list(hp.flatten(hyper_params))
+
+    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+        """Any name: the state will tell whether it has it."""
+        values = hp.flatten(hyper_params) | dict(overrides)
+        return _class_of(tuple(values))(**values)
+
+    def check(self, hyper_params: Any) -> None:
+        """Do nothing: a value that is missing is in the state."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Fixed) and self._tx == other._tx
+
+    def __hash__(self) -> int:
+        return hash(self._tx)
+
+
+class _Made:
+    """A function that makes a transformation out of hyper-parameters."""
+
+    def __init__(self, make: Callable[..., optax.GradientTransformation]) -> None:
+        self._make = make
+
+    def transformation(
+        self, hyper_params: Any, params: Any, inject_arrays: bool
+    ) -> tuple[optax.GradientTransformation, list[str]]:
+        """The transformation, with the learning rate in its state, and so the names in there."""
+        values = hp.flatten(hyper_params)
+        names = ["learning_rate"] if "learning_rate" in values else []
+        if names and values["learning_rate"] is None:
+            hyper_params = hyper_params.replace(learning_rate=0.0)
+        elif names and not inject_arrays and hp.is_array(values["learning_rate"]):
+            names = []
+        tx = hp.inject(
+            lambda values: self._make(**hp.flatten(values)),
+            hyper_params,
+            tuple(names),
+            hp.float_dtype(jax.tree.leaves(params)),
+        )
+        return tx, names
+
+    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+        """The arguments of the function, some of them replaced."""
+        return hp.replace_known(_name(self._make), hyper_params, overrides)
+
+    def check(self, hyper_params: Any) -> None:
+        """Raise the AssertionError of a learning rate that is missing."""
+        hp.refuse_missing_rate(f"from_optax({_name(self._make)})", hp.flatten(hyper_params))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Made) and self._make == other._make
+
+    def __hash__(self) -> int:
+        return hash(self._make)
+
+
+@functools.cache
+def _class_of(names: tuple[str, ...]) -> Any:
+    """The class of hyper-parameters with these names: always the same, so that they compare."""
+    annotations = {"__annotations__": dict.fromkeys(names, Any), "__module__": __name__}
+    return struct.dataclass(type("OptaxHyperParams", (), annotations))
+
+
+def _name(make: Callable[..., Any]) -> str:
+    return getattr(make, "__qualname__", "the function")
+
+
+def _arguments(make: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of a function by name; a learning rate that is missing is None."""
+    parameters = inspect.signature(make).parameters.values()
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters):
+        hp.refuse_unknown(_name(make), given, [each.name for each in parameters])
+    named = [
+        each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+    ]
+    values = {each.name: each.default for each in named} | dict(given)
+    if values.get("learning_rate") is inspect.Parameter.empty:
+        values["learning_rate"] = None
+    missing = [name for name, value in values.items() if value is inspect.Parameter.empty]
+    if missing:
+        raise TypeError(
+            f"{_name(make)} needs {', '.join(missing)}: give from_optax(..., {missing[0]}=...)."
+        )
+    if callable(values.get("learning_rate")):
+        raise ValueError(
+            "A schedule cannot be overridden for one step. Give its value with each step,"
+            " optimizer.apply_gradient(grads, learning_rate=schedule(step)), or wrap the whole"
+            f" transformation, from_optax({_name(make)}(schedule))."
+        )
+    return values
+
+
+def _refuse_unknown(given: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    unknown = [name for name in given if name not in found]
+    if unknown:
+        raise TypeError(
+            f"The transformation has no hyper-parameter {unknown[0]!r} in its state, only"
+            f" {', '.join(found) or 'none at all'}. Make it with optax.inject_hyperparams, or give"
+            f" the function that makes it, such as from_optax(optax.adam, {unknown[0]}=...)."
+        )

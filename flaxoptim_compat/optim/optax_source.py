@@ -1,0 +1,105 @@
+"""The way out, for people: a definition as the source text of the same thing in optax."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from flax.core import FrozenDict
+
+from flaxoptim_compat.optim import source_layout
+from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
+
+_IMPORTS = {
+    "jnp": "import jax.numpy as jnp",
+    "optax": "import optax",
+    "freeze": "from flax.core import freeze",
+    "transforms": "from flaxoptim_compat import transforms",
+}
+_KNOWN = {*_IMPORTS, "float", "labels"}
+
+_OF_LABELS = '''\
+def make_tx(labels):
+    """labels: a tree like the parameters, for each the key of its optimizer below."""
+'''
+
+
+def optax_source(definition: OptimizerDef, params: Any = None) -> str:
+    """Python text that makes, as ``tx``, the optax transformation that does what a definition does.
+
+    Without a learning rate in the definition, ``opt_state.hyperparams["learning_rate"]`` is to be
+    set before each step; it starts at 0. In half precision the last bits can differ from the
+    definition's, because optax rounds the rate to the dtype of the parameters.
+
+    Args:
+      definition: any definition whose steps run in optax.
+      params: for a MultiOptimizer, the parameters: the text then says which optimizer moves which.
+        Without them it has a function ``make_tx(labels)`` in place of ``tx``.
+
+    Raises:
+      ValueError: there is no such text: a subclass runs code of its own, a hyper-parameter is an
+        array with dimensions or a traced value, or parameters are in containers without a literal.
+    """
+    expression = _expression(definition)
+    if not isinstance(definition, MultiOptimizer):
+        blocks = [source_layout.statement("tx = ", expression)]
+    elif params is None:
+        blocks = ["\n" + _OF_LABELS + source_layout.statement("return ", expression, indent=4)]
+    else:
+        labels = _literal(definition.labels(params))
+        blocks = [
+            source_layout.statement("labels = ", labels)
+            + "\n"
+            + source_layout.statement("tx = ", expression)
+        ]
+    names = _names("".join(blocks))
+    imports = "\n".join(line for name, line in _IMPORTS.items() if name in names)
+    return "\n\n".join([imports, *blocks]) + "\n"
+
+
+def _names(source: str) -> set[str]:
+    """The names that a text uses, but not those of the arguments of its functions."""
+    nodes = list(ast.walk(ast.parse(source)))
+    arguments = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return {node.id for node in nodes if isinstance(node, ast.Name)} - arguments
+
+
+def _expression(definition: OptimizerDef) -> str:
+    name = type(definition).__name__
+    expression = definition.optax_expression()
+    if expression is None:
+        raise ValueError(
+            f"There is no optax text for this {name}: it runs code that is not in optax."
+            " to_optax(definition, params) makes a transformation that runs it."
+        )
+    unknown = _names(expression) - _KNOWN
+    if unknown:
+        raise ValueError(
+            f"There is no optax text for this {name}: {', '.join(sorted(unknown))} is no single"
+            " number. to_optax(definition, params) takes it as it is."
+        )
+    return expression
+
+
+def _literal(labels: Any) -> str:
+    """A tree of labels as source text; what has one label throughout is that label."""
+    if isinstance(labels, str):
+        return _key(labels)
+    if isinstance(labels, Mapping):
+        text = ", ".join(f"{_key(key)}: {_literal(value)}" for key, value in labels.items())
+        return f"freeze({{{text}}})" if isinstance(labels, FrozenDict) else f"{{{text}}}"
+    if type(labels) is list:
+        return f"[{', '.join(map(_literal, labels))}]"
+    if type(labels) is tuple:
+        return f"({''.join(f'{_literal(each)}, ' for each in labels).strip()})"
+    raise ValueError(
+        f"There is no literal for the labels of parameters in a {type(labels).__name__}. Leave"
+        " params away, and call make_tx of the text with a tree of labels."
+    )
+
+
+def _key(key: Any) -> str:
+    return json.dumps(key, ensure_ascii=False) if isinstance(key, str) else repr(key)

@@ -1,0 +1,41 @@
+"""The way out: a definition as an optax transformation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optax
+
+from flaxoptim_compat.optim.definition import OptimizerDef
+
+
+def to_optax(
+    definition: OptimizerDef, params: Any, **hyper_param_overrides: Any
+) -> optax.GradientTransformationExtraArgs:
+    """The optax transformation that does exactly what a definition does.
+
+    A learning rate that is a number stands in ``opt_state.hyperparams["learning_rate"]``, where it
+    can be set before each step. In a MultiOptimizer of several every one has its own, which
+    ``optax.tree_utils.tree_set(opt_state, learning_rate=...)`` sets all at once. A hyper-parameter
+    that is an array is built in: ``to_optax`` works inside ``optax.inject_hyperparams``.
+
+    A definition with code of its own, as a subclass of ``OptimizerDef`` may have, runs that code.
+    Optax adds an update to the parameter, so a parameter that this code sets can miss its last bit.
+
+    Args:
+      definition: any definition; with a focus, ``MultiOptimizer((focus, definition))``.
+      params: the parameters, or ``jax.ShapeDtypeStruct`` in their place: which ones there are
+        decides what a MultiOptimizer moves.
+      **hyper_param_overrides: hyper-parameters to use instead of the definition's.
+
+    Raises:
+      AssertionError: there is no learning rate.
+      TypeError: an override is not known, or this is no definition.
+    """
+    if not isinstance(definition, OptimizerDef):
+        raise TypeError(
+            f"to_optax takes a definition such as optim.Adam(1e-3), not {type(definition)}."
+            " Of an optimizer, optimizer.optimizer_def is the definition."
+        )
+    hyper_params = definition.update_hyper_params(**hyper_param_overrides)
+    return definition.to_transformation(hyper_params, params)
