@@ -75,18 +75,19 @@ def test_there_and_back_is_the_same_to_the_bit(name: str) -> None:
 
 @pytest.mark.parametrize("name", SOME)
 def test_converting_half_way_changes_nothing(name: str) -> None:
-    half_way = train(make(name), range(3))
+    half_way = train(make(name), range(10))
     state, in_jit, compiled = half_way.to_train_state(), half_way, half_way
     assert_same(state.params, half_way.target)
-    for step in range(3, 6):
+    for step in range(10, 20):
         grads = gradients(state.params, step)
         state = optax_step(state, grads)
         in_jit, compiled = legacy_step(in_jit, grads), compiled.apply_gradient(grads)
         assert int(state.step) == step + 1
     assert_same(back(state, half_way.optimizer_def), compiled)
-    # Inside the user's jit the learning rate is a constant, not an argument: XLA may fold it.
+    # Inside the user's jit the learning rate is a constant, not an argument: XLA may fold it. That
+    # is a rounding at each of the ten steps, as in tests/tolerances.py.
     folded = name.startswith("Adafactor-all")
-    assert_same(back(state, half_way.optimizer_def), in_jit, ulps=2.0 if folded else 0.0)
+    assert_same(back(state, half_way.optimizer_def), in_jit, ulps=1.5 * 10**0.5 if folded else 0.0)
 
 
 @pytest.mark.parametrize("name", ["Adam-all", "Momentum-all", "Adafactor-all_factored"])
