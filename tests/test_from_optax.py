@@ -129,6 +129,24 @@ def test_what_is_compiled_is_compiled_once() -> None:
     assert len(traces) == 2
 
 
+def test_what_does_the_same_is_compiled_once() -> None:
+    traces = []
+
+    @jax.jit
+    def step(optimizer: Any) -> Any:
+        traces.append(None)
+        return optimizer.apply_gradient(optimizer.target)
+
+    for rate in (0.1, 0.1, 0.2):
+        step(from_optax(optax.adamw(rate)).create(PARAMS))
+        step(
+            from_optax(lambda learning_rate: optax.sgd(learning_rate), learning_rate=rate).create(
+                PARAMS
+            )
+        )
+    assert len(traces) == 4
+
+
 def test_in_scan_and_pmap() -> None:
     optimizer = SOURCES["function"]().create(PARAMS)
     rates, grads = jnp.asarray([0.3, 0.1, 0.02]), [gradients(step) for step in range(3)]

@@ -239,3 +239,12 @@ def test_optimizer_and_state_can_be_donated(name: str) -> None:
     for step in range(2):
         optimizer = legacy(optimizer, gradients(optimizer.target, step))
     assert int(state.step) == int(optimizer.state.step) == 2
+
+
+def test_an_override_of_a_weight_norm_in_a_weight_norm_is_for_the_outer_one() -> None:
+    params = {"w": W, "b": jnp.ones(3)}
+    optimizer = optim.WeightNorm(optim.WeightNorm(optim.Adam(0.1), wn_decay=0.5)).create(params)
+    state = optimizer.to_train_state(wn_decay=0.1).apply_gradients(grads=params)
+    after = optimizer.apply_gradient(params, wn_decay=0.1)
+    # A parameter and its update are added up, which can miss the last bit.
+    assert_same(state.params, after.target, ulps=1.0)

@@ -15,6 +15,7 @@ from jax.sharding import PartitionSpec
 
 from flaxoptim_compat.bridge import axes, injected
 from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.trees import (
     gradient_leaves,
     leaves_like,
@@ -189,10 +190,10 @@ class _Fixed:
         """Do nothing: a value that is missing is in the state."""
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Fixed) and self._tx == other._tx
+        return isinstance(other, _Fixed) and same(self._tx, other._tx)
 
     def __hash__(self) -> int:
-        return hash(self._tx)
+        return hash(_Fixed)
 
 
 class _Made:
@@ -228,10 +229,10 @@ class _Made:
         hp.refuse_missing_rate(f"from_optax({_name(self._make)})", hp.flatten(hyper_params))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Made) and self._make == other._make
+        return isinstance(other, _Made) and same(self._make, other._make)
 
     def __hash__(self) -> int:
-        return hash(self._make)
+        return hash(_Made)
 
 
 @functools.cache
