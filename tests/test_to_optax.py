@@ -233,9 +233,7 @@ def test_in_pmap_and_shard_map(name: str) -> None:
     def of_shard(params: Any, state: Any, grads: Any) -> Any:
         return step(params, state, jax.tree.map(lambda leaf: leaf[0], grads))
 
-    sharded = jax.shard_map(
-        of_shard, mesh=mesh, in_specs=(one, one, split), out_specs=one, check_vma=False
-    )
+    sharded = jax.shard_map(of_shard, mesh=mesh, in_specs=(one, one, split), out_specs=one)
     after, _ = jax.jit(sharded)(params, tx.init(params), grads)
     assert_same(after, expected, ulps=4.0)
 

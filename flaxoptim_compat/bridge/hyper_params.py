@@ -50,7 +50,8 @@ def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
         for name, value in fields.items()
         if dataclasses.is_dataclass(value) or name in values
     }
-    return dataclasses.replace(hyper_params, **changes)
+    # Those of a subclass may be anything, such as a list, which has none by name.
+    return dataclasses.replace(hyper_params, **changes) if changes else hyper_params
 
 
 def _fields(hyper_params: Any) -> dict[str, Any]:

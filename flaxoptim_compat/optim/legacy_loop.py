@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat.bridge.masks import Assignment
@@ -41,6 +42,9 @@ class LegacyLoop(OnOptax):
         """Runs ``init_state`` and ``apply_gradient`` of the definition."""
 
         def init(params: Any) -> LegacyState:
+            if isinstance(params, tuple) and not params:
+                # No parameters, no states. Code that takes nothing but dicts is not asked.
+                return LegacyState(jnp.zeros((), jnp.int32), ())
             state = self.definition.init_state(params)
             return LegacyState(state.step, state.param_states)
 
