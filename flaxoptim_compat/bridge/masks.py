@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax.tree_util import PyTreeDef
 
@@ -27,7 +28,9 @@ class _ShapeDtype:
     def create(cls, value: Any) -> _ShapeDtype:
         """Describe one leaf."""
         if not isinstance(value, jax.Array | jax.ShapeDtypeStruct):
-            value = jnp.array(value)
+            # An array that is yet to be read, as T5X restores it, tells no more of itself.
+            unread = hasattr(value, "dtype") and not isinstance(value, np.ndarray | np.generic)
+            value = jax.ShapeDtypeStruct(value.shape, value.dtype) if unread else jnp.array(value)
         return cls(shape=value.shape, dtype=value.dtype, _value=value, _indices=[])
 
     @property

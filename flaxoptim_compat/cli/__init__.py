@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat import __version__
-from flaxoptim_compat.cli import demo, environment, run, scan
+from flaxoptim_compat.cli import checkpoint, demo, environment, run, scan
 
 
 class Subcommand(NamedTuple):
@@ -21,6 +21,7 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "run": Subcommand(run.SUMMARY, run.add_arguments, run.run),
     "scan": Subcommand(scan.SUMMARY, scan.add_arguments, scan.run),
+    "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.add_arguments, checkpoint.run),
     "enable": Subcommand(environment.ENABLE, environment.add_enable_arguments, environment.enable),
     "disable": Subcommand(environment.DISABLE, environment.add_no_arguments, environment.disable),
     "status": Subcommand(environment.STATUS, environment.add_no_arguments, environment.status),

@@ -1,0 +1,185 @@
+"""Where every array of an optimizer goes on a mesh, out of where the parameters go."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from flax.training.train_state import TrainState
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
+
+from flaxoptim_compat.bridge.axes import of_state, padded, without
+from flaxoptim_compat.bridge.trees import leaves_like
+
+Path = tuple[Any, ...]
+
+
+def specs(tree: Any, param_specs: Any, moment_specs: Any = None, definition: Any = None) -> Any:
+    """The PartitionSpec of every array of an optimizer, in the structure of the optimizer.
+
+    An array that belongs to a parameter and has its dimensions has its axes: a moment all of them,
+    a sum over some dimensions those of the others. Counts, hyper-parameters and whatever else the
+    optimizer holds have none.
+
+    Args:
+      tree: an ``Optimizer``, or a ``TrainState`` with any optax state; of arrays, or of what
+        ``jax.eval_shape`` says of them.
+      param_specs: a PartitionSpec, or None for no axes, for each parameter.
+      moment_specs: the same for what the optimizer keeps of each parameter, if it is to be
+        sharded in another way than the parameter.
+      definition: what a TrainState was converted from, the ``optimizer_def`` of the optimizer. If
+        that is the user's, with states of other shapes than the parameters, only its
+        ``param_state_axes`` knows where these go; without it they are copied to every device.
+
+    Raises:
+      TypeError: the tree is neither, or an entry is no PartitionSpec.
+      ValueError: the specifications do not have the structure of the parameters, or one has more
+        axes than its parameter.
+    """
+    legacy = hasattr(tree, "optimizer_def")
+    if not legacy and not isinstance(tree, TrainState):
+        raise TypeError(f"specs takes an Optimizer or a TrainState, not a {type(tree).__name__}.")
+    params = tree.target if legacy else tree.params
+    of_params = _checked(params, param_specs, "param_specs")
+    of_moments = of_params
+    if moment_specs is not None:
+        of_moments = _checked(params, moment_specs, "moment_specs")
+    found: dict[str, Any]
+    if legacy:
+        state = tree.optimizer_def.state_axes(params, tree.state, of_moments)
+        found = {"target": of_params, "state": state}
+    elif definition is not None:
+        opt_state = _of_converted(definition, tree.opt_state, params, of_moments)
+        found = {"params": of_params, "opt_state": opt_state}
+    else:
+        opt_state = _of_opt_state(tree.opt_state, params, of_moments)
+        found = {"params": of_params, "opt_state": opt_state}
+    everywhere = jax.tree.map(lambda _: PartitionSpec(), tree)
+    return jax.tree.map(_shortened, everywhere.replace(**found))
+
+
+def shardings(
+    mesh: Mesh, tree: Any, param_specs: Any, moment_specs: Any = None, definition: Any = None
+) -> Any:
+    """The same as ``specs``, as NamedShardings: for ``jax.jit``, ``jax.device_put`` and orbax.
+
+    Args:
+      mesh: the devices.
+      tree: as for ``specs``.
+      param_specs: as for ``specs``.
+      moment_specs: as for ``specs``.
+      definition: as for ``specs``.
+    """
+    found = specs(tree, param_specs, moment_specs, definition)
+    return jax.tree.map(lambda spec: NamedSharding(mesh, spec), found)
+
+
+def fsdp_specs(params: Any, mesh: Mesh, axis: str, min_size: int = 1024) -> Any:
+    """A PartitionSpec for each parameter that spreads it over one axis of the mesh.
+
+    The largest dimension that the axis divides evenly is split. A parameter without one, or with
+    fewer than ``min_size`` numbers, is copied to every device.
+
+    Args:
+      params: the parameters, or anything with their shapes.
+      mesh: the devices.
+      axis: the name of the axis.
+      min_size: splitting anything smaller saves less memory than it costs time.
+
+    Raises:
+      ValueError: the mesh has no such axis.
+    """
+    if axis not in mesh.shape:
+        raise ValueError(f"The mesh has no axis {axis!r}, only {', '.join(mesh.shape)}.")
+    parts = mesh.shape[axis]
+
+    def spread(param: Any) -> PartitionSpec:
+        shape = np.shape(param)
+        fitting = [at for at, length in enumerate(shape) if length % parts == 0]
+        if not fitting or math.prod(shape) < min_size:
+            return PartitionSpec()
+        split = max(fitting, key=lambda at: shape[at])
+        return PartitionSpec(*[None] * split, axis)
+
+    return jax.tree.map(spread, params)
+
+
+def _checked(params: Any, param_specs: Any, what: str) -> Any:
+    """One PartitionSpec for each parameter, in the structure of the parameters."""
+    leaves, treedef = jax.tree.flatten(params)
+    found = leaves_like(params, param_specs, what)
+    for param, spec in zip(leaves, found, strict=True):
+        if not isinstance(spec, PartitionSpec | None):
+            raise TypeError(
+                f"{what} has a {type(spec).__name__} where a PartitionSpec or None is expected."
+            )
+        padded(spec, len(np.shape(param)))
+    return jax.tree.unflatten(treedef, [spec or PartitionSpec() for spec in found])
+
+
+def _shortened(spec: PartitionSpec) -> PartitionSpec:
+    """The same without the Nones at its end, as jit names the placement of what it returns.
+
+    By any other name it would compile a step a second time.
+    """
+    entries = list(spec)
+    while entries and entries[-1] is None:
+        entries.pop()
+    return PartitionSpec(*entries)
+
+
+def _of_opt_state(opt_state: Any, params: Any, param_specs: Any) -> Any:
+    """The PartitionSpec of every array in an optax state, whose path holds its parameter's."""
+    entries = zip(tree_flatten_with_path(params)[0], jax.tree.leaves(param_specs), strict=True)
+    known = {path: (param, spec) for (path, param), spec in entries}
+
+    def of_array(path: Path, array: Any) -> PartitionSpec:
+        at = _param_path(path, known)
+        if at is None:
+            return PartitionSpec()
+        param, spec = known[at]
+        return _of_factor(path, array, param, spec) or of_state(param, array, spec)
+
+    return tree_map_with_path(of_array, opt_state)
+
+
+def _of_converted(definition: Any, opt_state: Any, params: Any, param_specs: Any) -> Any:
+    """The PartitionSpec of every array in the optax state that a definition was converted to."""
+    found = None
+
+    def trace(params: Any, opt_state: Any) -> None:
+        nonlocal found
+        state = definition.from_opt_state(params, 0, opt_state)
+        axes = definition.state_axes(params, state, param_specs)
+        arrays, of_arrays = (jax.tree.leaves(each.param_states) for each in (state, axes))
+        # Converting back moves the very arrays, so that each one can be recognised.
+        known = dict(zip(map(id, arrays), of_arrays, strict=True))
+        found = jax.tree.map(lambda array: known.get(id(array), PartitionSpec()), opt_state)
+
+    jax.eval_shape(trace, params, opt_state)
+    return found
+
+
+def _param_path(path: Path, known: Mapping[Path, Any]) -> Path | None:
+    """The path of a parameter that ends the path of an array, or else comes last in it."""
+    for end in range(len(path), -1, -1):
+        for start in range(end + 1):
+            if path[start:end] in known:
+                return path[start:end]
+    return None
+
+
+def _of_factor(path: Path, array: Any, param: Any, spec: Any) -> PartitionSpec | None:
+    """That of Adafactor's row and column means, which are over the two largest dimensions."""
+    shape = np.shape(param)
+    means_over = {GetAttrKey("v_row"): -1, GetAttrKey("v_col"): -2}
+    for key in path:
+        if key in means_over and len(shape) > 1:
+            over = int(np.argsort(shape)[means_over[key]])
+            if np.shape(array) == (*shape[:over], *shape[over + 1 :]):
+                return without(spec, len(shape), over)
+    return None

@@ -1,0 +1,192 @@
+"""Finding the optimizers in a checkpoint, wherever in the tree they stand."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from flaxoptim_compat.checkpoint_contents.fields import Kind
+from flaxoptim_compat.checkpoint_contents.legacy import (
+    generation,
+    is_list_of_states,
+    kind_of_entry,
+    states_of_list,
+)
+from flaxoptim_compat.checkpoint_contents.optax_states import (
+    injected,
+    kind_of_moments,
+    may_be_frozen_or_not,
+    moments,
+)
+from flaxoptim_compat.checkpoint_files.stored import StoredArray
+
+Path = tuple[str, ...]
+_STATE = {"step", "param_states"}
+
+
+class Parameter(NamedTuple):
+    """A parameter of an optimizer: ``kind`` is None where nothing moves it."""
+
+    path: Path
+    value: Any
+    kind: Kind | None
+
+
+@dataclasses.dataclass(frozen=True)
+class FoundOptimizer:
+    """An optimizer in a checkpoint.
+
+    Args:
+      path: where in the tree it stands.
+      form: ``legacy``, an Optimizer of flax.optim, or ``train-state``, a TrainState with optax.
+      node: the mapping at that path.
+      parameters: in the order of the tree.
+      kinds: all kinds, each once.
+      layout: who wrote it, in words.
+      parts_unknown: whether the file does not tell which parameters its optimizers move.
+    """
+
+    path: Path
+    form: Literal["legacy", "train-state"]
+    node: Mapping[str, Any]
+    parameters: tuple[Parameter, ...]
+    kinds: tuple[Kind, ...]
+    layout: str
+    parts_unknown: bool = False
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """The names in ``node`` that are the optimizer's; others only stand beside them."""
+        return ("target", "state") if self.form == "legacy" else ("step", "params", "opt_state")
+
+    @property
+    def entry_of_parameters(self) -> str:
+        """The one of them that holds the parameters."""
+        return "target" if self.form == "legacy" else "params"
+
+    @property
+    def place(self) -> str:
+        """The path, for messages."""
+        return "/".join(self.path) or "the top of the checkpoint"
+
+    @property
+    def frozen(self) -> int:
+        """How many parameters nothing moves, as far as the file tells."""
+        if self.parts_unknown:
+            return 0
+        return sum(parameter.kind is None for parameter in self.parameters)
+
+    def step(self) -> Any:
+        """The number of steps done: an int, or an array if there are copies; None if unknown."""
+        if self.form == "train-state":
+            return number(self.node.get("step"))
+        state = self.node["state"]
+        if is_list_of_states(state):
+            state = next(iter(states_of_list(state)))
+        return number(state["step"])
+
+
+def number(value: Any) -> Any:
+    """What a stored number or array of numbers holds; None if it is neither."""
+    if isinstance(value, StoredArray) and value.dtype.kind in "iuf":
+        values = value.read()
+        return values.item() if values.size == 1 else values
+    return value if isinstance(value, int | float) else None
+
+
+def find_optimizers(tree: Any) -> list[FoundOptimizer]:
+    """All optimizers in a tree, in its order."""
+    return list(_found(tree, ()))
+
+
+def _found(node: Any, path: Path) -> Iterator[FoundOptimizer]:
+    if not isinstance(node, Mapping):
+        return
+    inside: tuple[str, ...] = ()
+    if _is_legacy(node):
+        found = _legacy(node, path)
+        inside = found.entries
+        yield found
+    elif "params" in node and "opt_state" in node:
+        found = _train_state(node, path)
+        inside = found.entries
+        yield found
+    for name, child in node.items():
+        if name not in inside:
+            yield from _found(child, (*path, name))
+
+
+def _is_legacy(node: Mapping[str, Any]) -> bool:
+    state = node.get("state")
+    if "target" not in node or not isinstance(state, Mapping):
+        return False
+    # An npz file has no place for what is empty, as all states of GradientDescent are.
+    return ("step" in state and set(state) <= _STATE) or is_list_of_states(state)
+
+
+def _legacy(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
+    target, state = node["target"], node["state"]
+    listed = is_list_of_states(state)
+    if listed:
+        entries = [
+            entry for each in states_of_list(state) for entry in each["param_states"].values()
+        ]
+    elif "param_states" in state:
+        entries = [at(state["param_states"], where) for where, _ in parameters_of(target)]
+    else:
+        entries = [{} for _ in parameters_of(target)]
+    kinds = [kind_of_entry(entry) for entry in entries]
+    # A list of states does not say which of its entries is whose.
+    owned = [None] * len(entries) if listed else kinds
+    parameters = [
+        Parameter(where, value, owned[index] if index < len(owned) else None)
+        for index, (where, value) in enumerate(parameters_of(target))
+    ]
+    return FoundOptimizer(
+        path, "legacy", node, tuple(parameters), _each_once(kinds), generation(node), listed
+    )
+
+
+def _train_state(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
+    params, opt_state = node["params"], node["opt_state"]
+    found = moments(opt_state)
+    parameters = [
+        Parameter(where, value, kind_of_moments(found, where))
+        for where, value in parameters_of(params)
+    ]
+    kinds = [parameter.kind for parameter in parameters]
+    layout = "a TrainState with optax"
+    if injected(opt_state):
+        layout += " and inject_hyperparams"
+    return FoundOptimizer(
+        path,
+        "train-state",
+        node,
+        tuple(parameters),
+        _each_once(kinds),
+        layout,
+        may_be_frozen_or_not(opt_state, kinds),
+    )
+
+
+def _each_once(kinds: list[Kind | None]) -> tuple[Kind, ...]:
+    return tuple(dict.fromkeys(kind for kind in kinds if kind is not None))
+
+
+def parameters_of(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The arrays and numbers of a tree with their paths."""
+    if isinstance(tree, Mapping):
+        for name, child in tree.items():
+            yield from parameters_of(child, (*path, name))
+    elif isinstance(tree, StoredArray | int | float | complex):
+        yield path, tree
+
+
+def at(tree: Any, path: Path) -> Any:
+    """What stands at a path; None if there is nothing."""
+    for name in path:
+        if not isinstance(tree, Mapping) or name not in tree:
+            return None
+        tree = tree[name]
+    return tree

@@ -1,0 +1,132 @@
+"""What a checkpoint holds, as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from flaxoptim_compat.checkpoint_contents.optax_states import injected
+from flaxoptim_compat.checkpoint_contents.recognise import (
+    FoundOptimizer,
+    Path,
+    find_optimizers,
+)
+from flaxoptim_compat.checkpoint_contents.tables import (
+    leaves_of,
+    size_text,
+    table,
+    total_size,
+    value_text,
+)
+from flaxoptim_compat.checkpoint_files.opening import Checkpoint
+from flaxoptim_compat.checkpoint_files.stored import StoredArray
+
+
+def summary(checkpoint: Checkpoint) -> str:
+    """The file, every optimizer in it with its parameters, and what stands beside them."""
+    tree = checkpoint.tree
+    found = find_optimizers(tree)
+    sections = [_heading(checkpoint, found)]
+    sections += [_optimizer(each) for each in found]
+    inside = {(*each.path, entry) for each in found for entry in each.entries}
+    beside = [(path, leaf) for path, leaf in leaves_of(tree) if not _is_in(path, inside)]
+    if beside:
+        title = "Beside that:" if found else "It holds:"
+        rows = [_row(path, leaf) for path, leaf in beside]
+        sections.append(f"{title}\n\n{table(('name', 'shape', 'dtype', 'size'), rows)}")
+    return "\n\n".join(sections)
+
+
+def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
+    steps = checkpoint.directory_of_steps
+    lines = [
+        f"{checkpoint.path}: {checkpoint.format}, {size_text(total_size(checkpoint.tree))} in"
+        f" {_count(sum(1 for _ in leaves_of(checkpoint.tree)), 'entry', 'entries')}"
+    ]
+    if len(steps) > 1:
+        others = ", ".join(f"{each.step:g}" for each in steps)
+        lines.append(f"It is the newest of {len(steps)} in the directory, those of steps {others}.")
+    if not found:
+        lines.append(
+            "No optimizer: neither 'target' beside 'state', as flax.optim wrote them, nor 'params'"
+            " beside 'opt_state', as a TrainState has them."
+        )
+    return "\n".join(lines)
+
+
+def _optimizer(found: FoundOptimizer) -> str:
+    kinds = " and ".join(map(str, found.kinds)) or "no optimizer that moves anything"
+    lines = [
+        f"Optimizer at {found.place}",
+        f"  kind      {kinds}{_frozen(found)}",
+        f"  layout    {found.layout}",
+        f"  step      {_step(found)}",
+        f"  moments   {_moments(found)}",
+    ]
+    if found.form == "train-state":
+        rates = [
+            f"{name} {value_text(value)}"
+            for each in injected(found.node["opt_state"])
+            for name, value in each["hyperparams"].items()
+        ]
+        lines.append(f"  settable  {', '.join(rates) or 'nothing: the rates are in the program'}")
+    owners = {parameter.kind for parameter in found.parameters}
+    names = ("parameter", "shape", "dtype", "size", *(["optimizer"] if len(owners) > 1 else []))
+    rows = []
+    for each in found.parameters:
+        nothing = "unknown" if found.parts_unknown else "frozen"
+        kind = nothing if each.kind is None else str(each.kind)
+        rows.append((*_row(each.path, each.value), *([kind] if len(owners) > 1 else [])))
+    arrays = [each.value for each in found.parameters]
+    size = sum(each.nbytes for each in arrays if isinstance(each, StoredArray))
+    total = f"{_count(len(arrays), 'parameter')}, {_numbers(arrays):,} numbers, {size_text(size)}"
+    return "\n".join([*lines, "", table(names, rows), f"  {total}"])
+
+
+def _frozen(found: FoundOptimizer) -> str:
+    if found.parts_unknown:
+        return "; which of them moves which parameter is not in the file"
+    if not found.frozen or not found.kinds:
+        return ""
+    return f" for a part, {_count(found.frozen, 'parameter')} frozen"
+
+
+def _step(found: FoundOptimizer) -> str:
+    step = found.step()
+    if step is None:
+        return "not in the file"
+    if isinstance(step, int | float):
+        return f"{step}"
+    values = sorted({int(value) for value in step.flat})
+    return f"{', '.join(map(str, values))}, with a copy for each of {step.size} devices"
+
+
+def _moments(found: FoundOptimizer) -> str:
+    state = found.node["state" if found.form == "legacy" else "opt_state"]
+    fields = list(dict.fromkeys(field for kind in found.kinds for field in kind.fields))
+    if any(kind.weight_norm for kind in found.kinds):
+        fields.append("directions and scales")
+    return f"{', '.join(fields)}, {size_text(total_size(state))}" if fields else "none"
+
+
+def _row(path: Path, leaf: Any) -> tuple[str, ...]:
+    name = "/".join(path) or "(the whole file)"
+    if isinstance(leaf, StoredArray):
+        shape = "×".join(map(str, leaf.shape)) or "scalar"
+        return name, shape, leaf.dtype.name, size_text(leaf.nbytes)
+    return name, value_text(leaf), type(leaf).__name__, ""
+
+
+def _is_in(path: Path, inside: set[Path]) -> bool:
+    return any(path[:depth] in inside for depth in range(len(path) + 1))
+
+
+def _numbers(arrays: Sequence[Any]) -> int:
+    return sum(
+        each.nbytes // max(each.dtype.itemsize, 1) if isinstance(each, StoredArray) else 1
+        for each in arrays
+    )
+
+
+def _count(number_of: int, one: str, many: str = "") -> str:
+    return f"{number_of:,} {one if number_of == 1 else many or one + 's'}"

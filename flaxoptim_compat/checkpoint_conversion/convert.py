@@ -1,0 +1,194 @@
+"""Converting the optimizers in a checkpoint, wherever they stand, and nothing else in it."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import jax
+import numpy as np
+import optax
+
+from flaxoptim_compat.bridge import checkpoints
+from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, find_optimizers
+from flaxoptim_compat.checkpoint_contents.tables import leaves_of
+from flaxoptim_compat.checkpoint_conversion.definitions import Choice, given, guessed
+from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
+from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
+from flaxoptim_compat.checkpoint_conversion.to_optax import optax_dict
+from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredList
+
+Form = Literal["train-state", "legacy"]
+FORMS: dict[Form, str] = {"train-state": "a TrainState", "legacy": "a legacy optimizer"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Converted:
+    """An optimizer that was converted.
+
+    Args:
+      found: the optimizer as it was.
+      choice: the definition that it was taken for.
+    """
+
+    found: FoundOptimizer
+    choice: Choice
+
+
+def convert(
+    tree: Any, to: Form, name: str | None = None, definitions: Any = None
+) -> tuple[Any, list[Converted]]:
+    """The same tree with its optimizers in another form; their arrays are not read.
+
+    Args:
+      tree: a checkpoint.
+      to: the form.
+      name: that of a definition, where several fit the fields of a state.
+      definitions: the definition of the optimizer, or the optax transformation that takes its
+        place, or a dict of them by path; what is not given is read off the fields.
+
+    Raises:
+      CheckpointError: there is nothing to convert, or it cannot be done exactly.
+    """
+    found = find_optimizers(tree)
+    to_convert = [each for each in found if each.form != to]
+    if not to_convert:
+        raise _nothing_to_convert(found, to)
+    by_path = _by_path(definitions, to_convert)
+    _refuse_unused_name(name, [each for each in to_convert if each.place not in by_path])
+    converted = []
+    for each in to_convert:
+        new, choice = _converted(each, name, by_path.get(each.place))
+        tree = _replaced(tree, each, new, each.path)
+        converted.append(Converted(each, choice))
+    return tree, converted
+
+
+def _converted(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:
+    try:
+        found = _with_named_fields(found)
+        _refuse_texts(found)
+        with _precision_of(found):
+            return _moved(found, name, definition)
+    except ValueError as error:
+        # What the bridge says when it restores an optimizer in a program.
+        reason = str(error).removeprefix("Cannot restore the optimizer: ")
+        reason = reason.removesuffix(" Nothing was restored.")
+        raise CheckpointError(f"Cannot convert the optimizer at {found.place}: {reason}") from error
+    except Exception as error:
+        if definition is None:
+            raise
+        # The filters of a MultiOptimizer, and a definition of the user's, may raise anything.
+        raise CheckpointError(
+            f"Cannot convert the optimizer at {found.place}: its definition raises"
+            f" {type(error).__name__}: {error}"
+        ) from error
+
+
+@contextlib.contextmanager
+def _precision_of(found: FoundOptimizer) -> Iterator[None]:
+    """Let jax take parameters of 64 bits as they are, if there are any, as their program did."""
+    before = jax.config.read("jax_enable_x64")
+    dtypes = [getattr(each.value, "dtype", None) for each in found.parameters]
+    if any(dtype in (np.float64, np.complex128) for dtype in dtypes):
+        jax.config.update("jax_enable_x64", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", before)
+
+
+def _moved(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:
+    stand_ins = StandIns()
+    params = stand_ins.put(found.node[found.entry_of_parameters])
+    if isinstance(definition, optax.GradientTransformation):
+        return _with_transformation(found, params, definition, stand_ins)
+    choice = guessed(found, name) if definition is None else given(definition, params)
+    if found.form == "legacy":
+        new = train_state_dict(params, found.node["state"], choice, stand_ins)
+    else:
+        new = legacy_dict(found, params, choice, stand_ins)
+    return stand_ins.take(new), choice
+
+
+def _with_transformation(
+    found: FoundOptimizer, params: Any, tx: Any, stand_ins: StandIns
+) -> tuple[Any, Choice]:
+    if found.form == "train-state":
+        raise CheckpointError(
+            "its definition is an optax transformation, but the way back to flax.optim needs a"
+            " legacy definition, or none."
+        )
+    new = optax_dict(found, params, tx, stand_ins)
+    choice = Choice(" and ".join(map(str, found.kinds)), (), guessed=False, in_optax=True)
+    return stand_ins.take(new), choice
+
+
+def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:
+    """The optimizer with names for the fields of namedtuples, which once had numbers in files."""
+    if found.form == "train-state":
+        return found
+    node = checkpoints.fields_by_name({name: found.node[name] for name in found.entries})
+    (named,) = find_optimizers(node)
+    return dataclasses.replace(named, path=found.path)
+
+
+def _refuse_texts(found: FoundOptimizer) -> None:
+    for path, leaf in leaves_of(found.node[found.entry_of_parameters]):
+        if isinstance(leaf, str | bytes):
+            raise CheckpointError(f"the parameter {'/'.join(path)} is no array, but {leaf!r:.40}.")
+
+
+def _nothing_to_convert(found: list[FoundOptimizer], to: Form) -> CheckpointError:
+    if found:
+        places = ", ".join(each.place for each in found)
+        return CheckpointError(f"There is nothing to convert: at {places} is {FORMS[to]} already.")
+    return CheckpointError(
+        "There is no optimizer in it: neither 'target' beside 'state', as flax.optim wrote them,"
+        " nor 'params' beside 'opt_state', as a TrainState has them. flaxoptim-compat checkpoint"
+        " inspect shows what there is."
+    )
+
+
+def _by_path(definitions: Any, to_convert: list[FoundOptimizer]) -> dict[str, Any]:
+    """The definitions by the places of the optimizers that they are for."""
+    places = [each.place for each in to_convert]
+    if definitions is None:
+        return {}
+    if isinstance(definitions, Mapping):
+        unknown = [path for path in definitions if path not in places]
+        if unknown:
+            raise CheckpointError(
+                f"There is a definition for {unknown[0]}, but the optimizers are at"
+                f" {', '.join(places)}."
+            )
+        return dict(definitions)
+    if len(places) > 1:
+        raise CheckpointError(
+            f"There is one definition, but there are optimizers at {', '.join(places)}. Let the"
+            " function return a dict of definitions, by these paths."
+        )
+    return {places[0]: definitions}
+
+
+def _refuse_unused_name(name: str | None, guesses: list[FoundOptimizer]) -> None:
+    if name is None:
+        return
+    fitting = {each for found in guesses for kind in found.kinds for each in kind.names}
+    if name not in fitting:
+        raise CheckpointError(
+            f"--optimizer {name} does not fit: the fields of the state are those of"
+            f" {', '.join(sorted(fitting)) or 'no optimizer of flax.optim'}."
+        )
+
+
+def _replaced(tree: Any, found: FoundOptimizer, new: Mapping[str, Any], path: Path) -> Any:
+    """The tree with one optimizer replaced; what stands beside it stays."""
+    if path:
+        name, *rest = path
+        children = {**tree, name: _replaced(tree[name], found, new, tuple(rest))}
+        return StoredList([*children.values()]) if isinstance(tree, StoredList) else children
+    return {**new, **{key: tree[key] for key in tree if key not in found.entries}}

@@ -1,0 +1,47 @@
+"""From one checkpoint file to another, with a report of what was done."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Literal
+
+from flaxoptim_compat.checkpoint_conversion.convert import Form, convert
+from flaxoptim_compat.checkpoint_conversion.report import report
+from flaxoptim_compat.checkpoint_files.opening import open_checkpoint
+from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
+
+
+def convert_checkpoint(
+    source: str | os.PathLike[str],
+    destination: str | os.PathLike[str],
+    to: Form,
+    *,
+    format_: Literal["msgpack", "orbax"] | None = None,
+    name: str | None = None,
+    definitions: Any = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> str:
+    """Write a checkpoint again with its optimizers in another form.
+
+    Args:
+      source: what ``open_checkpoint`` opens.
+      destination: what to write; it must not exist.
+      to: ``train-state`` or ``legacy``.
+      format_: how to write it; as the source if None, and msgpack for npz.
+      name: that of a definition, where several fit the fields of a state.
+      definitions: the legacy definition of the optimizer, or a dict of them by path.
+      progress: called with the bytes of arrays written so far, and those in total.
+
+    Returns:
+      What was done and what to do next, as text.
+
+    Raises:
+      CheckpointError: it cannot be done; the source is as it was, and there is no destination.
+    """
+    with open_checkpoint(source) as checkpoint:
+        if format_ is None:
+            format_ = "orbax" if checkpoint.format == "orbax" else "msgpack"
+        tree, converted = convert(checkpoint.tree, to, name, definitions)
+        write_checkpoint(destination, tree, format_, progress)
+        return report(os.fspath(destination), tree, format_, to, converted)

@@ -1,0 +1,143 @@
+"""An Optimizer of flax.optim in a checkpoint as a TrainState with an optax transformation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import serialization
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.checkpoint_contents.optax_states import moments
+from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
+from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
+from flaxoptim_compat.checkpoint_conversion.states import refuse_copies
+from flaxoptim_compat.checkpoint_conversion.to_legacy import refuse_scaled_momentum
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+
+_DEFINITIONS = (
+    optim.Adam,
+    optim.AdaBelief,
+    optim.Momentum,
+    optim.RMSProp,
+    optim.Adadelta,
+    optim.Adagrad,
+    optim.Adafactor,
+)
+# {type of optax state: {its field: field of the legacy state of a parameter}}
+_FIELDS = {
+    kind: names for definition in _DEFINITIONS for kind, names in definition.optax_fields.items()
+}
+
+
+def optax_dict(found: FoundOptimizer, params: Any, tx: Any, stand_ins: StandIns) -> dict[str, Any]:
+    """The state dict of a TrainState with a transformation, which goes on with the moments.
+
+    Args:
+      found: the optimizer.
+      params: its parameters, of stand-ins.
+      tx: an ``optax.GradientTransformation``.
+      stand_ins: takes the arrays.
+
+    Raises:
+      ValueError: the transformation does not have a place for every moment, or has one more.
+    """
+    state = stand_ins.put(found.node["state"])
+    if found.parts_unknown or any(kind.weight_norm or not kind.names for kind in found.kinds):
+        raise CheckpointError(
+            "a transformation can take the moments of plain optimizers only. Let the function"
+            " return the legacy definition."
+        )
+    refuse_copies(state["step"])
+    step = np.asarray(state["step"], np.int32) if isinstance(state["step"], int) else state["step"]
+    filling = _Filling(step, state.get("param_states", {}))
+    # The values of what is not a moment, such as a learning rate, do not depend on the parameters.
+    small = jax.tree.map(_as_small, params)
+    opt_state = filling.filled(tx.init(small), jax.eval_shape(tx.init, params), ())
+    filling.refuse_unused([parameter.path for parameter in found.parameters])
+    entries = serialization.to_state_dict(opt_state)
+    refuse_scaled_momentum(moments(entries), entries)
+    return {"step": step, "params": params, "opt_state": entries}
+
+
+def _as_small(leaf: Any) -> Any:
+    return jnp.zeros(tuple(min(size, 2) for size in np.shape(leaf)), jnp.result_type(leaf))
+
+
+class _Filling:
+    """Puts moments and the step into a fresh optax state.
+
+    Args:
+      step: the number of steps done.
+      param_states: the legacy states of the parameters.
+    """
+
+    def __init__(self, step: Any, param_states: Mapping[str, Any]) -> None:
+        self._step = step
+        self._param_states = param_states
+        self._used: set[Path] = set()
+
+    def filled(self, node: Any, shapes: Any, path: Path) -> Any:
+        """The state with its moments.
+
+        Args:
+          node: the fresh state of small parameters, for all values that are not moments.
+          shapes: the same of the real parameters, for the shapes of the moments.
+          path: where in the state the two are.
+        """
+        if isinstance(node, Mapping):
+            return {k: self.filled(node[k], shapes[k], (*path, k)) for k in node}
+        if isinstance(node, tuple) and hasattr(node, "_fields"):
+            names = _FIELDS.get(type(node), {})
+            children = {
+                name: self._moments(names[name], getattr(shapes, name), (*path, name))
+                if name in names
+                else self.filled(getattr(node, name), getattr(shapes, name), (*path, name))
+                for name in node._fields
+            }
+            if "count" in children:
+                children["count"] = self._step
+            return type(node)(**children)
+        if isinstance(node, tuple | list):
+            pairs = enumerate(zip(node, shapes, strict=True))
+            return tuple(self.filled(*pair, (*path, str(number))) for number, pair in pairs)
+        if np.shape(shapes) != ():
+            raise CheckpointError(
+                f"the transformation keeps opt_state/{'/'.join(path)}, which no optimizer of"
+                " flax.optim has. Start it afresh in your program, or leave it out."
+            )
+        return node
+
+    def _moments(self, legacy: str, shapes: Any, where: Path) -> Any:
+        """The tree of one moment; parameters that are masked stay so."""
+
+        def moment(path: Any, leaf: Any) -> Any:
+            names = tuple(str(key.key) for key in path)
+            value = at(self._param_states, (*names, legacy))
+            if value is None or np.shape(value) != leaf.shape:
+                raise CheckpointError(
+                    f"the transformation keeps opt_state/{'/'.join((*where, *names))} of shape"
+                    f" {leaf.shape}, and the checkpoint has {_described(value)} for it."
+                )
+            self._used.add((*names, legacy))
+            return value
+
+        return jax.tree_util.tree_map_with_path(moment, shapes)
+
+    def refuse_unused(self, parameters: list[Path]) -> None:
+        """Refuse moments that were not used, but those that Adafactor does not use either."""
+        for path in parameters:
+            for field, value in (at(self._param_states, path) or {}).items():
+                idle = value is None or (field == "m" and np.shape(value) == (1,))
+                if not idle and (*path, field) not in self._used:
+                    raise CheckpointError(
+                        f"the transformation has no place for {field} of {'/'.join(path)}."
+                        " Is it the one that takes the place of the old optimizer?"
+                    )
+
+
+def _described(value: Any) -> str:
+    return "nothing" if value is None else f"one of shape {np.shape(value)}"

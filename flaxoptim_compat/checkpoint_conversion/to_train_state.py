@@ -1,0 +1,67 @@
+"""An Optimizer of flax.optim in a checkpoint as the TrainState that it turns into."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flax import serialization
+
+from flaxoptim_compat.bridge import checkpoints
+from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.train_state import Conversion
+from flaxoptim_compat.bridge.trees import leaves_like
+from flaxoptim_compat.checkpoint_contents.legacy import is_list_of_states
+from flaxoptim_compat.checkpoint_conversion.definitions import Choice
+from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
+from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
+from flaxoptim_compat.optim.legacy_loop import convertible
+
+
+def train_state_dict(
+    params: Any, state: Any, choice: Choice, stand_ins: StandIns
+) -> dict[str, Any]:
+    """The state dict of ``Optimizer.to_train_state()``.
+
+    Args:
+      params: the parameters, of stand-ins.
+      state: the state of the optimizer, in any layout that Flax wrote.
+      choice: what moves which parameter.
+      stand_ins: takes the arrays of the state.
+
+    Raises:
+      ValueError: the state does not fit the definition; the message says where.
+    """
+    state = _in_present_layout(params, stand_ins.put(state), choice.assignments, stand_ins)
+    refuse_copies(state["step"])
+    states = restored_states(params, state["param_states"], choice)
+    opt_state = Conversion(convertible(choice.assignments), params).opt_state(
+        state["step"], leaves_like(params, states, "param_states")
+    )
+    entries = {"step": state["step"], "params": params, "opt_state": opt_state}
+    return {name: serialization.to_state_dict(entry) for name, entry in entries.items()}
+
+
+def _in_present_layout(
+    params: Any, state: Any, assignments: Sequence[Assignment], stand_ins: StandIns
+) -> Any:
+    """The state as Flax 0.5.3 would have written it."""
+    if "step" in state:
+        state = {"param_states": {}, **state}
+    if is_list_of_states(state):
+        # These steps are compared with each other, so they have to be numbers.
+        state = {
+            name: {**each, "step": stand_ins.read(each["step"])} for name, each in state.items()
+        }
+    merged = checkpoints.merge_list_of_states(params, state, [each.leaves for each in assignments])
+    owner = {index: each.definition for each in assignments for index in each.leaves}
+
+    def upgraded(index: int, param: Any, entry: Any) -> Any:
+        if index not in owner:
+            return entry
+        if isinstance(entry, Mapping) and "mult" in entry:
+            # The one layout that takes arithmetic; all others only move arrays.
+            param, entry = stand_ins.read(param), {**entry, "mult": stand_ins.read(entry["mult"])}
+        return owner[index].upgrade_param_state(param, entry)
+
+    return checkpoints.upgrade(params, merged, upgraded)

@@ -1,0 +1,43 @@
+"""The dtypes that arrays in checkpoints have: those of numpy and of ml_dtypes, by their names."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+_OF_NUMPY = frozenset(
+    ["bool", "float16", "float32", "float64", "float128", "complex64", "complex128", "complex256"]
+    + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+)
+LARGEST_SIZE = 2**63 - 1
+LARGEST_RANK = 32
+
+
+@functools.lru_cache(maxsize=64)
+def dtype_named(name: str) -> np.dtype[Any] | None:
+    """The dtype that is called ``name``; None if arrays of numbers have no such dtype."""
+    found = getattr(ml_dtypes, name, None)
+    if isinstance(found, type) and issubclass(found, np.generic):
+        return np.dtype(found)
+    if name not in _OF_NUMPY:
+        return None
+    try:
+        return np.dtype(name)
+    except TypeError:  # float128 is not on every platform.
+        return None
+
+
+def is_number(dtype: np.dtype[Any]) -> bool:
+    """Whether it is the dtype of numbers, and not of objects, text, dates or records."""
+    return dtype_named(dtype.name) is not None
+
+
+def is_possible_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    """Whether numpy can have an array of this shape, even if one dimension is zero."""
+    size = dtype.itemsize
+    for length in shape:
+        size *= max(length, 1)
+    return len(shape) <= LARGEST_RANK and min(shape, default=0) >= 0 and size <= LARGEST_SIZE

@@ -1,0 +1,93 @@
+"""The leaves of a tree that is to be written, and the bytes of its arrays, piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from flaxoptim_compat.checkpoint_files.dtypes import is_number
+from flaxoptim_compat.checkpoint_files.stored import (
+    CheckpointError,
+    StoredArray,
+    StoredList,
+    Tree,
+    array_in_memory,
+)
+
+PIECE = 2**22
+
+
+def checked(tree: Any, where: str = "") -> Tree:
+    """The same tree, its arrays all of the one kind that can be written.
+
+    Args:
+      tree: nested mappings with arrays of any kind, Python scalars and None.
+      where: the names that lead to it, for messages.
+
+    Raises:
+      CheckpointError: it has something else in it.
+    """
+    if isinstance(tree, Mapping):
+        for name in tree:
+            if type(name) is not str:
+                raise CheckpointError(
+                    f"Nothing was written: {where or 'the tree'} has an entry named {name!r}, and"
+                    " names are texts in a checkpoint."
+                )
+        entries = {name: checked(tree[name], f"{where}/{name}".lstrip("/")) for name in tree}
+        return StoredList(list(entries.values())) if isinstance(tree, StoredList) else entries
+    if tree is None or type(tree) in (bool, int, float, complex, str, bytes):
+        return cast("Tree", tree)
+    array = tree if isinstance(tree, StoredArray) else None
+    if array is None and hasattr(tree, "dtype"):
+        array = array_in_memory(tree)
+    if array is None or not is_number(array.dtype):
+        kind = type(tree).__name__ if array is None else f"an array of dtype {array.dtype}"
+        raise CheckpointError(
+            f"Nothing was written: {where or 'the tree'} is {kind}, which a checkpoint cannot hold."
+            " Arrays of numbers, Python numbers, texts and None it can."
+        )
+    return array
+
+
+def arrays(tree: Tree) -> Iterator[StoredArray]:
+    """All arrays of a checked tree."""
+    if isinstance(tree, Mapping):
+        for child in tree.values():
+            yield from arrays(child)
+    elif isinstance(tree, StoredArray):
+        yield tree
+
+
+def values_of(array: StoredArray) -> np.ndarray[Any, Any]:
+    """The values of an array, which must be what it has been announced as.
+
+    Raises:
+      CheckpointError: they cannot be read.
+      TypeError: they are of another shape or dtype.
+    """
+    values = array.read()
+    if values.shape != array.shape or values.dtype != array.dtype:
+        raise TypeError(f"{array} has values of shape {values.shape} and dtype {values.dtype}")
+    return values
+
+
+def pieces(values: np.ndarray[Any, Any], begin: int = 0, end: int | None = None) -> Iterator[Any]:
+    """The bytes of the values from ``begin`` to ``end``, in C order and in the machine's own.
+
+    They are no copies where the array has that order already.
+    """
+    end = values.size if end is None else end
+    native = values.dtype.newbyteorder("=")
+    flat = values.reshape(-1) if values.flags.c_contiguous else values.flat
+    step = max(1, PIECE // max(1, values.dtype.itemsize))
+    for first in range(begin, end, step):
+        piece = flat[first : min(first + step, end)].astype(native, copy=False)
+        yield piece.view(np.uint8).data
+
+
+def size_of(tree: Tree) -> int:
+    """How many bytes the values of all arrays have together."""
+    return sum(array.nbytes for array in arrays(tree))

@@ -1,0 +1,19 @@
+"""How orbax calls its files, and how it describes the leaves of a tree in them."""
+
+from __future__ import annotations
+
+METADATA = "_METADATA"
+STRINGS = "_strings.json"
+AGGREGATE = "checkpoint"
+MANIFEST = "manifest.ocdbt"
+# The types of leaves that have no array.
+NONE, TEXT = "None", "string"
+EMPTY = frozenset(["Dict", "List", "Tuple", "NamedTuple"])
+ARRAY, SCALAR = "np.ndarray", "scalar"
+# The types of keys.
+IN_SEQUENCE, IN_MAPPING = 1, 2
+
+
+def is_inside(place: str) -> bool:
+    """Whether the folder of an array is in the directory of its checkpoint, and not elsewhere."""
+    return "\0" not in place and not any(part in ("", ".", "..") for part in place.split("/"))

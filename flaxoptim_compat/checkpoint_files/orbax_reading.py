@@ -1,0 +1,159 @@
+"""Reading the directories of orbax, through tensorstore and without orbax itself.
+
+The tree is in ``_METADATA``, a JSON file, or, in those of early versions, in ``checkpoint``, a
+msgpack file. The arrays are zarr arrays, in a directory each or together in an OCDBT database.
+T5X's own directories, from before it used orbax, are of the second kind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from flaxoptim_compat.checkpoint_files import orbax_names
+from flaxoptim_compat.checkpoint_files.msgpack_reading import read_msgpack
+from flaxoptim_compat.checkpoint_files.nesting import nested
+from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, Source, cannot_read
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
+from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays
+
+_PLACEHOLDER = "PLACEHOLDER://"
+_TENSORSTORE_SPEC = frozenset(["driver", "kvstore", "metadata"])
+_PYTHON_SCALARS = ("int64", "float64", "bool", "complex128")
+
+
+class _Leaf(NamedTuple):
+    """One leaf, as the metadata describe it."""
+
+    names: tuple[str, ...]
+    kind: str
+    array: str = ""
+    value: Tree = None
+
+
+@contextlib.contextmanager
+def read_orbax(directory: Path) -> Iterator[Tree]:
+    """The tree in a directory of orbax.
+
+    Args:
+      directory: the one with ``_METADATA`` or ``checkpoint`` in it.
+
+    Raises:
+      CheckpointError: it is damaged.
+    """
+    with contextlib.ExitStack() as stack:
+        aggregate: Tree = {}
+        if (directory / orbax_names.AGGREGATE).is_file():
+            aggregate = read_msgpack(stack.enter_context(Source(directory / orbax_names.AGGREGATE)))
+        metadata = _json_in(directory / orbax_names.METADATA)
+        if metadata:
+            leaves = list(_leaves(directory, metadata, aggregate))
+        elif aggregate:
+            leaves = list(_leaves_of_aggregate(aggregate, ()))
+        else:
+            raise CheckpointError(
+                f"{directory} has arrays of orbax, but no {orbax_names.METADATA} that says which."
+                + COPY_AGAIN
+            )
+        wanted = [leaf.array for leaf in leaves if leaf.array]
+        arrays = zarr_arrays(
+            directory,
+            wanted,
+            driver="zarr3" if metadata.get("use_zarr3") else "zarr",
+            may_lack_values=not metadata.get("store_array_data_equal_to_fill_value"),
+        )
+        yield nested(
+            ((leaf.names, _value(leaf, arrays)) for leaf in _without_parents(leaves)), directory
+        )
+
+
+def _json_in(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; an empty one if there is no such file."""
+    try:
+        found = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, str(error)) from error
+    if not isinstance(found, dict):
+        raise _damaged(path, "it is not a JSON object")
+    return found
+
+
+def _damaged(path: Path, problem: str) -> CheckpointError:
+    return CheckpointError(f"{path} is damaged: {problem}.{COPY_AGAIN}")
+
+
+def _leaves(directory: Path, metadata: dict[str, Any], aggregate: Tree) -> Iterator[_Leaf]:
+    strings = _json_in(directory / orbax_names.STRINGS)
+    try:
+        for entry in metadata["tree_metadata"].values():
+            names = tuple(str(key["key"]) for key in entry["key_metadata"])
+            kind = entry["value_metadata"]["value_type"]
+            if kind == orbax_names.TEXT:
+                yield _Leaf(names, kind, value=str(strings[".".join(names)]))
+            elif kind == orbax_names.NONE or kind in orbax_names.EMPTY:
+                yield _Leaf(names, kind)
+            elif entry["value_metadata"].get("skip_deserialize"):
+                yield _Leaf(names, kind, value=_at(names, aggregate))
+            else:
+                yield _Leaf(names, kind, array=".".join(names))
+    except (KeyError, TypeError, AttributeError) as error:
+        problem = f"an entry is not as orbax writes them ({type(error).__name__}: {error})"
+        raise _damaged(directory / orbax_names.METADATA, problem) from error
+
+
+def _at(names: Sequence[str], tree: Tree) -> Tree:
+    for name in names:
+        if not isinstance(tree, Mapping):
+            raise KeyError(".".join(names))
+        tree = tree[name]
+    return tree
+
+
+def _leaves_of_aggregate(tree: Tree, names: tuple[str, ...]) -> Iterator[_Leaf]:
+    if (place := _place_of_array(tree)) is not None:
+        yield _Leaf(names, orbax_names.ARRAY, array=place)
+    elif isinstance(tree, Mapping) and tree:
+        for name, child in tree.items():
+            yield from _leaves_of_aggregate(child, (*names, name))
+    else:
+        yield _Leaf(names, "", value=tree)
+
+
+def _place_of_array(leaf: Tree) -> str | None:
+    """Where the array is that an entry stands for; None if it stands for itself."""
+    if isinstance(leaf, str) and leaf.startswith(_PLACEHOLDER):
+        return leaf.removeprefix(_PLACEHOLDER)
+    if not isinstance(leaf, Mapping) or not _TENSORSTORE_SPEC.issubset(leaf):
+        return None
+    # T5X writes a specification for tensorstore; those for Google's storage had the path outside.
+    storage = leaf["kvstore"]
+    inner = storage.get("path") if isinstance(storage, Mapping) else None
+    place = inner or leaf.get("path")
+    return place.rstrip("/") if isinstance(place, str) else None
+
+
+def _without_parents(leaves: Sequence[_Leaf]) -> Iterator[_Leaf]:
+    """All leaves but the empty ones of which orbax has the descendants as well."""
+    parents = {leaf.names[:depth] for leaf in leaves for depth in range(len(leaf.names))}
+    return (leaf for leaf in leaves if leaf.array or leaf.names not in parents)
+
+
+def _value(leaf: _Leaf, arrays: Mapping[str, StoredArray]) -> Tree:
+    if leaf.kind in orbax_names.EMPTY:
+        return {}
+    if not leaf.array:
+        return leaf.value
+    array = arrays[leaf.array]
+    if leaf.kind != orbax_names.SCALAR or array.shape:
+        return array
+    if array.dtype.name in _PYTHON_SCALARS:
+        value: Tree = array.read().item()
+        return value
+    return StoredArray((), array.dtype, array.read, is_scalar=True)

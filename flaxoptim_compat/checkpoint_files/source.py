@@ -1,0 +1,142 @@
+"""A file that is being read: its bytes, and arrays that lie in it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
+
+COPY_AGAIN = (
+    " If it was cut short or damaged on its way here, copy it again; if not, use an earlier one."
+)
+
+
+class Source:
+    """An open file.
+
+    It is read and not mapped: a file that another process shortens is an error then, not a crash.
+
+    Args:
+      path: the file.
+
+    Raises:
+      CheckpointError: it cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        try:
+            self.file = path.open("rb")
+            self.size = os.fstat(self.file.fileno()).st_size
+        except OSError as error:
+            raise cannot_read(path, error) from error
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.file.close()
+
+    def first_bytes(self, size: int) -> bytes:
+        """How the file begins.
+
+        Raises:
+          CheckpointError: it cannot be read.
+        """
+        buffer = bytearray(min(size, self.size))
+        self.read_into(0, memoryview(buffer))
+        return bytes(buffer)
+
+    def read_into(self, offset: int, buffer: memoryview) -> None:
+        """Fill ``buffer`` with the bytes from ``offset`` on.
+
+        Raises:
+          CheckpointError: the file was closed, or has become shorter.
+        """
+        with self._lock:
+            if self.file.closed:
+                raise CheckpointError(
+                    f"{self.path} is closed. Read its arrays inside 'with open_checkpoint'."
+                )
+            try:
+                self.file.seek(offset)
+                done = 0
+                while done < len(buffer) and (count := self.file.readinto(buffer[done:])):
+                    done += count
+            except OSError as error:
+                raise cannot_read(self.path, error) from error
+        if done < len(buffer):
+            raise CheckpointError(
+                f"{self.path} has become shorter while it was read. Wait until no other program"
+                " writes it, and start again."
+            )
+
+
+class ArrayInFile(StoredArray):
+    """An array whose values lie in a file one after the other, in C order.
+
+    Args:
+      source: the file.
+      offset: where in it the values begin.
+      shape: the shape.
+      dtype: the dtype.
+      is_scalar: whether it was saved from a numpy scalar.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        offset: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        *,
+        is_scalar: bool = False,
+    ) -> None:
+        super().__init__(shape, dtype, self._read_all, is_scalar=is_scalar)
+        self._source = source
+        self._offset = offset
+
+    def _read_all(self) -> np.ndarray[Any, Any]:
+        values = empty_bytes(self._source.path, self.nbytes)
+        self.read_into(values)
+        return values.view(self.dtype).reshape(self.shape)
+
+    def read_into(self, values: np.ndarray[Any, Any]) -> None:
+        """Read into an array of bytes.
+
+        Raises:
+          CheckpointError: the file was closed, or has become shorter.
+        """
+        self._source.read_into(self._offset, values.data)
+
+
+def empty_bytes(path: Path, size: int) -> np.ndarray[Any, Any]:
+    """Memory for an array from the file at ``path``.
+
+    Raises:
+      CheckpointError: there is not enough.
+    """
+    try:
+        return np.empty(size, np.uint8)
+    except MemoryError as error:
+        raise CheckpointError(
+            f"{path} has an array of {size:,} bytes, more than there is memory. Read it on a larger"
+            " machine."
+        ) from error
+
+
+def cannot_read(path: Path, error: OSError) -> CheckpointError:
+    """The same error, as one of a checkpoint."""
+    return CheckpointError(f"{path} cannot be read: {error.strerror or error}.")

@@ -1,0 +1,100 @@
+"""What checkpoints consist of: nested mappings, whose arrays stay in the file until read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Tree: TypeAlias = (
+    "Mapping[str, Tree] | StoredArray | int | float | complex | bool | str | bytes | None"
+)
+
+
+class CheckpointError(ValueError):
+    """A file that cannot be read or written; the message names it and says what to do next."""
+
+
+class StoredArray:
+    """An array that stays in its file until it is read.
+
+    Args:
+      shape: its shape.
+      dtype: its dtype, one of ``ml_dtypes`` where numpy has none.
+      read: reads it; may raise CheckpointError.
+      is_scalar: whether it was saved from a numpy scalar, and not from an array without dimensions.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: np.dtype[Any],
+        read: Callable[[], np.ndarray[Any, Any]],
+        *,
+        is_scalar: bool = False,
+    ) -> None:
+        self.shape: tuple[int, ...] = tuple(shape)
+        self.dtype: np.dtype[Any] = dtype
+        self.is_scalar = is_scalar
+        self._read = read
+
+    @property
+    def nbytes(self) -> int:
+        """The size of its values in bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def read(self) -> np.ndarray[Any, Any]:
+        """Its values, read from the file now and kept by the caller only; they are read-only.
+
+        Raises:
+          CheckpointError: the file was closed, shortened or damaged.
+        """
+        values = self._read().view()
+        values.flags.writeable = False
+        return values
+
+    def __repr__(self) -> str:
+        return f"StoredArray(shape={self.shape}, dtype={self.dtype.name})"
+
+
+class StoredList(Mapping[str, "Tree"]):
+    """A list in a msgpack file, as flax.serialization numbers lists: '0', '1' and so on.
+
+    It is written as a list again.
+
+    Args:
+      items: what it holds.
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Sequence[Tree]) -> None:
+        self._items = tuple(items)
+
+    def __getitem__(self, name: str) -> Tree:
+        if not (name.isdecimal() and str(int(name)) == name and int(name) < len(self)):
+            raise KeyError(name)
+        return self._items[int(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+
+def array_in_memory(value: Any) -> StoredArray:
+    """An array, or a numpy scalar, as a leaf of a tree to be written.
+
+    Args:
+      value: an array of numpy or jax, or a numpy scalar, which stays one.
+    """
+    import numpy as np
+
+    array = np.asarray(value)
+    return StoredArray(
+        array.shape, array.dtype, lambda: array, is_scalar=isinstance(value, np.generic)
+    )

@@ -1,0 +1,61 @@
+"""Writing a checkpoint, so that it appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+
+def write_checkpoint(
+    path: str | os.PathLike[str],
+    tree: Mapping[str, Any] | Any,
+    format: Literal["msgpack", "orbax"],  # noqa: A002
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Write ``tree`` to ``path``, which must not exist yet.
+
+    One array is in memory at a time, beside those that were before. Until it is finished, the file
+    or directory is beside ``path`` and called ``unfinished-NAME-XXXXXXXX``; so is what is left of
+    it if the program is killed.
+
+    Args:
+      path: the msgpack file or the orbax directory to be.
+      tree: nested mappings with stored arrays, numpy arrays, Python scalars, texts and None.
+      format: how to write it.
+      progress: called again and again with the bytes of arrays written so far, and those in total.
+
+    Raises:
+      CheckpointError: ``path`` exists or cannot be written, the format cannot hold the tree, or the
+        file that an array comes from is damaged.
+      ValueError: there is no such format.
+    """
+    if format not in ("msgpack", "orbax"):
+        raise ValueError(f"Checkpoints are written as 'msgpack' or 'orbax', not as {format!r}")
+    from flaxoptim_compat.checkpoint_files import atomic, leaves
+
+    path = Path(path)
+    atomic.refuse_existing(path)
+    checked = leaves.checked(tree)
+    done, total = 0, leaves.size_of(checked)
+
+    def report(size: int) -> None:
+        nonlocal done
+        done += size
+        if progress is not None:
+            progress(done, total)
+
+    report(0)
+    if format == "orbax":
+        from flaxoptim_compat.checkpoint_files.orbax_writing import write_orbax
+
+        write_orbax(path, checked, report)
+    else:
+        from flaxoptim_compat.checkpoint_files.msgpack_writing import msgpack_pieces
+
+        with atomic.appearing_file(path) as file:
+            for piece in msgpack_pieces(checked):
+                file.write(piece)
+                if isinstance(piece, memoryview):
+                    report(len(piece))

@@ -1,0 +1,115 @@
+"""Arrays in zarr, in directories or in an OCDBT database, read by tensorstore one at a time."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
+from flaxoptim_compat.checkpoint_files.orbax_names import MANIFEST, is_inside
+from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
+
+# More than zstd, blosc and gzip can make of one byte.
+_LARGEST_EXPANSION = 2**15
+
+
+def zarr_arrays(
+    directory: Path,
+    names: Iterable[str],
+    *,
+    driver: Literal["zarr", "zarr3"],
+    may_lack_values: bool,
+) -> dict[str, StoredArray]:
+    """Arrays by their names.
+
+    Args:
+      directory: where they are.
+      names: the names of the wanted ones.
+      driver: their format, for tensorstore.
+      may_lack_values: whether parts that are not there are zero, and not missing.
+
+    Raises:
+      CheckpointError: one is missing, damaged, or larger than its files can be.
+    """
+    import tensorstore
+
+    names = list(names)
+    for name in names:
+        if not is_inside(name):
+            problem = f"{directory} has an array in {name!r:.200}, which is not inside it."
+            raise CheckpointError(problem + COPY_AGAIN)
+    size = _size_of(directory)
+    context = tensorstore.Context({"cache_pool": {"total_bytes_limit": 0}})
+    opening = {
+        name: tensorstore.open(
+            {
+                "driver": driver,
+                "kvstore": _key_value_store(directory, name),
+                "fill_missing_data_reads": may_lack_values,
+            },
+            open=True,
+            read=True,
+            context=context,
+        )
+        for name in names
+    }
+    arrays = {}
+    for name, store in opening.items():
+        with _errors_of(directory, name):
+            arrays[name] = _array(store.result(), directory, name, size)
+    return arrays
+
+
+def _key_value_store(directory: Path, name: str) -> dict[str, Any]:
+    """Where tensorstore finds an array: in the database, or in a folder of its own."""
+    files = {"driver": "file", "path": f"{directory.absolute()}{os.sep}"}
+    if (directory / MANIFEST).is_file():
+        return {"driver": "ocdbt", "base": files, "path": f"{name}/"}
+    return {**files, "path": f"{files['path']}{name}/"}
+
+
+def _array(store: Any, directory: Path, name: str, size: int) -> StoredArray:
+    shape, dtype = tuple(store.shape), store.dtype.numpy_dtype
+    chunk = tuple(store.chunk_layout.read_chunk.shape or ())  # None without dimensions
+    if not is_number(dtype):
+        raise ValueError(f"its dtype is {dtype}")
+    if not is_possible_shape(shape, dtype) or not is_possible_shape(chunk, dtype):
+        raise ValueError(f"its shape is {shape}")
+    parts = math.prod(-(-whole // max(1, part)) for whole, part in zip(shape, chunk, strict=True))
+    values = max(math.prod(shape), math.prod(chunk))
+    if parts > size or values * dtype.itemsize > size * _LARGEST_EXPANSION:
+        raise ValueError(f"its shape is {shape}, in parts of {chunk}, but there are {size:,} bytes")
+    return StoredArray(shape, dtype, functools.partial(_read, store, directory, name))
+
+
+def _read(store: Any, directory: Path, name: str) -> np.ndarray[Any, Any]:
+    with _errors_of(directory, name):
+        return np.asarray(store.read(order="C").result())
+
+
+@contextmanager
+def _errors_of(directory: Path, name: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, OverflowError, RuntimeError, OSError) as error:
+        # The message goes on for lines with where in its source tensorstore noticed.
+        problem = str(error).split(" [source locations=")[0].split(" [tensorstore_spec=")[0]
+        raise CheckpointError(
+            f"{directory}: the array {name!r} cannot be read: {problem}.{COPY_AGAIN}"
+        ) from error
+
+
+def _size_of(directory: Path) -> int:
+    return sum(
+        os.lstat(os.path.join(folder, file)).st_size
+        for folder, _, files in os.walk(directory)
+        for file in files
+    )

@@ -1,0 +1,126 @@
+"""``flaxoptim-compat checkpoint``: what a checkpoint holds, and the way between its two forms."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import textwrap
+from pathlib import Path
+
+SUMMARY = "Show what a checkpoint holds, or convert the optimizers in it"
+
+_INSPECT = "Show the optimizers, parameters and other entries of a checkpoint"
+_CONVERT = "Turn legacy optimizers into TrainStates, or back, with their moments and their step"
+_PATH = "a msgpack or npz file, an orbax directory, or a directory of checkpoints: the newest"
+
+_EPILOG = """\
+examples:
+  flaxoptim-compat checkpoint convert runs/checkpoint_500 new.msgpack --to train-state
+  flaxoptim-compat checkpoint convert old new --to train-state --optimizer Adam
+  flaxoptim-compat checkpoint convert old new --to train-state --definition train:definition
+
+Optimizers are found anywhere in the file; all else in it stays as it is. SOURCE is only read, and
+DESTINATION appears when it is complete. The guide is migration_guide/checkpoints.md.
+
+Exit status: 0 if DESTINATION was written, 2 if not."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the two commands and their options."""
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    inspect = commands.add_parser("inspect", help=_INSPECT, description=f"{_INSPECT}.")
+    inspect.add_argument("path", metavar="PATH", type=Path, help=_PATH)
+    convert = commands.add_parser(
+        "convert",
+        help=_CONVERT,
+        description=f"{_CONVERT}.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    convert.add_argument("source", metavar="SOURCE", type=Path, help=_PATH)
+    convert.add_argument(
+        "destination", metavar="DESTINATION", type=Path, help="what to write; it must not exist"
+    )
+    convert.add_argument(
+        "--to",
+        choices=("train-state", "legacy"),
+        required=True,
+        help="train-state: flax's TrainState with optax; legacy: the Optimizer of flax.optim",
+    )
+    convert.add_argument(
+        "--format",
+        choices=("msgpack", "orbax"),
+        help="of DESTINATION; as SOURCE if not given, msgpack for npz",
+    )
+    convert.add_argument(
+        "--optimizer", metavar="NAME", help="which optimizer it was, if several have the fields"
+    )
+    convert.add_argument(
+        "--definition",
+        metavar="MODULE:FUNCTION",
+        help="run this function, which returns the legacy definition, or the optax transformation"
+        " of the new program, or a dict of such by the paths of the optimizers; MODULE is searched"
+        " in the current directory first",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run one of the two; 2 if it could not be done."""
+    from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+
+    try:
+        return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
+    except CheckpointError as error:
+        print(_wrapped(f"flaxoptim-compat: {error}"), file=sys.stderr)
+        return 2
+
+
+def _wrapped(text: str) -> str:
+    """The text in lines that fit, but code in it, which is indented, and names as they are."""
+    return "\n".join(line if line.startswith(" ") else _fill(line) for line in text.splitlines())
+
+
+def _fill(line: str) -> str:
+    return textwrap.fill(line, 100, break_long_words=False, break_on_hyphens=False)
+
+
+def _print(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # As with `| head`. Python would complain about the rest at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _inspect(arguments: argparse.Namespace) -> int:
+    from flaxoptim_compat.checkpoint_contents.summary import summary
+    from flaxoptim_compat.checkpoint_files import open_checkpoint
+
+    with open_checkpoint(arguments.path) as checkpoint:
+        text = summary(checkpoint)
+    _print(text)
+    return 0
+
+
+def _convert(arguments: argparse.Namespace) -> int:
+    from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+    from flaxoptim_compat.cli.progress import Progress
+
+    definitions = None
+    if arguments.definition is not None:
+        from flaxoptim_compat.cli.named_definition import definitions_named
+
+        definitions = definitions_named(arguments.definition)
+    with Progress() as progress:
+        report = convert_checkpoint(
+            arguments.source,
+            arguments.destination,
+            arguments.to,
+            format_=arguments.format,
+            name=arguments.optimizer,
+            definitions=definitions,
+            progress=progress,
+        )
+    _print(report)
+    return 0
