@@ -72,7 +72,7 @@ Optimizer at the top of the checkpoint
   kind      Adam, AdaBelief or LAMB
   layout    legacy, as Flax 0.5.3 wrote it
   step      10
-  moments   grad_ema, grad_sq_ema, 2.8 kB
+  state     grad_ema, grad_sq_ema, 2.8 kB
 
   parameter        shape    dtype     size
   conv/kernel      2×3×5×4  float32  480 B

@@ -61,7 +61,7 @@ def _optimizer(found: FoundOptimizer) -> str:
         f"  kind      {kinds}{_frozen(found)}",
         f"  layout    {found.layout}",
         f"  step      {_step(found)}",
-        f"  moments   {_moments(found)}",
+        f"  state     {_moments(found)}",
     ]
     if found.form == "train-state":
         rates = [
