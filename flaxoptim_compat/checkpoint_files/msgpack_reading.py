@@ -100,14 +100,10 @@ class _Reader:
 
     def _value(self) -> Tree:
         first = self._take(1)[0]
-        if first < 0x80:
-            return first
-        if first >= 0xE0:
-            return first - 0x100
+        if (number := self._number(first)) is not None:
+            return number
         if first in _CONSTANTS:
             return _CONSTANTS[first]
-        if first in _NUMBERS:
-            return self._number(first)
         if (length := self._length_of_string(first)) is not None:
             return self._text(length)
         if first in _BINARIES:
@@ -122,7 +118,14 @@ class _Reader:
             return self._extension(self._length(_EXTENSIONS[first]))
         self._fail(f"no value begins with the byte {first:#x}")
 
-    def _number(self, first: int) -> int | float:
+    def _number(self, first: int) -> int | float | None:
+        """The number that begins with this byte, or None if another value does."""
+        if first < 0x80:
+            return first
+        if first >= 0xE0:
+            return first - 0x100
+        if first not in _NUMBERS:
+            return None
         number: int | float
         (number,) = struct.unpack(_NUMBERS[first], self._take(struct.calcsize(_NUMBERS[first])))
         return number
@@ -230,14 +233,10 @@ class _Reader:
         return numbers
 
     def _plain_number(self) -> int | float:
-        first = self._take(1)[0]
-        if first < 0x80:
-            return first
-        if first >= 0xE0:
-            return first - 0x100
-        if first in _NUMBERS:
-            return self._number(first)
-        self._fail("a number was expected")
+        number = self._number(self._take(1)[0])
+        if number is None:
+            self._fail("a number was expected")
+        return number
 
     def _bytes_of_any_kind(self, what: str) -> int:
         """The length of a text or binary, of which flax.serialization takes either."""
