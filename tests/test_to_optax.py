@@ -12,7 +12,7 @@ import pytest
 from flax.training.train_state import TrainState
 from jax.sharding import PartitionSpec
 
-from flaxoptim_compat import optim, to_optax
+from flaxoptim_compat import from_optax, optim, to_optax
 from tests import cases
 from tests.legacy_subclasses import FACTORIES
 from tests.side_by_side import assert_same
@@ -273,7 +273,41 @@ def test_what_it_refuses() -> None:
             tx.update(params, tx.init(params))
 
 
+def train_state(definition: Any, params: Any) -> Any:
+    return definition.create(params).to_train_state()
+
+
 def test_moments_of_another_definition_are_not_dropped() -> None:
-    state = optim.Momentum(0.1).create({"w": jnp.ones(3)}).to_train_state()
-    with pytest.raises(ValueError, match="ScaleByAdamState"):
-        optim.Optimizer.from_train_state(state, optim.Adam(0.1))
+    params = {"kernel": jnp.ones(3), "bias": jnp.ones(3)}
+    kernels, biases = (
+        optim.ModelParamTraversal(lambda path, value, name=name: path.endswith(name))
+        for name in ("kernel", "bias")
+    )
+    adam, momentum = optim.Adam(0.1), optim.Momentum(0.1)
+    focus = optim.MultiOptimizer((kernels, adam))
+    both = optim.MultiOptimizer((kernels, adam), (biases, momentum))
+    back = optim.Optimizer.from_train_state
+    with pytest.raises(ValueError, match="no ScaleByAdamState"):
+        back(train_state(momentum, params), adam)
+    with pytest.raises(ValueError, match="no TraceState"):
+        back(
+            train_state(both, params), optim.MultiOptimizer((kernels, momentum), (biases, momentum))
+        )
+    for other in (focus, both):
+        with pytest.raises(ValueError, match="no one masked state for each part"):
+            back(train_state(adam, params), other)
+        with pytest.raises(ValueError, match="no moments for every parameter"):
+            back(train_state(other, params), adam)
+    with pytest.raises(ValueError, match="no one masked state for each part"):
+        back(train_state(focus, params), both)
+    with pytest.raises(ValueError, match="its opt_state has another structure"):
+        back(train_state(adam, params), from_optax(optax.sgd, learning_rate=0.1))
+
+
+def test_a_transformation_inside_others_is_found_again() -> None:
+    params = {"w": jnp.ones(3)}
+    definition = optim.Adam(0.1)
+    tx = optax.chain(optax.clip(1.0), to_optax(definition, params))
+    state = TrainState.create(apply_fn=None, params=params, tx=tx).apply_gradients(grads=params)
+    expected = definition.create(params).apply_gradient(params)
+    assert_same(optim.Optimizer.from_train_state(state, definition), expected, ulps=1.0)

@@ -141,6 +141,8 @@ class Conversion:
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
             if missing:
                 raise ValueError(_not_ours(missing[0]))
+        if self._moves_all and _has_masks(opt_state):
+            raise ValueError(_not_ours("moments for every parameter"))
 
     def _parts(self, opt_state: Any) -> list[Any]:
         if self._moves_all:
@@ -165,6 +167,16 @@ class Conversion:
         taken = {index for layout in self._layouts for index in layout.leaves}
         rest = (index for index in range(self._treedef.num_leaves) if index not in taken)
         return optax.chain(*masked, optax.masked(hold(), Layout(self._treedef, tuple(rest)).mask()))
+
+
+def _has_masks(opt_state: Any) -> bool:
+    """Whether an optax state leaves parameters out."""
+    nodes = jax.tree.leaves(opt_state, is_leaf=_is_mask)
+    return any(map(_is_mask, nodes))
+
+
+def _is_mask(node: Any) -> bool:
+    return isinstance(node, optax.MaskedNode)
 
 
 def _not_ours(expected: str) -> str:

@@ -155,8 +155,18 @@ class FromOptax(OptimizerDef):
         return tx, injected.with_values(state.param_states, values)
 
     def from_opt_state(self, params: Any, step: Any, opt_state: Any) -> OptimizerState:
-        """The state of the transformation as it is."""
-        del params
+        """The state of the transformation as it is.
+
+        Raises:
+          ValueError: the state is that of another transformation.
+        """
+        tx, _ = self._transformation(self.hyper_params, params)
+        expected: Any = jax.tree.structure(jax.eval_shape(tx.init, params))
+        if expected != jax.tree.structure(opt_state):
+            raise ValueError(
+                "The TrainState is none of this definition: its opt_state has another structure."
+                f" Expected {expected}, found {jax.tree.structure(opt_state)}."
+            )
         return OptimizerState(jnp.asarray(step, jnp.int32), opt_state)
 
     def _transformation(
