@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -281,6 +282,21 @@ def test_what_is_refused() -> None:
             make()
     with pytest.raises(ValueError, match="no optax text for this FromOptax"):
         optax_source(definition)
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    rate: float
+    momentum: float = 0.0
+
+
+def test_an_argument_may_be_a_dataclass() -> None:
+    def make(config: Config) -> Any:
+        return optax.sgd(config.rate, config.momentum)
+
+    optimizer = from_optax(make, config=Config(0.5)).create({"w": jnp.ones(3)})
+    after = optimizer.apply_gradient({"w": jnp.ones(3)}, config=Config(0.25))
+    assert_same(after.target, {"w": jnp.full(3, 0.75)})
 
 
 def test_partials_and_functions_of_the_users() -> None:

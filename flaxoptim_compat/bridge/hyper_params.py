@@ -33,7 +33,7 @@ def flatten(hyper_params: Any) -> dict[str, Any]:
     """
     mine: dict[str, Any] = {}
     inner: dict[str, Any] = {}
-    for name, value in _fields(hyper_params).items():
+    for name, value in fields_of(hyper_params).items():
         if dataclasses.is_dataclass(value):
             inner.update(flatten(value))
         else:
@@ -43,7 +43,7 @@ def flatten(hyper_params: Any) -> dict[str, Any]:
 
 def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
     """The same hyper-parameters with some of them, by name as in ``flatten``, replaced."""
-    fields = _fields(hyper_params)
+    fields = fields_of(hyper_params)
     below = {name: value for name, value in values.items() if name not in fields}
     changes = {
         name: with_values(value, below) if dataclasses.is_dataclass(value) else values[name]
@@ -54,7 +54,8 @@ def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
     return dataclasses.replace(hyper_params, **changes) if changes else hyper_params
 
 
-def _fields(hyper_params: Any) -> dict[str, Any]:
+def fields_of(hyper_params: Any) -> dict[str, Any]:
+    """The hyper-parameters by name, those of a wrapped optimizer together as one."""
     if not dataclasses.is_dataclass(hyper_params):
         return {}
     return {
