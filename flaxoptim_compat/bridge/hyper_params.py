@@ -103,17 +103,23 @@ def normalise(owner: str, hyper_params: Any) -> Any:
       AssertionError: there is no learning rate (the type flax raised).
     """
     values = flatten(hyper_params)
-    refuse_missing_rate(owner, values)
+    refuse_missing_rate(owner, f"{owner}(learning_rate=...)", values)
     changed = {name: _normalise(name, value) for name, value in values.items()}
     return with_values(hyper_params, changed) if changed else hyper_params
 
 
-def refuse_missing_rate(owner: str, values: Mapping[str, Any]) -> None:
-    """Raise the AssertionError of a learning rate that is None."""
+def refuse_missing_rate(owner: str, created: str, values: Mapping[str, Any]) -> None:
+    """Raise the AssertionError of a learning rate that is None.
+
+    Args:
+      owner: what the rate is missing in.
+      created: how it would have been created with one.
+      values: the hyper-parameters by name.
+    """
     if values.get("learning_rate", 0.0) is None:
         raise AssertionError(
             f"no learning rate provided. {owner} was created without one: create it with"
-            " learning_rate=..., or pass one with each step,"
+            f" {created}, or pass one with each step,"
             " optimizer.apply_gradient(grads, learning_rate=...)."
         )
 

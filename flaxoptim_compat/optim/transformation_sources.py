@@ -73,7 +73,8 @@ class Made:
 
     def check(self, hyper_params: Any) -> None:
         """Raise the AssertionError of a learning rate that is missing."""
-        hp.refuse_missing_rate(f"from_optax({_name(self._make)})", hp.fields_of(hyper_params))
+        created = f"from_optax({_name(self._make)}, learning_rate=...)"
+        hp.refuse_missing_rate("The definition", created, hp.fields_of(hyper_params))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Made) and same(self._make, other._make)
