@@ -70,31 +70,38 @@ class Conversion:
     def __init__(
         self, assignments: Sequence[Assignment], params: Any, inject_arrays: bool = True
     ) -> None:
-        self._leaves, treedef = jax.tree.flatten(params)
+        leaves, treedef = jax.tree.flatten(params)
         self._treedef: Any = treedef
         self._assignments = assignments
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
-        self._inject_arrays = inject_arrays
+        # For each part the names to inject, and the dtype to inject them in.
+        self._injected_names = [
+            hp.dynamic_names(each.hyper_params, each.definition.hyper_params, inject_arrays)
+            for each in assignments
+        ]
+        self._injected_dtypes = [
+            hp.float_dtype(leaves[index] for index in each.leaves) for each in assignments
+        ]
         self._alone = len(assignments) == 1
         self._moves_all = self._alone and self._layouts[0].covers_all
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
         """Each part on its own leaves; the leaves of none of them stay as they are."""
         if self._moves_all:
-            tx = self._injected(self._assignments[0])
+            tx = self._injected(0)
         elif self._alone:
             # The hyper-parameters of a single part stand at the top, where one looks for them.
-            tx = self._injected(self._assignments[0], lambda chain: self._masked([chain]))
+            tx = self._injected(0, lambda chain: self._masked([chain]))
         else:
-            tx = self._masked(list(map(self._injected, self._assignments)))
+            tx = self._masked(list(map(self._injected, range(len(self._assignments)))))
         return optax.with_extra_args_support(tx)
 
     def opt_state(self, step: Any, param_states: Sequence[Any]) -> Any:
         """The state of the transformation, out of the legacy state of every leaf."""
         states = []
-        for each, layout in zip(self._assignments, self._layouts, strict=True):
+        for part, (each, layout) in enumerate(zip(self._assignments, self._layouts, strict=True)):
             # The state of an empty tree has every node of the real one, and costs nothing to make.
-            template = self._injected(each).init(())
+            template = self._injected(part).init(())
             mine = [param_states[index] for index in each.leaves]
             fields = each.definition.to_optax_fields(mine, layout.place)
             states.append(_filled(template, step, fields))
@@ -151,13 +158,15 @@ class Conversion:
         return [each.inner_state for each in masked[:-1]]
 
     def _injected(
-        self, each: Assignment, around: Callable[[Any], Any] = lambda chain: chain
+        self, part: int, around: Callable[[Any], Any] = lambda chain: chain
     ) -> optax.GradientTransformation:
-        definition = each.definition
-        names = hp.dynamic_names(each.hyper_params, definition.hyper_params, self._inject_arrays)
-        dtype = hp.float_dtype(self._leaves[index] for index in each.leaves)
-        chain = definition.optax_chain
-        return hp.inject(lambda values: around(chain(values)), each.hyper_params, names, dtype)
+        each = self._assignments[part]
+        return hp.inject(
+            lambda values: around(each.definition.optax_chain(values)),
+            each.hyper_params,
+            self._injected_names[part],
+            self._injected_dtypes[part],
+        )
 
     def _masked(self, parts: Sequence[optax.GradientTransformation]) -> Any:
         masked = [
