@@ -19,6 +19,7 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
     may_be_frozen_or_not,
     moments,
 )
+from flaxoptim_compat.checkpoint_contents.tables import leaves_of
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 
 Path = tuple[str, ...]
@@ -176,11 +177,9 @@ def _each_once(kinds: list[Kind | None]) -> tuple[Kind, ...]:
 
 def parameters_of(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The arrays and numbers of a tree with their paths."""
-    if isinstance(tree, Mapping):
-        for name, child in tree.items():
-            yield from parameters_of(child, (*path, name))
-    elif isinstance(tree, StoredArray | int | float | complex):
-        yield path, tree
+    for where, leaf in leaves_of(tree, path):
+        if isinstance(leaf, StoredArray | int | float | complex):
+            yield where, leaf
 
 
 def at(tree: Any, path: Path) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from flax import serialization
 
@@ -19,7 +18,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
     number,
 )
 from flaxoptim_compat.checkpoint_conversion.definitions import Choice
-from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
+from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, convertible
@@ -98,11 +97,7 @@ class _Part(NamedTuple):
 
     def _before(self, every: Sequence[Any]) -> list[Any]:
         """States for what optax does not keep, such as a moment that is not in use."""
-        # As small as they can be while a matrix stays a matrix and a vector a vector.
-        mine = tuple(
-            jnp.zeros(tuple(min(size, 2) for size in np.shape(leaf)), jnp.result_type(leaf))
-            for leaf in (every[index] for index in self.leaves)
-        )
+        mine = tuple(small_array(every[index]) for index in self.leaves)
         return list(self.assignment.definition.init_state(mine).param_states)
 
     def _pick(self, tree: Any) -> list[Any]:

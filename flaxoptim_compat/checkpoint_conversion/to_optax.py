@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from flax import serialization
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
-from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
+from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies
 from flaxoptim_compat.checkpoint_conversion.to_legacy import refuse_scaled_momentum
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
@@ -55,16 +54,12 @@ def optax_dict(found: FoundOptimizer, params: Any, tx: Any, stand_ins: StandIns)
     step = np.asarray(state["step"], np.int32) if isinstance(state["step"], int) else state["step"]
     filling = _Filling(step, state.get("param_states", {}))
     # The values of what is not a moment, such as a learning rate, do not depend on the parameters.
-    small = jax.tree.map(_as_small, params)
+    small = jax.tree.map(small_array, params)
     opt_state = filling.filled(tx.init(small), jax.eval_shape(tx.init, params), ())
     filling.refuse_unused([parameter.path for parameter in found.parameters])
     entries = serialization.to_state_dict(opt_state)
     refuse_scaled_momentum(moments(entries), entries)
     return {"step": step, "params": params, "opt_state": entries}
-
-
-def _as_small(leaf: Any) -> Any:
-    return jnp.zeros(tuple(min(size, 2) for size in np.shape(leaf)), jnp.result_type(leaf))
 
 
 class _Filling:
