@@ -1,4 +1,7 @@
-"""flax.optim on today's jax, flax and optax, and a way out of it."""
+"""flax.optim on today's jax, flax and optax, and a way out of it.
+
+PYTEST_DONT_REWRITE: ``run`` and ``enable`` load this package before pytest, which would warn of it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all of 
 if TYPE_CHECKING:
     from typing import Any
 
-    from flaxoptim_compat import optim
+    from flaxoptim_compat import optim, parity
     from flaxoptim_compat.bridge.step import compiled_steps
     from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
     from flaxoptim_compat.legacy.installing import install, installed, uninstall
@@ -85,6 +88,7 @@ __all__ = [
     "momentum",
     "optax_source",
     "optim",
+    "parity",
     "rmsprop",
     "sgd",
     "to_optax",
@@ -113,8 +117,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
     import importlib
 
-    if name == "optim":
-        return importlib.import_module("flaxoptim_compat.optim")
+    if name in ("optim", "parity"):
+        return importlib.import_module(f"flaxoptim_compat.{name}")
     home = _HOMES.get(name, "optim")
     return getattr(importlib.import_module(f"flaxoptim_compat.{home}"), name)
 

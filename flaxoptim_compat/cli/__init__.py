@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat import __version__
-from flaxoptim_compat.cli import checkpoint, demo, environment, run, scan
+from flaxoptim_compat.cli import checkpoint, demo, environment, parity, run, scan
 
 
 class Subcommand(NamedTuple):
@@ -22,6 +22,7 @@ SUBCOMMANDS = {
     "run": Subcommand(run.SUMMARY, run.add_arguments, run.run),
     "scan": Subcommand(scan.SUMMARY, scan.add_arguments, scan.run),
     "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.add_arguments, checkpoint.run),
+    "parity": Subcommand(parity.SUMMARY, parity.add_arguments, parity.run),
     "enable": Subcommand(environment.ENABLE, environment.add_enable_arguments, environment.enable),
     "disable": Subcommand(environment.DISABLE, environment.add_no_arguments, environment.disable),
     "status": Subcommand(environment.STATUS, environment.add_no_arguments, environment.status),

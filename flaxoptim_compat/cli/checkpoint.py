@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import textwrap
 from pathlib import Path
+
+from flaxoptim_compat.cli.output import print_error, print_text
 
 SUMMARY = "Show what a checkpoint holds, or convert the optimizers in it"
 
@@ -72,25 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
     except CheckpointError as error:
-        print(_wrapped(f"flaxoptim-compat: {error}"), file=sys.stderr)
+        print_error(error)
         return 2
-
-
-def _wrapped(text: str) -> str:
-    """The text in lines that fit, but code in it, which is indented, and names as they are."""
-    return "\n".join(line if line.startswith(" ") else _fill(line) for line in text.splitlines())
-
-
-def _fill(line: str) -> str:
-    return textwrap.fill(line, 100, break_long_words=False, break_on_hyphens=False)
-
-
-def _print(text: str) -> None:
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        # As with `| head`. Python would complain about the rest at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _inspect(arguments: argparse.Namespace) -> int:
@@ -99,7 +81,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
     with open_checkpoint(arguments.path) as checkpoint:
         text = summary(checkpoint)
-    _print(text)
+    print_text(text)
     return 0
 
 
@@ -122,5 +104,5 @@ def _convert(arguments: argparse.Namespace) -> int:
             definitions=definitions,
             progress=progress,
         )
-    _print(report)
+    print_text(report)
     return 0

@@ -1,20 +1,15 @@
-"""The definition that the user names on the command line: the one place that runs his code."""
+"""The definition that the user names on the command line."""
 
 from __future__ import annotations
 
-import importlib
 import os
-import sys
-import traceback
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import optax
 
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
-from flaxoptim_compat.legacy.installing import installed
+from flaxoptim_compat.legacy.named_code import NamedCode, failure
 from flaxoptim_compat.optim import OptimizerDef
 
 _KINDS = (OptimizerDef, optax.GradientTransformation)
@@ -49,24 +44,8 @@ def definitions_named(text: str) -> Any:
 
 
 def _call(text: str, module: str, function: str) -> Any:
-    here = os.getcwd()
-    sys.path.insert(0, here)
     try:
-        with installed(era=True), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FlaxOptimDeprecationWarning)
-            return getattr(importlib.import_module(module), function)()
+        with NamedCode() as code:
+            return code.of_module(module, function)()
     except (Exception, SystemExit) as error:
-        raise CheckpointError(f"--definition {text}: {_failure(error, here)}") from error
-    finally:
-        sys.path.remove(here)
-
-
-def _failure(error: BaseException, here: str) -> str:
-    """The error, and the line of the user's code that it came from."""
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if frame.filename.startswith(here + os.sep)
-    ]
-    where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-    return f"{type(error).__name__}{where}: {error}"
+        raise CheckpointError(f"--definition {text}: {failure(error)}") from error

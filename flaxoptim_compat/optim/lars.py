@@ -1,4 +1,4 @@
-"""LARS: as ``optax.lars``, but with the rate inside the momentum and the plain gradient's norm.
+"""LARS: as ``optax.lars``, but with the norm of the plain gradient, without the decay.
 
 ``rate = learning_rate · trust_coefficient · ‖p‖ / (‖g‖ + weight_decay · ‖p‖ + eps)``,
 ``m' = beta · m + rate · (g + weight_decay · p)``, ``p' = p - m'``

@@ -19,8 +19,7 @@ def scale_by_lars_rate(
     ``rate = learning_rate · trust_coefficient · ‖p‖ / (‖g‖ + weight_decay · ‖p‖ + eps)``, or
     ``learning_rate`` where either norm is 0; ``update = rate · (g + weight_decay · p)``.
 
-    ``optax.lars`` measures the norm of ``g + weight_decay · p`` instead, and applies the learning
-    rate after the momentum rather than before.
+    ``optax.lars`` measures the norm of ``g + weight_decay · p`` instead.
 
     Args:
       learning_rate: the global step size.

@@ -1,0 +1,31 @@
+"""Printing what a subcommand found, and why it failed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+
+
+def print_text(text: str) -> None:
+    """Print text on stdout; it is no error if nobody reads it to the end."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        # As with `| head`. Python would complain about the rest at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_error(message: object) -> None:
+    """Print why the command failed on stderr, in lines that fit.
+
+    Code, which is indented, and long names stay as they are.
+    """
+    lines = f"flaxoptim-compat: {message}".splitlines()
+    print("\n".join(map(_filled, lines)), file=sys.stderr)
+
+
+def _filled(line: str) -> str:
+    if line.startswith(" "):
+        return line
+    return textwrap.fill(line, 100, break_long_words=False, break_on_hyphens=False)

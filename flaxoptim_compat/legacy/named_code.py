@@ -1,0 +1,144 @@
+"""Running the code that a user names on the command line, with the legacy names there again."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import importlib.util
+import os
+import sys
+import sysconfig
+import traceback
+import warnings
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, Self
+
+from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
+from flaxoptim_compat.legacy.installing import existing_flax_optim, installed
+
+_PACKAGE = Path(__file__).parents[1]
+_PATHS = sysconfig.get_paths()
+_NOT_THE_USERS = tuple(
+    f"{path}{os.sep}"
+    for path in {str(_PACKAGE), *(_PATHS[key] for key in ("stdlib", "platstdlib"))}
+)
+_OF_PACKAGES = tuple(f"{os.sep}{folder}{os.sep}" for folder in ("site-packages", "dist-packages"))
+
+
+class NamedCode:
+    """A block in which code of the user's is imported and run.
+
+    The current directory is searched first, ``flax.optim`` and the other lost names are there
+    unless there is a real ``flax.optim``, and nobody is told that they are deprecated.
+    """
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._folders: list[str] = []
+        self._files: dict[Path, ModuleType] = {}
+        self._loaded_before: frozenset[str] = frozenset()
+
+    def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            if existing_flax_optim() is None:
+                stack.enter_context(installed(era=True))
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore", FlaxOptimDeprecationWarning)
+            stack.callback(lambda: self._leave_folders(*self._folders))
+            self._enter_folder(os.getcwd())
+            self._stack = stack.pop_all()
+        self._loaded_before = frozenset(sys.modules)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, traceback)
+
+    def of_module(self, module: str, name: str) -> Any:
+        """What is called so in a module; both names may have dots."""
+        self._enter_folder(os.getcwd())
+        return _attribute(importlib.import_module(module), name)
+
+    def of_file(self, path: Path, name: str) -> Any:
+        """What is called so in a file, which is run as a script is, but for its ``__name__``.
+
+        Raises:
+          FileNotFoundError: there is no such file.
+        """
+        path = path.resolve()
+        if path not in self._files:
+            self._files[path] = self._run(path)
+        return _attribute(self._files[path], name)
+
+    def _run(self, path: Path) -> ModuleType:
+        self._enter_folder(str(path.parent))
+        # Like the __main__ of a script, it is not what another file imports by its name. Dots would
+        # make it a part of a package.
+        name = f"{path.stem} in {path.parent}".replace(".", "_")
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module
+
+    def _enter_folder(self, folder: str) -> None:
+        # An old and a new program are often two folders with files of the same names: what was
+        # imported for the one must not be taken for the other's.
+        for name in set(sys.modules) - self._loaded_before:
+            here = Path(folder, name.partition(".")[0])
+            file = Path(getattr(sys.modules[name], "__file__", None) or "nowhere")
+            of_other = any(file.is_relative_to(each) for each in self._folders)
+            is_this = file == here.with_suffix(".py") or file.is_relative_to(here)
+            if of_other and not is_this and (here.is_dir() or here.with_suffix(".py").exists()):
+                del sys.modules[name]
+        self._leave_folders(folder)
+        self._folders.append(folder)
+        sys.path.insert(0, folder)
+        # Files may have come into being since Python last looked.
+        importlib.invalidate_caches()
+
+    def _leave_folders(self, *folders: str) -> None:
+        for folder in set(folders).intersection(self._folders):
+            self._folders.remove(folder)
+            with contextlib.suppress(ValueError):  # the program itself may have taken it out
+                sys.path.remove(folder)
+
+
+def _attribute(module: ModuleType, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), module)
+
+
+def failure(error: BaseException) -> str:
+    """What went wrong, in words, with the line of the user's code that it came from."""
+    place = place_of(error)
+    return f"{type(error).__name__}{f' at {place}' if place else ''}: {error}"
+
+
+def place_of(error: BaseException | None) -> str:
+    """The file and line of the user's that an error, or its cause, came from; empty if none."""
+    while error is not None:
+        frames = traceback.extract_tb(error.__traceback__)
+        of_user = [frame for frame in frames if _is_of_user(frame.filename)]
+        if of_user:
+            return f"{of_user[-1].filename}:{of_user[-1].lineno}"
+        error = error.__cause__
+    return ""
+
+
+def _is_of_user(filename: str) -> bool:
+    return (
+        os.path.isabs(filename)
+        and not filename.startswith(_NOT_THE_USERS)
+        and not any(folder in filename for folder in _OF_PACKAGES)
+    )

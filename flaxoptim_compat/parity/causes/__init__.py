@@ -1,0 +1,50 @@
+"""Why two sides part: the known mistakes, tried out until one of them explains it.
+
+The mistakes are in ``mistakes``, in files named for what they are about, such as ``eps``. Each is a
+change of the ``recipe`` of an optimizer of flax.optim. ``mistaken`` makes of it a definition that
+can stand on a side, ``race`` runs many of them beside the other side, and ``search`` says which one
+keeps up with it. Where no side is of flax.optim, ``surgery`` on the states may tell.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from flaxoptim_compat.parity.causes.context import Context, fitting
+from flaxoptim_compat.parity.causes.legacy import legacy
+from flaxoptim_compat.parity.causes.search import explained
+from flaxoptim_compat.parity.causes.surgery import from_state
+from flaxoptim_compat.parity.report import Cause
+
+__all__ = ["Context", "find", "fitting"]
+
+
+def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
+    """What explains that two sides part, all of it together; nothing if no known mistake does.
+
+    A cause is found by making the mistake in a side whose settings are known, one of flax.optim. It
+    is one if the result keeps up with the other side, and parts from the side without the mistake.
+    Where no side is of flax.optim, the same is tried with changes of their states.
+
+    Args:
+      first: the first side of the comparison, as it was given.
+      second: the second side.
+      context: the comparison.
+    """
+    try:
+        return _found((first, second), context)
+    except Exception as error:  # code of the user's that runs in the comparison, but not here
+        text = f"The cause could not be looked for: {type(error).__name__}: {error}"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        return ()
+
+
+def _found(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
+    known = [legacy(each) for each in subjects]
+    for index, side in enumerate(known):
+        if side is not None:
+            found = explained(subjects, index, side, context, to_optax=None in known)
+            if found:
+                return found
+    return from_state(subjects, context) if known == [None, None] else ()

@@ -1,0 +1,119 @@
+"""Which mistakes can have been made in a definition, alone and together."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.parity.causes.legacy import Legacy
+from flaxoptim_compat.parity.causes.mistake import Mistake
+from flaxoptim_compat.parity.causes.mistaken import (
+    Place,
+    parts_of,
+    with_adapted_state,
+    with_mistakes,
+)
+from flaxoptim_compat.parity.causes.mistakes import KNOWN
+from flaxoptim_compat.parity.causes.mistakes.masks import RAW
+from flaxoptim_compat.parity.causes.mistakes.moving import FRESH, RESTARTED
+from flaxoptim_compat.parity.causes.recipe import recipe_of
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Candidate:
+    """A mistake, and in which parts of the definition it is made.
+
+    Args:
+      key: that of the mistake.
+      by_place: the mistake as it is of each part; they may be of several classes.
+      everywhere: whether those are all parts that it can be made in.
+    """
+
+    key: str
+    by_place: Mapping[Place, Mistake]
+    everywhere: bool = True
+
+    @property
+    def mistake(self) -> Mistake:
+        """The mistake, for its texts."""
+        return next(iter(self.by_place.values()))
+
+
+Variant = tuple[Candidate, ...]
+
+
+def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
+    """The mistakes that can have been made, one by one.
+
+    Args:
+      legacy: the side that is known.
+      known: the mistakes to think of.
+    """
+    parts = parts_of(legacy.definition)
+    found: list[Candidate] = []
+    for key in dict.fromkeys(each.key for each in known):
+        options: dict[Place, list[Mistake]] = {}
+        for place, part in parts:
+            recipe = recipe_of(part, part.hyper_params)
+            mine = [each for each in known if each.key == key and each.concerns(recipe)]
+            if mine:
+                options[place] = mine
+        found += _placed(key, options)
+    if isinstance(legacy.definition, optim.MultiOptimizer):
+        found.append(Candidate(RAW.key, {(): RAW}))
+    if legacy.optimizer is not None and int(_first(legacy.optimizer.state.step)):
+        found += [Candidate(each.key, {(): each}) for each in (FRESH, RESTARTED)]
+    return found
+
+
+def _first(step: Any) -> Any:
+    return step.reshape(-1)[0] if getattr(step, "ndim", 0) else step
+
+
+def _placed(key: str, options: Mapping[Place, list[Mistake]]) -> Iterator[Candidate]:
+    """A mistake in every part that knows it; then in each of these alone."""
+    for index in range(max(map(len, options.values()), default=0)):
+        chosen = {place: mine[min(index, len(mine) - 1)] for place, mine in options.items()}
+        yield Candidate(key, chosen)
+        if len(chosen) > 1:
+            for place, each in chosen.items():
+                yield Candidate(key, {place: each}, everywhere=False)
+
+
+def together(found: Sequence[Candidate], count: int) -> Iterator[Variant]:
+    """So many mistakes at once, none of which excludes another."""
+    for variant in itertools.combinations(found, count):
+        slots = [(place, each.slot) for one in variant for place, each in one.by_place.items()]
+        if len(set(slots)) == len(slots):
+            yield variant
+
+
+def subject_of(legacy: Legacy, variant: Variant) -> Any:
+    """The side to compare with: the definition, or the Optimizer, with the mistakes."""
+    order = {id(each): index for index, each in enumerate(KNOWN)}
+    mistakes: dict[Place, list[Mistake]] = {}
+    for one in variant:
+        for place, each in one.by_place.items():
+            mistakes.setdefault(place, []).append(each)
+    for several in mistakes.values():
+        several.sort(key=lambda mistake: order.get(id(mistake), len(order)))
+    keys = {one.key for one in variant}
+    definition = with_mistakes(legacy.definition, mistakes, RAW.key in keys)
+    if legacy.optimizer is None:
+        return definition
+    return _continued(legacy.optimizer, definition, keys)
+
+
+def _continued(optimizer: Any, definition: Any, keys: set[str]) -> Any:
+    if FRESH.key in keys:
+        return optim.Optimizer(
+            definition, definition.init_state(optimizer.target), optimizer.target
+        )
+    adapted = with_adapted_state(optimizer, definition)
+    if RESTARTED.key in keys:
+        state = adapted.state
+        return adapted.replace(state=state.replace(step=state.step * 0))
+    return adapted

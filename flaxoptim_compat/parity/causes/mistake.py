@@ -1,0 +1,64 @@
+"""One thing that people get wrong, and the list of all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from flaxoptim_compat.parity.causes.recipe import Recipe
+
+EXACTLY = "flaxoptim_compat.to_optax(definition, params), which is exactly flax.optim's"
+
+
+@dataclasses.dataclass(frozen=True)
+class Mistake:
+    """A known difference between flax.optim and what is taken for the same.
+
+    Args:
+      key: a short name that does not change.
+      kinds: the classes of flax.optim that it can happen to.
+      says: what the side with the mistake does, and what flax.optim does; its subject is left out.
+      remedy: what to write instead.
+      made: the recipe with the mistake in it; None where it makes no sense.
+      slot: two mistakes in one slot exclude each other.
+      slight: whether the effect is no more than rounding to half precision.
+    """
+
+    key: str
+    kinds: tuple[type, ...]
+    says: str
+    remedy: str
+    made: Callable[[Recipe], Recipe | None]
+    slot: str
+    slight: bool = False
+
+    def concerns(self, recipe: Recipe) -> bool:
+        """Whether it can happen to an optimizer with these settings."""
+        return recipe.kind in self.kinds and self.made(recipe) is not None
+
+
+KNOWN: list[Mistake] = []
+
+
+def mistake(
+    key: str,
+    kinds: tuple[type, ...],
+    *,
+    says: str,
+    remedy: str = EXACTLY,
+    slot: str = "",
+    slight: bool = False,
+) -> Callable[[Callable[[Recipe], Recipe | None]], Callable[[Recipe], Recipe | None]]:
+    """Put a function that makes a mistake into the list."""
+
+    def register(made: Callable[[Recipe], Recipe | None]) -> Callable[[Recipe], Recipe | None]:
+        KNOWN.append(Mistake(key, kinds, says, remedy, made, slot or key, slight))
+        return made
+
+    return register
+
+
+def settled(value: Any) -> bool:
+    """Whether a setting is a number that can be compared, and not an array or None."""
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,184 @@
+"""A definition with known mistakes in it: a side to compare with like any other."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.trees import leaves_like
+from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.parity.causes.mistake import Mistake
+from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_of
+
+
+@functools.cache
+def _corrected() -> OptaxFields:
+    """The states of RMSProp with bias correction, which optax does not export."""
+    corrected = [
+        optax.scale_by_rms(bias_correction=True),
+        optax.scale_by_stddev(bias_correction=True),
+    ]
+    rms, stddev = (type(each.init(())) for each in corrected)
+    return {rms: {"nu": "v"}, stddev: {"nu": "v", "mu": "mg"}}
+
+
+class Mistaken(optim.OptimizerDef):
+    """What a definition does, with mistakes.
+
+    Args:
+      definition: of a single kind, not a MultiOptimizer or WeightNorm.
+      mistakes: what to do wrong.
+    """
+
+    def __init__(self, definition: optim.OptimizerDef, mistakes: Sequence[Mistake]) -> None:
+        self._definition = definition
+        self._mistakes = tuple(mistakes)
+        super().__init__(definition.hyper_params)
+
+    def warn_of_removal(self) -> None:
+        """Do nothing: nobody wrote this definition."""
+
+    @property
+    def optax_fields(self) -> OptaxFields:  # type: ignore[override]
+        """Those of the definition, and of what optax may have in its place."""
+        mine = self._definition.optax_fields
+        return {**_corrected(), **mine} if isinstance(self._definition, optim.RMSProp) else mine
+
+    @property
+    def param_state_class(self) -> type | None:  # type: ignore[override]
+        """That of the definition."""
+        return self._definition.param_state_class
+
+    def init_param_state(self, param: Any) -> Any:
+        """That of the definition, with what the mistakes make of it."""
+        return self.adapt(self._definition.init_param_state(param))
+
+    def adapt(self, state: Any) -> Any:
+        """The state of one parameter in the definition as it is with the mistakes."""
+        recipe = self._recipe(self.hyper_params)
+        fields = {name: getattr(state, name) for name in {*recipe.dtypes, *recipe.starts}}
+        for name, value in recipe.starts.items():
+            fields[name] = fields[name] + jnp.asarray(value, jnp.result_type(fields[name]))
+        for name, dtype in recipe.dtypes.items():
+            fields[name] = fields[name].astype(dtype)
+        return dataclasses.replace(state, **fields) if fields else state
+
+    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+        """The chain with the mistakes."""
+        return self._recipe(hyper_params).chain()
+
+    def _recipe(self, hyper_params: Any) -> Recipe:
+        recipe = recipe_of(self._definition, hyper_params)
+        for mistake in self._mistakes:
+            recipe = mistake.made(recipe) or recipe
+        return recipe
+
+
+class _Raw(optim.OptimizerDef):
+    """Adds the gradient to the parameter, as ``optax.masked`` has it where the mask is False."""
+
+    def __init__(self) -> None:
+        super().__init__(optim.GradientDescent(0.0).hyper_params)
+
+    def warn_of_removal(self) -> None:
+        """Do nothing: nobody wrote this definition."""
+
+    def init_param_state(self, param: Any) -> tuple[()]:
+        """No state."""
+        return ()
+
+    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+        """Nothing."""
+        del hyper_params
+        return optax.identity()
+
+
+class RawWhereUnmatched(optim.MultiOptimizer):
+    """A MultiOptimizer that adds the raw gradient to leaves that no traversal selects."""
+
+    def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
+        """The rest of the leaves have their own definition here."""
+        found = super().assign(hyper_params, params, eligible)
+        taken = {index for each in found for index in each.leaves}
+        raw = _Raw()
+        rest = tuple(index for index in eligible if index not in taken)
+        return [*found, Assignment(raw, raw.hyper_params, rest)]
+
+
+# Which part of a MultiOptimizer, by the indices on the way down to it.
+Place = tuple[int, ...]
+
+
+def parts_of(definition: Any, place: Place = ()) -> list[tuple[Place, Any]]:
+    """The definitions of a single kind in a definition, and where they are."""
+    if isinstance(definition, optim.MultiOptimizer):
+        return [
+            part
+            for index, each in enumerate(definition.sub_optimizers)
+            for part in parts_of(each, (*place, index))
+        ]
+    if isinstance(definition, optim.WeightNorm):
+        return parts_of(definition.wrapped_optimizer, (*place, 0))
+    return [(place, definition)]
+
+
+def with_mistakes(
+    definition: Any, mistakes: Mapping[Place, Sequence[Mistake]], raw: bool, place: Place = ()
+) -> Any:
+    """A definition with mistakes in its parts.
+
+    Args:
+      definition: the definition.
+      mistakes: what to do wrong in which part.
+      raw: whether to add the raw gradient where no traversal selects a leaf.
+      place: where the definition is.
+    """
+    if isinstance(definition, optim.MultiOptimizer):
+        other: Any = copy.copy(definition)
+        other.sub_optimizers = tuple(
+            with_mistakes(each, mistakes, False, (*place, index))
+            for index, each in enumerate(definition.sub_optimizers)
+        )
+        if raw:
+            other.__class__ = RawWhereUnmatched
+        return other
+    if isinstance(definition, optim.WeightNorm):
+        other = copy.copy(definition)
+        other.wrapped_optimizer = with_mistakes(
+            definition.wrapped_optimizer, mistakes, False, (*place, 0)
+        )
+        return other
+    mine = mistakes.get(place, ())
+    return Mistaken(definition, mine) if mine else definition
+
+
+def with_adapted_state(optimizer: Any, definition: Any) -> Any:
+    """An Optimizer that goes on from where it is with a definition that makes mistakes."""
+    params, state = optimizer.target, optimizer.state
+    leaves = leaves_like(params, state.param_states, "param_states")
+    for each in definition.assign(definition.hyper_params, params, range(len(leaves))):
+        for index in each.leaves:
+            leaves[index] = _adapted(each.definition, leaves[index])
+    param_states = jax.tree.unflatten(jax.tree.structure(params), leaves)
+    return optim.Optimizer(definition, optim.OptimizerState(state.step, param_states), params)
+
+
+def _adapted(definition: Any, state: Any) -> Any:
+    if isinstance(definition, _Raw):
+        return ()
+    if isinstance(definition, optim.WeightNorm):
+        inner = definition.wrapped_optimizer
+        changes = {"direction_state": _adapted(inner, state.direction_state)}
+        if not isinstance(state.scale, tuple):
+            changes["scale_state"] = _adapted(inner, state.scale_state)
+        return state.replace(**changes)
+    return definition.adapt(state) if isinstance(definition, Mistaken) else state

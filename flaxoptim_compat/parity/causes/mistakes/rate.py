@@ -1,0 +1,88 @@
+"""The learning rate: its sign, whether there is one, and which step's it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.parity.causes.mistake import Mistake, mistake
+from flaxoptim_compat.parity.causes.recipe import Recipe
+
+_ALL = (
+    optim.GradientDescent,
+    optim.Momentum,
+    optim.Adam,
+    optim.AdaBelief,
+    optim.RMSProp,
+    optim.Adagrad,
+    optim.Adadelta,
+    optim.LAMB,
+    optim.LARS,
+    optim.Adafactor,
+)
+
+
+@mistake(
+    "ascent",
+    _ALL,
+    says="adds the update to the parameter, up the gradient; flax.optim subtracts it",
+    remedy="optax.scale_by_learning_rate(rate), or optax.scale(-rate)",
+    slot="rate",
+)
+def _ascent(recipe: Recipe) -> Recipe | None:
+    return recipe.without("descent")
+
+
+@mistake(
+    "learning-rate-missing",
+    _ALL,
+    says=(
+        "has no learning rate, and so adds the bare update to the parameter, up the gradient, as"
+        " optax does for learning_rate=None; flax.optim subtracts the rate times the update"
+    ),
+    remedy="a learning rate",
+    slot="rate",
+)
+def _no_rate(recipe: Recipe) -> Recipe | None:
+    return _rated(recipe.without("descent"), 1.0)
+
+
+@mistake(
+    "learning-rate-missing",
+    (optim.Adafactor,),
+    says="has no learning rate; flax.optim multiplies by it",
+    remedy="a learning rate",
+    slot="rate",
+)
+def _rate_of_one(recipe: Recipe) -> Recipe | None:
+    return _rated(recipe, 1.0)
+
+
+def _rated(recipe: Recipe, rate: float) -> Recipe:
+    return recipe.with_settings(learning_rate=rate)
+
+
+def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
+    """The mistake to take the learning rate of the step before, or after.
+
+    Args:
+      shift: -1 or 1.
+      rates: what the rate is with the mistake, from the first step on.
+      first: the step that the run starts at.
+    """
+
+    def made(recipe: Recipe) -> Recipe | None:
+        scheduled = _rated(recipe, 1.0).with_settings(rates=tuple(rates), rates_from=first)
+        position = recipe.stages.index("rate")
+        stages = [*recipe.stages[:position], "scheduled_rate", *recipe.stages[position:]]
+        return scheduled.with_stages(*stages)
+
+    which = "before" if shift < 0 else "after"
+    return Mistake(
+        "schedule-off-by-a-step",
+        _ALL,
+        f"has at each step the learning rate of the step {which} it",
+        "a schedule that counts as the program did: optax calls it with 0 at the first step",
+        made,
+        "rate",
+    )

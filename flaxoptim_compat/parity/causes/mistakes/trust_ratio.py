@@ -1,0 +1,61 @@
+"""How far a whole parameter may move, in LAMB and LARS."""
+
+from __future__ import annotations
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.parity.causes.mistake import mistake, settled
+from flaxoptim_compat.parity.causes.recipe import Recipe
+
+
+@mistake(
+    "zero-parameter-trust-ratio",
+    (optim.LAMB,),
+    says=(
+        "gives a parameter that is all zeros the trust ratio 1; with flax.optim it is 0, and such a"
+        " parameter never moves"
+    ),
+    remedy="flaxoptim_compat.transforms.scale_by_lamb_trust_ratio() for scale_by_trust_ratio()",
+)
+def _zero_in_lamb(recipe: Recipe) -> Recipe | None:
+    return recipe.with_settings(zero_parameters_move=True)
+
+
+@mistake(
+    "zero-parameter-trust-ratio",
+    (optim.LARS,),
+    says=(
+        "never moves a parameter that is all zeros; with flax.optim it moves at the plain learning"
+        " rate"
+    ),
+)
+def _zero_in_lars(recipe: Recipe) -> Recipe | None:
+    return recipe.with_stages("still_where_zero", *recipe.stages)
+
+
+@mistake(
+    "trust-ratio-of-the-sum",
+    (optim.LARS,),
+    says=(
+        "divides by ‖g + weight_decay·p‖, as optax.lars does; flax.optim divides by ‖g‖ +"
+        " weight_decay·‖p‖"
+    ),
+    remedy="flaxoptim_compat.transforms.scale_by_lars_rate(...) for scale_by_trust_ratio(...)",
+    slot="trust",
+)
+def _of_the_sum(recipe: Recipe) -> Recipe | None:
+    decay = recipe.settings["weight_decay"]
+    if settled(decay) and decay == 0:
+        return None
+    rest = recipe.stages[recipe.stages.index("layer_rate") + 1 :]
+    return recipe.with_stages("decay", "trust", *rest)
+
+
+@mistake(
+    "trust-ratio-missing",
+    (optim.LAMB,),
+    says="has no trust ratio, so it is Adam; flax.optim's LAMB has one",
+    remedy="optax.scale_by_trust_ratio after the weight decay, or optax.lamb",
+    slot="zero-parameter-trust-ratio",
+)
+def _missing(recipe: Recipe) -> Recipe | None:
+    return recipe.without("trust")

@@ -1,0 +1,198 @@
+"""Tries known mistakes on the side that is known, until it does what the other side does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from flaxoptim_compat.parity.causes.candidates import (
+    Candidate,
+    Variant,
+    candidates,
+    subject_of,
+    together,
+)
+from flaxoptim_compat.parity.causes.context import Context
+from flaxoptim_compat.parity.causes.legacy import Legacy
+from flaxoptim_compat.parity.causes.mistake import Mistake
+from flaxoptim_compat.parity.causes.mistaken import parts_of
+from flaxoptim_compat.parity.causes.mistakes import KNOWN
+from flaxoptim_compat.parity.causes.mistakes.rate import off_by_a_step
+from flaxoptim_compat.parity.causes.race import LOOSER, Entry, fits, may_be_compiled
+from flaxoptim_compat.parity.causes.recipe import recipe_of
+from flaxoptim_compat.parity.causes.scope import LARGE, Scope, scopes, size_of
+from flaxoptim_compat.parity.report import Cause
+
+# Of mistakes made together: more would be a different optimizer, and could hardly be told apart.
+_MOST_TOGETHER = 3
+_MOST_TRIALS = 400
+_MOST_CONFIRMED = 4
+
+_ORDINALS = ("first", "second")
+
+
+def explained(
+    subjects: tuple[Any, Any], known_side: int, legacy: Legacy, context: Context, to_optax: bool
+) -> tuple[Cause, ...]:
+    """The mistakes that turn the known side into the other one; none if nothing does.
+
+    Args:
+      subjects: both sides of the comparison.
+      known_side: the index of the one whose settings are known.
+      legacy: that side.
+      context: the comparison.
+      to_optax: whether the other side may have optax's defaults.
+    """
+    plain, other = subject_of(legacy, ()), subjects[1 - known_side]
+    if plain is not subjects[known_side] and not _same(plain, subjects[known_side], context):
+        return ()
+    known = [*KNOWN, *_of_schedule(legacy, context)]
+    if not to_optax:
+        known = [each for each in known if not each.key.startswith("default-")]
+    single = candidates(legacy, known)
+
+    def confirmed(variant: Variant) -> bool:
+        subject = subject_of(legacy, variant)
+        pair = (subject, other) if known_side == 0 else (other, subject)
+        return context.confirms(*pair)
+
+    for scope in scopes(legacy, context.params):
+        search = _Search(legacy, scope, other, context)
+        fitting = search.fitting(single, confirmed)
+        if fitting:
+            return _causes(fitting, legacy, _ORDINALS[1 - known_side])
+        if not search.keeps_up:
+            return ()
+    return ()
+
+
+class _Search:
+    """The search in some of the parameters.
+
+    Args:
+      legacy: the side that is known.
+      scope: the parameters.
+      other: the other side.
+      context: the comparison.
+    """
+
+    def __init__(self, legacy: Legacy, scope: Scope, other: Any, context: Context) -> None:
+        self._legacy = scope.of(legacy)
+        self._scope = scope
+        self._other = other
+        self._context = context
+        # Without a mistake: the sides then do not part in these parameters.
+        self.keeps_up = False
+
+    def fitting(
+        self, single: Sequence[Candidate], confirm: Callable[[Variant], bool]
+    ) -> list[Variant]:
+        """The fewest mistakes that explain the other side, in as many ways as there are."""
+        found, effective = self._tried([(), *((each,) for each in single)])
+        error = found.pop((), math.inf)
+        self.keeps_up = error <= LOOSER
+        if error <= 1.0:
+            return []
+        fitting = _confirmed({each: found[each] for each in found if each in effective}, confirm)
+        several = [each for each in single if (each,) in effective]
+        for count in range(2, 1 + self._most_together()):
+            if fitting:
+                break
+            trials = list(islice(together(several, count), _MOST_TRIALS))
+            found, effective = self._tried(trials)
+            fitting = _confirmed(
+                {each: found[each] for each in found if each in effective}, confirm
+            )
+        return fitting
+
+    def _most_together(self) -> int:
+        large = size_of(self._scope.pick(self._context.params)) > LARGE
+        return 1 if large else _MOST_TOGETHER
+
+    def _tried(self, variants: Sequence[Variant]) -> tuple[dict[Variant, float], set[Variant]]:
+        """The variants that come close, with their errors, and those that make any difference."""
+        slight = may_be_compiled(self._other, self._context)
+        entries = {
+            variant: Entry(
+                subject_of(self._legacy, variant),
+                slight and len(variant) == 1 and variant[0].mistake.slight,
+            )
+            for variant in variants
+        }
+        plain = subject_of(self._legacy, ())
+        return fits(entries, plain, self._other, self._context, self._scope)
+
+
+def _same(plain: Any, subject: Any, context: Context) -> bool:
+    """Whether our definition does what the one does that it stands for."""
+    close, _ = fits({0: Entry(plain)}, plain, subject, context)
+    return bool(close)
+
+
+def _confirmed(found: Mapping[Variant, float], confirm: Callable[[Variant], bool]) -> list[Variant]:
+    """Those that fit in a compiled run as well; all that fit closely, or else the first one."""
+    closely = [variant for variant, error in found.items() if error <= LOOSER]
+    fitting = [variant for variant in closely[:_MOST_CONFIRMED] if confirm(variant)]
+    if fitting:
+        return fitting
+    rest = [variant for variant in found if variant not in closely]
+    return list(islice(filter(confirm, rest[:_MOST_CONFIRMED]), 1))
+
+
+def _of_schedule(legacy: Legacy, context: Context) -> list[Mistake]:
+    """The mistakes of a schedule, where the learning rate changes."""
+    rates = context.overrides.changing.get("learning_rate")
+    if rates is None or rates.ndim != 1 or len(rates) < 2:
+        return []
+    function = context.functions.get("learning_rate")
+    before = _rate(function, -1, rates[0])
+    after = _rate(function, len(rates), rates[-1])
+    optimizer = legacy.optimizer
+    first = 0 if optimizer is None else int(np.reshape(optimizer.state.step, -1)[0])
+    return [
+        off_by_a_step(-1, [before, *map(float, rates[:-1])], first),
+        off_by_a_step(1, [*map(float, rates[1:]), after], first),
+    ]
+
+
+def _rate(function: Callable[[int], Any] | None, step: int, otherwise: Any) -> float:
+    """What the schedule says of a step that the run does not have, if it says anything."""
+    try:
+        return float(otherwise if function is None else function(step))
+    except Exception:  # the user's function need not know of any other step
+        return float(otherwise)
+
+
+def _causes(fitting: Sequence[Variant], legacy: Legacy, ordinal: str) -> tuple[Cause, ...]:
+    best, rest = fitting[0], fitting[1:]
+    others = {" and ".join(one.key for one in each) for each in rest}
+    others.discard(" and ".join(one.key for one in best))
+    doubt = f" {' or '.join(sorted(others))} would do the same in this run." if others else ""
+    return tuple(
+        Cause(
+            one.key,
+            f"{_where(one, legacy)}he {ordinal} side {_says(one, legacy)}.{doubt}",
+            f"Use {one.mistake.remedy}.",
+        )
+        for one in best
+    )
+
+
+def _where(one: Candidate, legacy: Legacy) -> str:
+    if one.everywhere:
+        return "T"
+    (place,) = one.by_place
+    kind = type(dict(parts_of(legacy.definition))[place]).__name__
+    return f"In optimizer {'.'.join(map(str, place))}, {kind}, t"
+
+
+def _says(one: Candidate, legacy: Legacy) -> str:
+    """The text of the mistake, with the settings that the definition has."""
+    place, mistake = next(iter(one.by_place.items()))
+    part = dict(parts_of(legacy.definition)).get(place)
+    settings = {} if part is None else recipe_of(part, part.hyper_params).settings
+    return mistake.says.format_map(settings)

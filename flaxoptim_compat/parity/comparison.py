@@ -1,0 +1,211 @@
+"""Two optimizers side by side: the same start, the same gradients, compared after each step."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import numpy as np
+
+from flaxoptim_compat.parity import partings
+from flaxoptim_compat.parity.causes import Context, find, fitting
+from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.gradients import Gradients, gradients
+from flaxoptim_compat.parity.overrides import Overrides
+from flaxoptim_compat.parity.overrides import overrides as read_overrides
+from flaxoptim_compat.parity.recordings.recording import Recording
+from flaxoptim_compat.parity.report import PARAMETER, Parting, Report, Series, Track
+from flaxoptim_compat.parity.run import Progress, Run
+from flaxoptim_compat.parity.sides import Side, one_ulp_off, side
+from flaxoptim_compat.parity.tolerance import Tolerance
+
+
+def compare(
+    a: Any,
+    b: Any,
+    params: Any = None,
+    grads: Any = None,
+    steps: int | None = None,
+    *,
+    overrides: Mapping[str, Any] | None = None,
+    tolerance: float | Tolerance | None = None,
+    loop: str | None = None,
+    names: tuple[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Run two optimizers in lock step and report whether, where and why they part.
+
+    Args:
+      a: the first side: a definition of flax.optim, an Optimizer, an optax transformation, a
+        TrainState, a pair of functions ``init(params) -> state`` and
+        ``step(params, state, grads, **overrides) -> (params, state)``, or a Recording. All of them
+        are run under ``jax.jit``.
+      b: the second side.
+      params: the parameters to start from; None if a side brings its own.
+      grads: a function ``(params, step)`` that jax can trace, which is done once; a list with the
+        gradients of each step; a Recording, or its path. None if a side is a Recording.
+      steps: how many steps to do; all of a list or Recording if None.
+      overrides: hyper-parameters of each step by name, as ``apply_gradient(grads, name=value)``
+        takes them: a number, an array with one for each step, or a function of the step. They are
+        given to sides of flax.optim, to optax states that have them injected, and to functions that
+        take such a keyword.
+      tolerance: how far apart the runs may be, in parts of the distance travelled; 0 demands every
+        bit, None allows what differences in rounding make.
+      loop: ``"closed"`` takes each side's gradients at its own parameters, as is usual for a
+        function; ``"open"`` takes them at the first side's and gives both the same.
+      names: what to call the two sides in the report.
+      progress: called now and then with the number of steps done, and of all.
+
+    Raises:
+      ParityError: this cannot be compared; the message says why.
+    """
+    sides = side(a), side(b)
+    source = _gradients(grads, sides, loop)
+    count = _count(steps, source, sides)
+    values: Mapping[str, Any] = overrides or {}
+    if overrides is None and source.recording is not None:
+        values = {name: each[:count] for name, each in source.recording.overrides.items()}
+    given = read_overrides(values, count)
+    start = _start(params, sides)
+    allowed = Tolerance.of(tolerance)
+    run = Run(sides, start, source, given, count)
+    for recording in {id(each): each for each in _recordings(source, sides)}.values():
+        run.notes.append(f"{recording.path} is a recording of {recording.origin}.")
+    found = _report(run, names or (sides[0].name, sides[1].name), allowed, progress)
+    computed = next((each for each in sides if each.recording is None), None)
+    if found.first_parting is not None and computed is not None and not allowed.exact:
+        control = Run((computed, one_ulp_off(computed)), start, source, given, count)
+        found = _less_what_grew(found, run, control.tracks())
+    # Known causes move parameters by more than rounding does.
+    if found.first_parting is None or not _parameters_part(found, fitting(allowed)):
+        return found
+    context = Context(
+        params=start,
+        grads=source,
+        overrides=given,
+        functions={name: each for name, each in values.items() if callable(each)},
+        steps=count,
+        parted=found.first_parting.step,
+        tolerance=fitting(allowed),
+        runs=lambda one, other, until: _runs(one, other, start, source, given, until, allowed),
+    )
+    return dataclasses.replace(found, causes=find(a, b, context))
+
+
+def _runs(
+    one: Any,
+    other: Any,
+    params: Any,
+    source: Gradients,
+    given: Overrides,
+    steps: int,
+    allowed: Tolerance,
+) -> Report:
+    """Compare two other sides in the same way, without a search for the cause."""
+    sides = side(one), side(other)
+    run = Run(sides, params, source, given, steps)
+    return _report(run, (sides[0].name, sides[1].name), fitting(allowed), None)
+
+
+def _report(
+    run: Run, names: tuple[str, str], allowed: Tolerance, progress: Progress | None
+) -> Report:
+    tracks = run.tracks(progress)
+    return Report(
+        names=names,
+        steps=run.steps,
+        tracks=tracks,
+        tolerance=allowed,
+        first_difference=_parting(run, tracks, partings.differences(tracks)),
+        first_parting=_parting(run, tracks, partings.beyond(tracks, allowed)),
+        causes=(),
+        loop=run.loop,
+        notes=tuple(run.notes),
+        versions=_versions(),
+    )
+
+
+def _less_what_grew(found: Report, run: Run, control: Sequence[Track]) -> Report:
+    """The report, if what one side makes of differences in the last place is allowed as well."""
+    grown = {(each.leaf, each.quantity): np.maximum.accumulate(each.error) for each in control}
+    tracks = [
+        dataclasses.replace(each, grown=grown[each.leaf, each.quantity]) for each in found.tracks
+    ]
+    parting = _parting(run, tracks, partings.beyond(tracks, found.tolerance))
+    assert found.first_parting is not None
+    notes = found.notes
+    if parting is None or parting.step > found.first_parting.step:
+        hint = " loop='open' gives both sides the same gradients, and tells more."
+        notes += (
+            f"From step {found.first_parting.step} on the runs are further apart than roundings"
+            " that add up. But one side alone also moves as far if all parameters and gradients"
+            " are one unit in the last place off: this training makes small differences grow, so"
+            f" they tell nothing from there on.{hint if found.loop == 'closed' else ''}",
+        )
+    return dataclasses.replace(found, tracks=tracks, first_parting=parting, notes=notes)
+
+
+def _gradients(grads: Any, sides: tuple[Side, Side], loop: str | None) -> Gradients:
+    if grads is None:
+        grads = next((each.recording for each in sides if each.recording is not None), None)
+    if grads is None:
+        raise ParityError("grads is missing: give a function (params, step), or a list.")
+    return gradients(grads, loop)
+
+
+def _recordings(source: Gradients, sides: tuple[Side, Side]) -> list[Recording]:
+    every = [source.recording, *(each.recording for each in sides)]
+    return [each for each in every if each is not None]
+
+
+def _count(steps: int | None, source: Gradients, sides: tuple[Side, Side]) -> int:
+    known = [each.steps for each in _recordings(source, sides)]
+    known += [] if source.count is None else [source.count]
+    if steps is None:
+        if not known:
+            raise ParityError("steps is missing: a function of the gradients knows no end.")
+        return min(known)
+    if steps < 0 or steps > min(known, default=steps):
+        there = f"there are gradients for {min(known)}" if known else "give a number from 0 up"
+        raise ParityError(f"steps={steps}: {there}.")
+    return steps
+
+
+def _start(params: Any, sides: tuple[Side, Side]) -> Any:
+    own = [each.params for each in sides if each.params is not None]
+    if params is None and not own:
+        raise ParityError("params is missing: neither side brings parameters to start from.")
+    if params is None:
+        return own[0]
+    if all(_shapes(params) == _shapes(each) for each in own):
+        return params
+    raise ParityError(
+        "A side that is an Optimizer, a TrainState or a Recording starts from its own parameters,"
+        " and those given are not like them; leave out params, and the other side starts from them"
+        " too."
+    )
+
+
+def _shapes(params: Any) -> list[Any]:
+    return [np.shape(leaf) for leaf in jax.tree.leaves(params)]
+
+
+def _parameters_part(found: Report, allowed: Tolerance) -> bool:
+    parameters = [track for track in found.tracks if track.quantity == PARAMETER]
+    return partings.first_place(parameters, partings.beyond(parameters, allowed)) is not None
+
+
+def _parting(run: Run, tracks: list[Track], excess: list[Series]) -> Parting | None:
+    place = partings.first_place(tracks, excess)
+    if place is None:
+        return None
+    step, row = place
+    return partings.parting(step, tracks[row], run.arrays_after(step, row))
+
+
+def _versions() -> dict[str, str]:
+    packages = ("jax", "jaxlib", "flax", "optax", "numpy")
+    return {name: version(name) for name in packages} | {"device": jax.devices()[0].device_kind}

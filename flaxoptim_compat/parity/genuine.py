@@ -1,0 +1,173 @@
+"""A ``flax.optim`` that is really there, and a definition as it is in that one.
+
+It is loaded once more under a private name, with a ``jax`` that still has the names of the time, so
+that the program's own ``flax.optim`` and the installed jax stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import serialization
+
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.era import ENTRIES
+from flaxoptim_compat.legacy.installing import existing_flax_optim
+
+# Inside flax, for the sake of its relative imports.
+_NAME = "flax._optim_beside_flaxoptim_compat"
+_OF_FLAX = ("flax.optim.", f"{_NAME}.", "flaxoptim_compat.optim.")
+# Of WeightNorm: the argument that is a definition itself.
+_PART = "wrapped_optimizer"
+
+
+def find() -> ModuleType | None:
+    """The ``flax.optim`` that is there, is not this package's, and runs here; None if none."""
+    place = existing_flax_optim()
+    found = None if place is None else _loaded(place)
+    return None if isinstance(found, str) else found
+
+
+def problem() -> str:
+    """Why the ``flax.optim`` that is there cannot be used; empty if it can, or if there is none."""
+    place = existing_flax_optim()
+    found = None if place is None else _loaded(place)
+    return f"the flax.optim in {place} does not run here: {found}" if isinstance(found, str) else ""
+
+
+@functools.cache
+def _loaded(place: str) -> ModuleType | str:
+    """The module, or why it does not run."""
+    try:
+        return _run(place)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _run(place: str) -> ModuleType:
+    path = Path(place)
+    folders = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(_NAME, path, submodule_search_locations=folders)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file", path=place)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_NAME] = module
+    try:
+        with _quiet():
+            spec.loader.exec_module(module)
+        _give_old_names()
+        _try_a_step(module)
+    except BaseException:
+        for name in [name for name in sys.modules if _is_inside(name)]:
+            del sys.modules[name]
+        raise
+    return module
+
+
+def _is_inside(name: str) -> bool:
+    return name == _NAME or name.startswith(f"{_NAME}.")
+
+
+def _quiet() -> Any:
+    return warnings.catch_warnings(action="ignore")
+
+
+class _JaxOfTheTime:
+    """The installed jax, and the names that it has lost."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return getattr(jax, name)
+        except AttributeError:
+            if name not in _lost():
+                raise
+            return _lost()[name].serve()
+
+
+@functools.cache
+def _lost() -> dict[str, Entry]:
+    return {entry.attribute: entry for entry in ENTRIES if entry.module == "jax"}
+
+
+def _give_old_names() -> None:
+    for name, module in list(sys.modules.items()):
+        if _is_inside(name) and getattr(module, "jax", None) is jax:
+            module.jax = _JaxOfTheTime()  # type: ignore[attr-defined]
+
+
+def _try_a_step(module: Any) -> None:
+    params = {"w": jnp.ones((2,))}
+    # Anew, because flax.optim sets a filter of its own, by which its warning is always shown.
+    with _quiet():
+        jax.eval_shape(module.Momentum(0.1).create(params).apply_gradient, params)
+
+
+def as_genuine(definition: Any, module: Any) -> Any:
+    """The definition of the same class, with the same hyper-parameters, of another flax.optim.
+
+    Args:
+      definition: a definition of any flax.optim: this package's or a genuine one.
+      module: the flax.optim to make it in.
+
+    Returns:
+      The definition; None if there is no such class, or a class of the user's is involved.
+    """
+    kind = type(definition)
+    other = getattr(module, kind.__name__, None)
+    if not f"{kind.__module__}.".startswith(_OF_FLAX) or not isinstance(other, type):
+        return None
+    if hasattr(definition, "sub_optimizers"):
+        parts = [as_genuine(part, module) for part in definition.sub_optimizers]
+        if any(part is None for part in parts):
+            return None
+        return _made(other, *zip(definition.traversals, parts, strict=True))
+    arguments = _arguments(definition, other, module)
+    if arguments.get(_PART, definition) is None:
+        return None
+    return _made(other, **arguments)
+
+
+def as_genuine_optimizer(optimizer: Any, module: Any) -> Any:
+    """The Optimizer of another flax.optim with the same definition, parameters and state.
+
+    Args:
+      optimizer: an Optimizer.
+      module: the flax.optim to make it in.
+
+    Returns:
+      The Optimizer; None if there is no such definition.
+    """
+    definition = as_genuine(optimizer.optimizer_def, module)
+    if definition is None:
+        return None
+    with _quiet():
+        fresh = definition.create(optimizer.target)
+        return fresh.restore_state(serialization.to_state_dict(optimizer))
+
+
+def _arguments(definition: Any, other: type, module: Any) -> dict[str, Any]:
+    """The values of the constructor's arguments, which have the names of the hyper-parameters."""
+    found = {}
+    for name in inspect.signature(other).parameters:
+        if name == _PART:
+            found[name] = as_genuine(getattr(definition, name), module)
+        elif hasattr(definition.hyper_params, name):
+            found[name] = getattr(definition.hyper_params, name)
+        else:
+            # Not all are kept as hyper-parameters: the dtype of a momentum is not.
+            found[name] = getattr(definition, name)
+    return found
+
+
+def _made(kind: type, *args: Any, **kwargs: Any) -> Any:
+    with _quiet():
+        return kind(*args, **kwargs)

@@ -1,0 +1,95 @@
+"""The gradients of a comparison: a function, a list of trees, or a recorded run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from flaxoptim_compat.bridge.trees import gradient_leaves
+from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.recordings.recording import Recording
+
+LOOPS = ("open", "closed")
+
+
+@dataclass(frozen=True, eq=False)
+class Gradients:
+    """Where the gradients of each step come from.
+
+    Args:
+      loop: ``open`` if both sides are given the same, else ``closed``.
+      function: ``(params, step) -> gradients``; None if they are known before.
+      known: ``step -> the gradients``, if they are known before.
+      count: of how many steps they are known; None for a function, which knows no end.
+      recording: that they come from.
+    """
+
+    loop: str
+    function: Callable[[Any, Any], Any] | None = None
+    known: Callable[[int], Any] | None = None
+    count: int | None = None
+    recording: Recording | None = None
+
+    def given(self, step: int, params: Any) -> dict[str, Any]:
+        """What a step has to be given, on top of the parameters."""
+        if self.known is None:
+            return {}
+        try:
+            leaves = gradient_leaves(params, self.known(step))
+        except ValueError as error:
+            raise ParityError(f"The gradients of step {step}: {error}") from error
+        return {"grads": list(map(np.asarray, leaves))}
+
+    def of_step(self, first: Any, second: Any, step: Any, given: Any) -> tuple[Any, Any]:
+        """The gradients for both sides.
+
+        Args:
+          first: the parameters of the first side.
+          second: those of the second.
+          step: the number of the step, from 0.
+          given: what ``given`` returned for it.
+        """
+        if self.function is None:
+            leaves = given["grads"]
+            return _tree_like(first, leaves), _tree_like(second, leaves)
+        mine = gradient_leaves(first, self.function(first, step))
+        if self.loop == "open":
+            return _tree_like(first, mine), _tree_like(second, mine)
+        other = gradient_leaves(second, self.function(second, step))
+        return _tree_like(first, mine), _tree_like(second, other)
+
+
+def _tree_like(params: Any, leaves: Sequence[Any]) -> Any:
+    return jax.tree.unflatten(jax.tree.structure(params), leaves)
+
+
+def gradients(grads: Any, loop: str | None) -> Gradients:
+    """The gradients that the arguments of ``compare`` ask for.
+
+    Raises:
+      ParityError: they are of no known kind, or cannot be taken at each side's own parameters.
+    """
+    if loop not in (None, *LOOPS):
+        raise ParityError(f"loop={loop!r}: give 'open' or 'closed', or leave it out.")
+    if isinstance(grads, str | os.PathLike):
+        grads = Recording.open(os.fspath(grads))
+    if callable(grads):
+        return Gradients(loop or "closed", function=grads)
+    if loop == "closed":
+        raise ParityError(
+            "loop='closed' takes each side's gradients at its own parameters, which needs a"
+            " function (params, step) as grads, not gradients that are there already."
+        )
+    if isinstance(grads, Recording):
+        return Gradients("open", known=grads.gradients, count=grads.steps, recording=grads)
+    if isinstance(grads, Sequence):
+        return Gradients("open", known=grads.__getitem__, count=len(grads))
+    raise ParityError(
+        f"grads is of type {type(grads).__name__}; give a function (params, step), a list with the"
+        " gradients of each step, or a recording and its path."
+    )

@@ -1,0 +1,187 @@
+"""The moments of the parameters, wherever a side keeps them, by the names that optax gives them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.bridge.trees import thaw
+
+# What hand-written optimizers like to call them.
+_ALIASES = {"m": "mu", "v": "nu", "momentum": "trace"}
+# The factors of WeightNorm: flax.optim keeps a state for each of them, optax a tree of both.
+_FACTORS = {"direction_state": "direction", "scale_state": "scale"}
+_ON_OPTAX = (
+    optim.Adam,
+    optim.Momentum,
+    optim.RMSProp,
+    optim.Adadelta,
+    optim.Adagrad,
+    optim.Adafactor,
+)
+
+
+class Name(NamedTuple):
+    """What optax calls a quantity, and what the side that keeps it does."""
+
+    optax: str
+    own: str
+
+    def of(self, factor: str) -> Name:
+        """The same of a factor of the parameter."""
+        return Name(f"{self.optax} of {factor}", f"{self.own} of {factor}")
+
+
+class Moment(NamedTuple):
+    """One quantity that a side keeps for its parameters.
+
+    Args:
+      own_name: what the side calls it.
+      arrays: one for each parameter; None where there is none.
+    """
+
+    own_name: str
+    arrays: list[Any]
+
+
+def moments_in(state: Any, params: Any) -> dict[str, Moment]:
+    """All moments in a state, by the names that optax would give them.
+
+    A moment is a subtree with the structure of the parameters, that holds a number with a fraction,
+    or a small dataclass of such numbers, for each of them. Counts are none.
+
+    Args:
+      state: of flax.optim, of optax, or anything else made of containers and arrays.
+      params: anything with the structure of the parameters.
+    """
+    treedef: Any = jax.tree.structure(thaw(params))
+    count = treedef.num_leaves
+    found: dict[str, Moment] = {}
+    for tree_name, leaves in _like_params(thaw(state), treedef, Name("state", "state")):
+        fields = [dict(_fields(leaf, tree_name)) for leaf in leaves]
+        for name in dict.fromkeys(name for field in fields for name in field):
+            _add(found, name.optax, Moment(name.own, [field.get(name) for field in fields]), count)
+    return found
+
+
+def renamed(columns: Mapping[str, list[Any]]) -> dict[str, Moment]:
+    """Moments by the names that flax.optim gives them, by those that optax gives them.
+
+    Args:
+      columns: an array, or None, for each parameter. A dot is before the field of a state within a
+        state, as WeightNorm has them.
+    """
+    found: dict[str, Moment] = {}
+    count = len(next(iter(columns.values()), []))
+    for row in range(count):
+        kept = [name.rpartition(".") for name in columns if columns[name][row] is not None]
+        for outer, dot, own in kept:
+            siblings = frozenset(field for prefix, _, field in kept if prefix == outer)
+            name = Name(_optax_names().get(siblings, {}).get(own, _own(own).optax), own)
+            name = name.of(_FACTORS.get(outer, outer)) if outer else name
+            moment = found.setdefault(name.optax, Moment(name.own, [None] * count))
+            moment.arrays[row] = columns[f"{outer}{dot}{own}"][row]
+    return found
+
+
+def _add(found: dict[str, Moment], name: str, moment: Moment, count: int) -> None:
+    """Join the parts of a masked chain; two of the same parameters get names of their own."""
+    for number in range(1, len(found) + 2):
+        key = name if number == 1 else f"{name} {number}"
+        old = found.get(key, Moment(moment.own_name, [None] * count)).arrays
+        if all(a is None or b is None for a, b in zip(old, moment.arrays, strict=True)):
+            both = [b if a is None else a for a, b in zip(old, moment.arrays, strict=True)]
+            found[key] = Moment(moment.own_name, both)
+            return
+
+
+def _like_params(node: Any, treedef: Any, name: Name) -> Iterator[tuple[Name, list[Any]]]:
+    """The subtrees that have a value for each parameter, and what they are called."""
+    try:
+        leaves = treedef.flatten_up_to(node)
+    except (ValueError, TypeError):
+        leaves = []
+    if leaves and all(map(_may_be_leaf, leaves)):
+        if not all(map(_is_nothing, leaves)):
+            yield name, leaves
+        return
+    for child_name, child in _children(node, name):
+        yield from _like_params(child, treedef, child_name)
+
+
+def _children(node: Any, name: Name) -> list[tuple[Name, Any]]:
+    if isinstance(node, tuple) and hasattr(node, "_fields"):
+        # What inject_hyperparams holds are settings.
+        fields = [each for each in node._fields if each != "hyperparams"]
+        return [(Name(each, each), getattr(node, each)) for each in fields]
+    if isinstance(node, tuple | list):
+        return [(name, child) for child in node]
+    if isinstance(node, Mapping) and set(node) == set(_FACTORS.values()):
+        return [(name.of(factor), child) for factor, child in node.items()]
+    if isinstance(node, Mapping):
+        return [(_own(str(key)), child) for key, child in node.items()]
+    return [(_own(key), child) for key, child in _dataclass_fields(node)]
+
+
+def _own(name: str) -> Name:
+    return Name(_ALIASES.get(name, name), name)
+
+
+def _dataclass_fields(node: Any) -> list[tuple[str, Any]]:
+    if not dataclasses.is_dataclass(node) or isinstance(node, type):
+        return []
+    return [(field.name, getattr(node, field.name)) for field in dataclasses.fields(node)]
+
+
+def _may_be_leaf(leaf: Any) -> bool:
+    return _is_nothing(leaf) or _is_number(leaf) or bool(_state_of_one(leaf))
+
+
+def _is_nothing(leaf: Any) -> bool:
+    # An empty dataclass is the state that GradientDescent keeps for a parameter.
+    empty = dataclasses.is_dataclass(leaf) and not dataclasses.fields(leaf)
+    # WeightNorm has () for the scale of a parameter that it leaves alone; so is a MaskedNode.
+    return leaf is None or empty or (isinstance(leaf, tuple) and not leaf)
+
+
+def _is_number(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.inexact)
+
+
+def _state_of_one(leaf: Any) -> list[tuple[str, Any]]:
+    """The fields of a dataclass that holds the moments of one parameter."""
+    fields = _dataclass_fields(leaf)
+    return fields if all(_may_be_leaf(value) for _, value in fields) else []
+
+
+def _fields(leaf: Any, name: Name) -> Iterator[tuple[Name, Any]]:
+    """The arrays kept for one parameter."""
+    if _is_number(leaf):
+        yield name, leaf
+    elif not _is_nothing(leaf):
+        fields = _state_of_one(leaf)
+        names = _optax_names().get(frozenset(own for own, _ in fields), {})
+        for own, value in fields:
+            if own in _FACTORS:
+                for inner, array in _fields(value, _own(own)):
+                    yield inner.of(_FACTORS[own]), array
+            elif _is_number(value):
+                yield Name(names.get(own, _own(own).optax), own), value
+
+
+@cache
+def _optax_names() -> dict[frozenset[str], dict[str, str]]:
+    """{fields of a legacy per-parameter state: {field: what optax calls it}}."""
+    found = {}
+    for cls in _ON_OPTAX:
+        fields: Any = dataclasses.fields(cls.param_state_class)
+        maps = cls.optax_fields.values()
+        names = {legacy: field for each in maps for field, legacy in each.items()}
+        found[frozenset(field.name for field in fields)] = names
+    return found

@@ -1,0 +1,113 @@
+"""Where two runs part: the first step and leaf in the measured errors, and the values there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flaxoptim_compat.parity.report import PARAMETER, Parting, Series, Track
+from flaxoptim_compat.parity.tolerance import Tolerance
+
+
+def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int, int] | None:
+    """The first step at which an array is in excess, and the array that is most.
+
+    Of several at one step, parameters go before moments, and what is not finite before the rest.
+
+    Args:
+      tracks: the arrays.
+      excess: for each of them, at each step, by how much it is: 0 is not at all, and NaN the most.
+    """
+    if not excess:
+        return None
+    at = np.stack(excess) != 0
+    if not at.any():
+        return None
+    first = int(np.argmax(at.any(axis=0)))
+
+    def severity(row: int) -> tuple[bool, float]:
+        amount = excess[row][first]
+        return tracks[row].quantity == PARAMETER, np.inf if np.isnan(amount) else float(amount)
+
+    return first, max(map(int, np.flatnonzero(at[:, first])), key=severity)
+
+
+def differences(tracks: Sequence[Track]) -> list[Series]:
+    """How much the arrays differ at all, in parts of their largest values."""
+    return [np.where(track.error == 0, 0.0, track.relative) for track in tracks]
+
+
+def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
+    """How many times as much as allowed the arrays differ; 0 where that is allowed."""
+    found = []
+    for track in tracks:
+        allowed = track.allowed(tolerance)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found.append(np.where(track.error <= allowed, 0.0, track.error / allowed))
+    return found
+
+
+def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:
+    """The place of the largest difference of two arrays that differ, and both values.
+
+    Args:
+      step: how many steps had been done.
+      track: what the arrays are.
+      arrays: of the first side and of the second.
+    """
+    first, second = map(np.asarray, arrays)
+    index = _worst(_wide(first), _wide(second))
+    values = (first[index], second[index])
+    return Parting(
+        step=step,
+        leaf=track.leaf,
+        quantity=track.quantity,
+        index=index,
+        values=values,
+        ulps=_ulps(values, track.dtype),
+        not_finite=_not_finite(*map(_wide, values)),
+    )
+
+
+def _wide(array: Any) -> Any:
+    kind = np.asarray(array).dtype.kind
+    return np.asarray(array).astype(np.complex128 if kind == "c" else np.float64)
+
+
+def _worst(first: Any, second: Any) -> tuple[int, ...]:
+    with np.errstate(invalid="ignore"):
+        difference = np.abs(first - second)
+        # NaN on one side only, or another infinity, is the largest difference there can be.
+        same = (first == second) | (np.isnan(first) & np.isnan(second))
+    difference = np.where(same, -1.0, np.where(np.isfinite(difference), difference, np.inf))
+    return tuple(map(int, np.unravel_index(int(np.argmax(difference)), first.shape)))
+
+
+def _not_finite(first: Any, second: Any) -> str | None:
+    finite = bool(np.isfinite(first)), bool(np.isfinite(second))
+    return {(True, True): None, (False, True): "first", (True, False): "second"}.get(finite, "both")
+
+
+def _ulps(values: tuple[Any, Any], dtype: np.dtype[Any]) -> float:
+    """How many steps it takes from one floating-point number to the next to get to the other."""
+    if not np.all(np.isfinite([_wide(value) for value in values])):
+        return np.inf
+    if dtype.kind == "c":
+        parts = np.dtype(f"f{dtype.itemsize // 2}")
+        return max(
+            _ulps((values[0].real, values[1].real), parts),
+            _ulps((values[0].imag, values[1].imag), parts),
+        )
+    if dtype.kind in "iub":
+        return float(abs(_wide(values[0]) - _wide(values[1])))
+    one, other = (_place(np.asarray(value).astype(dtype)) for value in values)
+    return float(abs(one - other))
+
+
+def _place(value: Any) -> int:
+    """The number of a floating-point number when all of its dtype are counted in order from 0."""
+    bits = int(value.view(f"u{value.dtype.itemsize}"))
+    sign = 1 << (8 * value.dtype.itemsize - 1)
+    return sign - bits if bits & sign else bits

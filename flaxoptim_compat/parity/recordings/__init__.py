@@ -1,0 +1,1 @@
+"""A run recorded on one machine, to be compared with on another."""

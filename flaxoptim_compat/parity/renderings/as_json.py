@@ -1,0 +1,119 @@
+"""A report as JSON, for programs.
+
+Strict JSON has no token for NaN and infinity, so these are the strings ``"NaN"``, ``"Infinity"``
+and ``"-Infinity"``, which both Python's ``float`` and JavaScript's ``Number`` read. Everything else
+is a number, rounded to six significant digits in a series.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from flaxoptim_compat.parity.renderings.rows import Row, allowed, rows
+from flaxoptim_compat.parity.renderings.wording import details, headline, value_text
+from flaxoptim_compat.parity.report import Parting, Report, Series, Track
+
+FORMAT = "flaxoptim_compat.parity/1"
+# Of 1000 steps, that is about 40 MB.
+_SERIES = 1000
+
+
+def to_json(report: Report) -> str:
+    """The whole report.
+
+    Each of ``arrays``, the worst one first, has the largest values over all steps in ``worst``, and
+    in ``series`` the values before the first step and after each: ``error``, ``allowed``,
+    ``distance`` and ``largest``. The relative error is ``error / largest``, that of the distance
+    ``error / distance``. The series are null where there is never an error, and in all arrays but
+    the 1000 worst.
+    """
+    ranked = rows(report)
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "summary": f"{headline(report)} {details(report)}".rstrip(),
+            "equal": report.equal,
+            "identical": report.identical,
+            "names": list(report.names),
+            "steps": report.steps,
+            "loop": report.loop,
+            "tolerance": {
+                "relative": _number(report.tolerance.relative),
+                "roundings": _number(report.tolerance.roundings),
+            },
+            "first_difference": _parting(report.first_difference),
+            "first_parting": _parting(report.first_parting),
+            "causes": [
+                {"key": cause.key, "summary": cause.summary, "remedy": cause.remedy}
+                for cause in report.causes
+            ],
+            "notes": list(report.notes),
+            "versions": dict(report.versions),
+            "arrays": [_array(row, report, index < _SERIES) for index, row in enumerate(ranked)],
+        },
+        allow_nan=False,
+    )
+
+
+def _array(row: Row, report: Report, with_series: bool) -> dict[str, Any]:
+    track = row.track
+    return {
+        "leaf": track.leaf,
+        "quantity": track.quantity,
+        "names": list(track.names),
+        "shape": list(track.shape),
+        "dtype": str(track.dtype),
+        "worst": {name: _number(value) for name, value in row.worst.items()},
+        "not_finite": row.not_finite,
+        "not_finite_step": row.not_finite_step,
+        "first_difference": row.first_difference,
+        "first_parting": row.first_parting,
+        "series": _series(track, report) if with_series and not row.identical else None,
+    }
+
+
+def _series(track: Track, report: Report) -> dict[str, list[Any]]:
+    return {
+        "error": _rounded(track.error),
+        "allowed": _rounded(allowed(track, report)),
+        "distance": _rounded(track.distance),
+        "largest": _rounded(track.largest),
+    }
+
+
+def _rounded(series: Series) -> list[Any]:
+    values = [float(f"{value:.6g}") for value in series.tolist()]
+    return values if np.isfinite(series).all() else list(map(_number, values))
+
+
+def _parting(parting: Parting | None) -> dict[str, Any] | None:
+    if parting is None:
+        return None
+    return {
+        "step": parting.step,
+        "leaf": parting.leaf,
+        "quantity": parting.quantity,
+        "index": list(map(int, parting.index)),
+        "values": [_value(value) for value in parting.values],
+        "ulps": _number(float(parting.ulps)),
+        "not_finite": parting.not_finite,
+    }
+
+
+def _value(value: Any) -> Any:
+    """A value as a number, or as text if it is complex."""
+    if np.iscomplexobj(value):
+        return value_text(value)
+    return _number(float(value))
+
+
+def _number(value: float | None) -> float | str | None:
+    if value is None or math.isfinite(value):
+        return value
+    if math.isnan(value):
+        return "NaN"
+    return "Infinity" if value > 0 else "-Infinity"

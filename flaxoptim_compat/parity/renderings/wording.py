@@ -1,0 +1,232 @@
+"""The sentences that every rendering of a report says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from flaxoptim_compat.parity.renderings.rows import METRICS, Row, allowed
+from flaxoptim_compat.parity.report import PARAMETER, Parting, Report, Track
+
+COLUMNS = {
+    "error": "error",
+    "relative": "relative",
+    "ulps": "ulp",
+    "to_distance": "of distance",
+}
+_MEANINGS = {
+    "error": "the largest absolute difference of two elements of the array, over all steps",
+    "relative": "that, in parts of the largest value that the array has had by then",
+    "ulp": "that, in units in the last place of this value",
+    "of distance": "that, in parts of the farthest that an element has been from its start by then",
+    "parts at": "after how many steps it is first more than allowed; 0 is before the first step",
+}
+UNKNOWN_CAUSE = "No known cause explains it."
+_LOOPS = {
+    "open": "Both sides were given the same gradients.",
+    "closed": "Each side's gradients were taken at its own parameters.",
+}
+
+
+def headline(report: Report) -> str:
+    """The verdict in one sentence."""
+    parting = report.first_parting
+    if parting is not None:
+        return f"The two runs PART {when(parting, report)}, in {place(parting, report)}."
+    if not report.tracks:
+        return "There is nothing to compare: the parameters hold no arrays."
+    if report.identical:
+        return f"The two runs are identical, bit for bit, {_at_each(report)}."
+    return f"The two runs agree within the tolerance {_at_each(report)}."
+
+
+def details(report: Report) -> str:
+    """What the verdict leaves open, in another sentence or two; empty if it is all."""
+    parting, difference = report.first_parting, report.first_difference
+    found = [] if parting is None else [f"There {apart(parting)}{_allowed_there(parting, report)}."]
+    if difference is not None and (parting is None or difference.step < parting.step):
+        found.append(
+            f"The first bit differs {when(difference, report)}, in {place(difference, report)}:"
+            f" there {apart(difference)}."
+        )
+    return " ".join(found)
+
+
+def _at_each(report: Report) -> str:
+    if not report.steps:
+        return "before the first step, and no step was done"
+    return "after 1 step" if report.steps == 1 else f"at each of {report.steps} steps"
+
+
+def when(parting: Parting, report: Report) -> str:
+    """After which step."""
+    if not parting.step:
+        return "before the first step"
+    return f"at step {parting.step} of {report.steps}"
+
+
+def place(parting: Parting, report: Report) -> str:
+    """The array in which two runs part, with the name of a moment on either side."""
+    path = one_line(leaf_name(parting.leaf))
+    if parting.quantity == PARAMETER:
+        return path
+    found = track_of(parting, report)
+    name = quantity_name(found) if found else parting.quantity
+    return f"{one_line(name)} of {path}"
+
+
+def element(parting: Parting, report: Report) -> str:
+    """The array in which two runs part, with the index of the element that differs most."""
+    index = f"[{', '.join(map(str, parting.index))}]" if parting.index else ""
+    return f"{place(parting, report)}{index}"
+
+
+def apart(parting: Parting) -> str:
+    """How far the two values are from each other."""
+    if parting.not_finite == "both":
+        return "neither side is finite, and they are not the same"
+    if parting.not_finite is not None:
+        return f"the {parting.not_finite} side alone is not finite"
+    if not np.isfinite(parting.ulps):
+        return "two elements are not the same"
+    if not parting.ulps:
+        # The two sides have different dtypes, and ulps are those of the coarser one.
+        return "two elements are less than a unit in the last place apart"
+    unit = "unit" if parting.ulps == 1 else "units"
+    return f"two elements are {count(parting.ulps)} {unit} in the last place apart"
+
+
+def _allowed_there(parting: Parting, report: Report) -> str:
+    track = track_of(parting, report)
+    if track is None or parting.not_finite is not None:
+        return ""
+    most = allowed(track, report)[parting.step]
+    error = track.error[parting.step]
+    if not most:
+        return ", and no difference is allowed"
+    return f", with an error of {number(error)} where {number(most)} is allowed"
+
+
+def track_of(parting: Parting, report: Report) -> Track | None:
+    """The array in which two runs part."""
+    for track in report.tracks:
+        if (track.leaf, track.quantity) == (parting.leaf, parting.quantity):
+            return track
+    return None
+
+
+def leaf_name(path: str) -> str:
+    """A path as it reads; that of parameters which are one bare array is empty."""
+    return path or "(the only array)"
+
+
+def quantity_name(track: Track) -> str:
+    """A quantity as both sides call it."""
+    if track.quantity == PARAMETER:
+        return PARAMETER
+    return " / ".join(dict.fromkeys(track.names))
+
+
+def tolerance_text(report: Report) -> str:
+    """How much is allowed."""
+    tolerance = report.tolerance
+    if tolerance.exact:
+        return "no difference at all"
+    shares = [f"{tolerance.relative:g}"] if tolerance.relative is not None else _default(report)
+    share = f"{' or '.join(shares)} of the distance"
+    rounding = f"{tolerance.roundings:g}·√step ulp"
+    if not tolerance.roundings:
+        return share
+    text = rounding if tolerance.relative == 0 else f"{share}, or {rounding}, whichever is more"
+    grows = any(track.grown is not None for track in report.tracks)
+    return f"{text}; more where one ulp grows to more" if grows else text
+
+
+def _default(report: Report) -> list[str]:
+    """The part of the distance that is allowed by default, for each dtype."""
+    dtypes = dict.fromkeys(track.dtype for track in report.tracks) or {np.dtype(np.float32): None}
+    shares = {
+        str(dtype): float(report.tolerance.allowed(np.ones(1), np.zeros(1), dtype)[0])
+        for dtype in dtypes
+    }
+    if len(set(shares.values())) == 1:
+        return [f"{next(iter(shares.values())):.2g}"]
+    return [f"{share:.2g} ({name})" for name, share in shares.items()]
+
+
+def loop_text(report: Report) -> str:
+    """Whose gradients they were."""
+    return _LOOPS.get(report.loop, report.loop)
+
+
+def versions_text(report: Report) -> str:
+    """The versions of everything, in a line."""
+    return ", ".join(f"{name} {version}" for name, version in report.versions.items())
+
+
+def meanings(shown: Sequence[Row], report: Report) -> dict[str, str]:
+    """What the columns of a table mean, and what else is to be read in it."""
+    entries = dict(_MEANINGS)
+    worst = [value for row in shown if row.not_finite is None for value in row.worst.values()]
+    if np.isinf(worst).any():
+        entries["inf"] = "the first side has not moved, so there is nothing to measure by"
+    return {**entries, "allowed": tolerance_text(report)}
+
+
+def rest_of(hidden: Sequence[Row]) -> str:
+    """What to say of rows that are not shown."""
+    parting = sum(row.parts for row in hidden)
+    if parting:
+        kind = f"{parting:,} of which {'parts' if parting == 1 else 'part'}"
+    elif all(row.identical for row in hidden):
+        kind = "identical bit for bit"
+    else:
+        kind = "none of which parts"
+    return f"and {len(hidden):,} more, {kind}"
+
+
+def number(value: float) -> str:
+    """An error for people: three digits."""
+    return f"{value:.2e}" if value else "0"
+
+
+def count(value: float) -> str:
+    """A number of units in the last place, or of parts of one."""
+    if 1000 <= value < 1e6:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value < 1000 else f"{value:.2e}"
+
+
+def errors(row: Row) -> list[str]:
+    """The worst errors of an array, in the order of the columns."""
+    return [(count if name == "ulps" else number)(row.worst[name]) for name in METRICS]
+
+
+def value_text(value: Any) -> str:
+    """A value with all the digits that tell it from its neighbours."""
+    return str(value[()] if isinstance(value, np.ndarray) else value)
+
+
+def step_text(step: int | None) -> str:
+    """The step at which an array parts, or a dash."""
+    return "-" if step is None else str(step)
+
+
+def one_line(text: str) -> str:
+    """A name without line ends, nor anything else that could move the cursor."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def printable(text: str) -> str:
+    """Text of some lines, without anything else that could move the cursor."""
+    return "\n".join(map(one_line, text.split("\n")))
+
+
+def shortened(text: str, width: int) -> str:
+    """Text with dots instead of its middle where it is too long."""
+    if len(text) <= width:
+        return text
+    left = (width - 3) // 2
+    return f"{text[:left]}...{text[len(text) - (width - 3 - left) :]}"

@@ -1,0 +1,251 @@
+"""The two runs: what they start from, what each step is given, and the errors after each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.gradients import Gradients
+from flaxoptim_compat.parity.loop import (
+    DISTANCE,
+    ERROR,
+    FIRST_NOT_FINITE,
+    LARGEST,
+    MEASURES,
+    SECOND_NOT_FINITE,
+    Carry,
+    Loop,
+)
+from flaxoptim_compat.parity.matching import Match, Matching
+from flaxoptim_compat.parity.overrides import Overrides
+from flaxoptim_compat.parity.report import PARAMETER, Series, Track
+from flaxoptim_compat.parity.sides import Side, recorded_step
+
+Progress = Callable[[int, int], None]
+
+_ORDINALS = ("first", "second")
+# Of steps whose gradients are in memory at once, and of all.
+_MEMORY = 2**28
+_MOST = 256
+# How long a call may take, roughly, before it is time to show progress.
+_SECONDS = 0.25
+
+
+class Run:
+    """Two sides on the way.
+
+    Args:
+      sides: the two sides.
+      params: where they start, for those that bring no parameters.
+      grads: the gradients.
+      overrides: the hyper-parameters that are set at each step.
+      steps: how many steps to do.
+
+    Raises:
+      ParityError: a side fails, or the two have different parameters.
+    """
+
+    def __init__(
+        self,
+        sides: tuple[Side, Side],
+        params: Any,
+        grads: Gradients,
+        overrides: Overrides,
+        steps: int,
+    ) -> None:
+        self._sides = sides
+        self._grads = grads
+        self.loop = grads.loop
+        self._overrides = overrides
+        self.steps = steps
+        self.notes: list[str] = []
+        start = Carry(*(self._begin(number, params) for number in range(2)))
+        self._names = tuple(self._taken(number, start[number]) for number in range(2))
+        self._start = self._settled(start)
+        self.matching = Matching(sides, self._start)
+        self.notes += self.matching.notes
+        self._loop = Loop(self._step, self.matching.arrays, self._start, self._capacity())
+
+    def tracks(self, progress: Progress | None = None) -> list[Track]:
+        """Do all steps, and measure each pair of arrays before the first and after each.
+
+        Args:
+          progress: called with the number of steps done, and of all.
+        """
+        measured = self._measured(progress)
+        tracks = [_track(each, measured[:, row]) for row, each in enumerate(self.matching.matches)]
+        self.notes += _not_finite(tracks, measured)
+        return tracks
+
+    def _measured(self, progress: Progress | None) -> np.ndarray[Any, Any]:
+        series = np.empty((self.steps + 1, len(self.matching.matches), MEASURES))
+        series[0] = self._loop.measure(self._start)
+        for done, rows, _ in self._advance(self.steps, progress):
+            series[done + 1 - len(rows) : done + 1] = rows
+        return series
+
+    def arrays_after(self, step: int, row: int) -> tuple[Any, Any]:
+        """One pair of arrays after a step, which is done again."""
+        carry = self._start
+        for _, _, latest in self._advance(step, None):
+            carry = latest
+        first, second = self.matching.arrays(carry)[row]
+        return np.asarray(first), np.asarray(second)
+
+    def _advance(
+        self, until: int, progress: Progress | None
+    ) -> Iterator[tuple[int, np.ndarray[Any, Any], Carry]]:
+        carry, done = self._start, 0
+        size = 1 if progress else self._loop.capacity
+        while done < until:
+            begin = time.monotonic()
+            count = min(size, self._loop.capacity, until - done)
+            carry, rows = self._loop.run(carry, done, count, self._inputs(done, count))
+            done += count
+            if progress:
+                progress(done, until)
+                size = 2 * size if time.monotonic() - begin < _SECONDS else size
+            yield done, rows, carry
+
+    def _begin(self, number: int, params: Any) -> Any:
+        side = self._sides[number]
+        own = side.params if side.params is not None else params
+        with self._blamed(number, "could not start"):
+            return jax.tree.map(jnp.asarray, side.start(jax.tree.map(jnp.asarray, own)))
+
+    def _taken(self, number: int, carry: Any) -> set[str]:
+        """The overrides that a side takes; what it does not take is told in a note."""
+        values = {**self._overrides.constant, **self._overrides.changing}
+        taken = self._sides[number].overridable(carry, values)
+        left = sorted(set(values) - taken)
+        if left:
+            self.notes.append(
+                f"The {_ORDINALS[number]} side goes by its own {', '.join(left)}: it has no such"
+                " hyper-parameter that could be set at each step (see optax.inject_hyperparams)."
+            )
+        return taken
+
+    def _blamed(self, number: int, what: str) -> AbstractContextManager[None]:
+        return _told(f"The {_ORDINALS[number]} side ({self._sides[number].name}) {what}:")
+
+    def _step(self, carry: Carry, index: Any, given: Mapping[str, Any]) -> Carry:
+        first, second = (
+            side.params_of(carried) for side, carried in zip(self._sides, carry, strict=True)
+        )
+        with _told("The gradients failed: grads(params, step) is traced by jax."):
+            grads = self._grads.of_step(first, second, index, given)
+        # Else each side's fusion might compute the gradients once more, and round them differently.
+        carry, grads = jax.lax.optimization_barrier((carry, grads))
+        return Carry(*(self._step_of(number, carry, grads, given) for number in range(2)))
+
+    def _step_of(self, number: int, carry: Carry, grads: Any, given: Mapping[str, Any]) -> Any:
+        overrides = self._overrides.of_step(given["overrides"], self._names[number])
+        recorded = given.get(_ORDINALS[number])
+        with self._blamed(number, "failed in a step"):
+            return self._sides[number].step(carry[number], grads[number], overrides, recorded)
+
+    def _settled(self, start: Carry) -> Carry:
+        """The start in the dtypes that a step leaves behind: integers become floats, say."""
+        if not self.steps:
+            return start
+        given = self._given(0, start)
+        for _ in range(3):
+            after = jax.eval_shape(self._step, start, 0, given)
+            for number, (one, other) in enumerate(zip(start, after, strict=True)):
+                self._check_form(number, one, other)
+            before = jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), start)
+            if before == jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), after):
+                return start
+            start = jax.tree.map(lambda leaf, like: leaf.astype(like.dtype), start, after)
+        raise ParityError("The dtypes of a side change with each step.")
+
+    def _check_form(self, number: int, before: Any, after: Any) -> None:
+        what = f"A step of the {_ORDINALS[number]} side ({self._sides[number].name}) changes the"
+        of = "of its parameters or of its state"
+        old, new = str(jax.tree.structure(before)), str(jax.tree.structure(after))
+        if old != new:
+            raise ParityError(f"{what} structure {of}: from {old} to {new}.")
+        for one, other in zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True):
+            if one.shape != other.shape:
+                raise ParityError(f"{what} shape {of}: from {one.shape} to {other.shape}.")
+
+    def _given(self, step: int, carry: Carry) -> dict[str, Any]:
+        """What a step is given from outside."""
+        given: dict[str, Any] = {"overrides": self._overrides.given(step)}
+        given |= self._grads.given(step, self._sides[0].params_of(carry.first))
+        for name, side in zip(_ORDINALS, self._sides, strict=True):
+            if side.recording is not None:
+                given[name] = recorded_step(side.recording, step)
+        return given
+
+    def _inputs(self, first: int, count: int) -> Any:
+        """What some steps are given, stacked, and filled up with copies of the last."""
+        each = [self._given(step, self._start) for step in range(first, first + count)]
+        each += each[-1:] * (self._loop.capacity - count)
+        return jax.tree.map(lambda *entries: np.stack(entries), *each)
+
+    def _capacity(self) -> int:
+        if not self.steps:
+            return 1
+        leaves = jax.tree.leaves(self._given(0, self._start))
+        size = sum(np.asarray(leaf).nbytes for leaf in leaves)
+        return max(1, min(self.steps, _MOST, _MEMORY // max(size, 1)))
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Say what failed in the user's code."""
+    try:
+        yield
+    except ParityError:
+        raise
+    except Exception as error:
+        raise ParityError(f"{what} {type(error).__name__}: {error}") from error
+
+
+def _track(match: Match, measured: Series) -> Track:
+    return Track(
+        leaf=match.leaf,
+        quantity=match.quantity,
+        names=match.names,
+        shape=match.shape,
+        dtype=match.dtype,
+        error=measured[:, ERROR],
+        # So far, because an array that happens to pass through zero is not infinitely precise.
+        distance=np.maximum.accumulate(measured[:, DISTANCE]),
+        largest=np.maximum.accumulate(measured[:, LARGEST]),
+    )
+
+
+def _not_finite(tracks: list[Track], measured: np.ndarray[Any, Any]) -> list[str]:
+    """Where each side first has something that is not a number, be it the same on both sides."""
+    columns = {"first": FIRST_NOT_FINITE, "second": SECOND_NOT_FINITE}
+    places = {name: _first_flag(measured[:, :, column]) for name, column in columns.items()}
+    if places["first"] == places["second"]:
+        places = {"both": places["first"]}
+    return [
+        f"NaN or infinity on {'both sides' if name == 'both' else f'the {name} side'} from step"
+        f" {place[0]} on, first in {_called(tracks[place[1]])}."
+        for name, place in places.items()
+        if place is not None
+    ]
+
+
+def _first_flag(flags: np.ndarray[Any, Any]) -> tuple[int, int] | None:
+    """The step and the array of the first flag that is set."""
+    if not flags.any():
+        return None
+    step = int(np.argmax(flags.any(axis=1)))
+    return step, int(np.argmax(flags[step]))
+
+
+def _called(track: Track) -> str:
+    of = "" if track.quantity == PARAMETER else f"{track.quantity} of "
+    return f"{of}{track.leaf or 'the parameter'}"

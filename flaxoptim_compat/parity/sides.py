@@ -1,0 +1,247 @@
+"""What can stand on one side of a comparison, and how each is taken through a step."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax.training.train_state import TrainState
+
+from flaxoptim_compat.bridge import injected
+from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.moments import Moment, moments_in, renamed
+from flaxoptim_compat.parity.recordings.recording import Recording
+
+_KINDS = (
+    "a definition such as optim.Adam(0.001), an Optimizer, an optax transformation, a TrainState,"
+    " a pair of functions (init, step), or a Recording"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One side: what it carries from step to step, and how.
+
+    Args:
+      name: what to call it in a report.
+      start: makes what is carried, out of parameters.
+      params: the parameters that it brings itself; None if it takes any.
+      step: ``(carry, grads, overrides, recorded) -> carry``.
+      params_of: the parameters in what is carried.
+      with_params: what is carried, with other parameters.
+      moments: those in what is carried, by the names that optax gives them.
+      overridable: which of some overrides can be given to it.
+      recording: whose steps it repeats, if any.
+    """
+
+    name: str
+    start: Callable[[Any], Any]
+    step: Callable[[Any, Any, Mapping[str, Any], Any], Any]
+    params_of: Callable[[Any], Any]
+    with_params: Callable[[Any, Any], Any]
+    moments: Callable[[Any], dict[str, Moment]]
+    overridable: Callable[[Any, Mapping[str, Any]], set[str]]
+    params: Any = None
+    recording: Recording | None = None
+
+
+def side(subject: Any) -> Side:
+    """The side that an argument of ``compare`` stands for.
+
+    Raises:
+      ParityError: it is none of the things that can be compared.
+    """
+    if isinstance(subject, Recording):
+        return _recorded(subject)
+    if isinstance(subject, TrainState):
+        return _train_state(subject)
+    if is_optimizer(subject):
+        return _optimizer(subject)
+    if is_definition(subject):
+        return _definition(subject)
+    if isinstance(subject, optax.GradientTransformation):
+        return _transformation(subject)
+    if isinstance(subject, tuple) and len(subject) == 2 and all(map(callable, subject)):
+        return _pair(*subject)
+    hint = " Call it: a class is no definition." if isinstance(subject, type) else ""
+    raise ParityError(f"{_short(subject)} cannot be compared; give {_KINDS}.{hint}")
+
+
+def one_ulp_off(one: Side) -> Side:
+    """The same side, but with the next larger number for all parameters at the start, and for all
+    gradients.
+    """
+
+    def start(params: Any) -> Any:
+        carry = one.start(params)
+        return one.with_params(carry, jax.tree.map(_next, one.params_of(carry)))
+
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
+        return one.step(carry, jax.tree.map(_next, grads), overrides, recorded)
+
+    return replace(one, start=start, step=step)
+
+
+def _next(leaf: Any) -> Any:
+    array = jnp.asarray(leaf)
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        return array
+    return jnp.nextafter(array, jnp.asarray(jnp.inf, array.dtype))
+
+
+def _short(subject: Any) -> str:
+    text = repr(subject)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def is_definition(subject: Any) -> bool:
+    """Whether it is a definition, of this package or of the genuine flax.optim."""
+    return not isinstance(subject, type) and all(
+        hasattr(subject, name) for name in ("hyper_params", "init_state", "create")
+    )
+
+
+def is_optimizer(subject: Any) -> bool:
+    """Whether it is an Optimizer, of this package or of the genuine flax.optim."""
+    return not isinstance(subject, type) and all(
+        hasattr(subject, name) for name in ("optimizer_def", "state", "target")
+    )
+
+
+def _all_of(carry: Any, overrides: Mapping[str, Any]) -> set[str]:
+    del carry
+    return set(overrides)
+
+
+def _definition(definition: Any) -> Side:
+    return Side(
+        name=_name_of(definition),
+        start=definition.create,
+        step=_step_of_optimizer,
+        params_of=lambda optimizer: optimizer.target,
+        with_params=lambda optimizer, params: optimizer.replace(target=params),
+        moments=lambda optimizer: moments_in(optimizer.state, optimizer.target),
+        overridable=_all_of,
+    )
+
+
+def _optimizer(optimizer: Any) -> Side:
+    return Side(
+        name=f"{_name_of(optimizer.optimizer_def)}, an Optimizer",
+        start=lambda _: optimizer,
+        step=_step_of_optimizer,
+        params_of=lambda optimizer: optimizer.target,
+        with_params=lambda optimizer, params: optimizer.replace(target=params),
+        moments=lambda optimizer: moments_in(optimizer.state, optimizer.target),
+        overridable=_all_of,
+        params=optimizer.target,
+    )
+
+
+def _name_of(definition: Any) -> str:
+    module = type(definition).__module__.split(".")[0]
+    return f"{module}'s {type(definition).__name__}"
+
+
+def _step_of_optimizer(
+    optimizer: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any
+) -> Any:
+    del recorded
+    return optimizer.apply_gradient(grads, **overrides)
+
+
+def _train_state(state: TrainState) -> Side:
+    def step(state: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
+        del recorded
+        set_state = injected.with_values(state.opt_state, overrides)
+        return state.replace(opt_state=set_state).apply_gradients(grads=grads)
+
+    return Side(
+        name="a TrainState",
+        start=lambda _: state,
+        step=step,
+        params_of=lambda state: state.params,
+        with_params=lambda state, params: state.replace(params=params),
+        moments=lambda state: moments_in(state.opt_state, state.params),
+        overridable=lambda state, overrides: _injected(state.opt_state, overrides),
+        params=state.params,
+    )
+
+
+def _transformation(tx: Any) -> Side:
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
+        del recorded
+        params, opt_state = carry
+        opt_state = injected.with_values(opt_state, overrides)
+        updates, opt_state = tx.update(grads, opt_state, params)
+        return optax.apply_updates(params, updates), opt_state
+
+    return Side(
+        name="an optax transformation",
+        start=lambda params: (params, tx.init(params)),
+        step=step,
+        params_of=lambda carry: carry[0],
+        with_params=lambda carry, params: (params, carry[1]),
+        moments=lambda carry: moments_in(carry[1], carry[0]),
+        overridable=lambda carry, overrides: _injected(carry[1], overrides),
+    )
+
+
+def _injected(opt_state: Any, overrides: Mapping[str, Any]) -> set[str]:
+    return set(injected.find(opt_state)) & set(overrides)
+
+
+def _pair(init: Any, step_of_user: Any) -> Side:
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
+        del recorded
+        result = step_of_user(*carry, grads, **overrides)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise ParityError(
+                f"step(params, state, grads) returned {_short(result)}, not (params, state)."
+            )
+        return result
+
+    return Side(
+        name="a pair of functions",
+        start=lambda params: (params, init(params)),
+        step=step,
+        params_of=lambda carry: carry[0],
+        with_params=lambda carry, params: (params, carry[1]),
+        moments=lambda carry: moments_in(carry[1], carry[0]),
+        overridable=lambda _, overrides: _keywords_of(step_of_user, overrides),
+    )
+
+
+def _keywords_of(function: Any, overrides: Mapping[str, Any]) -> set[str]:
+    parameters = inspect.signature(function).parameters.values()
+    if any(each.kind is each.VAR_KEYWORD for each in parameters):
+        return set(overrides)
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    named = {each.name for each in list(parameters)[3:] if each.kind in kinds}
+    keyword_only = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    return (named | keyword_only) & set(overrides)
+
+
+def _recorded(recording: Recording) -> Side:
+    """A side whose steps were done before: what it carries is read, not computed."""
+    return Side(
+        name=f"the recording {recording.path}",
+        start=lambda params: (params, recording.start_moments),
+        step=lambda carry, grads, overrides, recorded: recorded,
+        params_of=lambda carry: carry[0],
+        with_params=lambda carry, params: (params, carry[1]),
+        moments=lambda carry: renamed(carry[1]),
+        overridable=_all_of,
+        params=recording.params,
+        recording=recording,
+    )
+
+
+def recorded_step(recording: Recording, step: int) -> Any:
+    """What a recorded side carries after a step; it is given to it as an input."""
+    return recording.params_after(step), recording.moments_after(step)

@@ -1,0 +1,229 @@
+"""Every optimizer of flax.optim beside optax's namesake and beside this package's, measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import jax
+import optax
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.optim.to_optax import to_optax
+from flaxoptim_compat.parity import trial
+from flaxoptim_compat.parity.comparison import compare
+from flaxoptim_compat.parity.genuine import find
+from flaxoptim_compat.parity.namesakes import NAMESAKES, Call, Namesake
+from flaxoptim_compat.parity.report import PARAMETER, Report
+
+_STEPS = 20
+# Of the trial model: a matrix, a bias that starts as zeros, a vector. More take long to compile.
+_LEAVES = ("dense", "norm")
+_WIDTH = 100
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Row:
+    """One optimizer of flax.optim.
+
+    Args:
+      legacy: how it is made: ``optim.RMSProp(0.01)``.
+      suggested: what is taken for the same in optax; None where there is nothing of the kind.
+      namesake: flax.optim against that; None where there is none.
+      ours: flax.optim against ``to_optax`` of the definition.
+      exact: what is exactly the same in optax.
+    """
+
+    legacy: str
+    suggested: str | None
+    namesake: Report | None
+    ours: Report
+    exact: str
+
+    @property
+    def error(self) -> float | None:
+        """How far the namesake ends up from flax.optim, in parts of the distance travelled."""
+        return None if self.namesake is None else final_error(self.namesake)
+
+
+def final_error(report: Report) -> float:
+    """The largest error of any parameter after the last step, over the farthest way of any."""
+    tracks = [track for track in report.tracks if track.quantity == PARAMETER]
+    error = max((float(track.error[-1]) for track in tracks), default=0.0)
+    distance = max((float(track.distance[-1]) for track in tracks), default=0.0)
+    return error / distance if error else 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Matrix:
+    """All optimizers, on the installed versions.
+
+    Args:
+      rows: one for each.
+      steps: how many steps were done.
+      reference: what stands for flax.optim.
+      versions: of jax and the like, and the device.
+    """
+
+    rows: tuple[Row, ...]
+    steps: int
+    reference: str
+    versions: Mapping[str, str]
+
+    @property
+    def equal(self) -> bool:
+        """Whether this package is flax.optim everywhere."""
+        return all(row.ours.equal for row in self.rows)
+
+    def table(self) -> str:
+        """All of it as text for a terminal."""
+        explanations = [_explained(row) for row in self.rows if not _is_equal(row)]
+        return "\n\n".join([self._heading(), _grid(self.rows), *explanations, self._end()])
+
+    def to_json(self) -> str:
+        """All of it for a program."""
+        return json.dumps(
+            {
+                "reference": self.reference,
+                "steps": self.steps,
+                "equal": self.equal,
+                "rows": list(map(_as_json, self.rows)),
+                "versions": dict(self.versions),
+            }
+        )
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _heading(self) -> str:
+        text = (
+            f"{self.reference} against plain optax, and against this package's to_optax: the error"
+            f" after {self.steps} steps in float32, in parts of the distance travelled."
+        )
+        return textwrap.fill(text, _WIDTH)
+
+    def _end(self) -> str:
+        parted = [row.legacy for row in self.rows if not row.ours.equal]
+        verdict = f"to_optax PARTS from flax.optim with {', '.join(parted)}."
+        if not parted:
+            verdict = "to_optax does what flax.optim did with every one of them."
+        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+        return f"{verdict}\n{versions}"
+
+
+def matrix(progress: Callable[[int, int], None] | None = None) -> Matrix:
+    """Compare every optimizer of flax.optim with optax's namesake, and with ``to_optax``.
+
+    The genuine flax.optim is the reference if it is installed beside this package, else the one of
+    this package is. The parameters and gradients are those of ``flaxoptim_compat.parity.trial``.
+
+    Args:
+      progress: called with the number of optimizers done, and of all.
+    """
+    genuine = find()
+    params = {name: trial.parameters()[name] for name in _LEAVES}
+    step_of = jax.jit(lambda step: trial.gradients(params, step))
+    grads = [jax.device_get(step_of(step)) for step in range(_STEPS)]
+    rows = []
+    for done, each in enumerate(NAMESAKES):
+        rows.append(_row(each, genuine or optim, params, grads))
+        if progress is not None:
+            progress(done + 1, len(NAMESAKES))
+    return Matrix(tuple(rows), _STEPS, _name_of(genuine), rows[0].ours.versions)
+
+
+def _name_of(genuine: ModuleType | None) -> str:
+    return "The genuine flax.optim" if genuine else "This package's flax.optim"
+
+
+def _row(each: Namesake, reference: Any, params: Any, grads: Any) -> Row:
+    legacy, ours = _quietly(each.legacy, reference), _quietly(each.legacy, optim)
+    against = None
+    if each.suggested is not None:
+        against = compare(legacy, each.suggested.made(optax), params, grads)
+    return Row(
+        legacy=each.legacy.text("optim"),
+        suggested=each.suggested.text("optax") if each.suggested else None,
+        namesake=against,
+        ours=compare(legacy, to_optax(ours, params), params, grads),
+        exact=_exact(each, ours, against),
+    )
+
+
+def _quietly(call: Call, module: Any) -> Any:
+    """What a call makes, without telling the user of a removal that is no news here."""
+    with warnings.catch_warnings(action="ignore"):
+        return call.made(module)
+
+
+def _exact(each: Namesake, ours: Any, against: Report | None) -> str:
+    if each.suggested is not None and against is not None and against.equal:
+        return each.suggested.text("optax")
+    return str(ours.optax_expression())
+
+
+def _is_equal(row: Row) -> bool:
+    return row.namesake is not None and row.namesake.equal
+
+
+def _grid(rows: Sequence[Row]) -> str:
+    """One line for each optimizer: the error of the namesake and of ours, and the cause."""
+    lines = [("flax.optim", "namesake", "to_optax", "cause")]
+    lines += [
+        (
+            row.legacy.replace("optim.", ""),
+            _error_text(row.namesake),
+            _error_text(row.ours),
+            _cause_text(row),
+        )
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _error_text(report: Report | None) -> str:
+    if report is None:
+        return "none"
+    error = final_error(report)
+    text = f"{error:.1e}" if error else "0"
+    return text if report.equal else f"{text} PARTS"
+
+
+def _cause_text(row: Row) -> str:
+    if row.namesake is None or row.namesake.equal:
+        return ""
+    return ", ".join(cause.key for cause in row.namesake.causes) or "not known"
+
+
+def _explained(row: Row) -> str:
+    """Why the namesake is not the same, and what is."""
+    lines = [row.legacy, f"  is not {row.suggested}" if row.suggested else "  is not in optax"]
+    if row.namesake is not None:
+        lines += [f"  {cause.summary}" for cause in row.namesake.causes]
+    lines.append(f"  exactly: {row.exact}")
+    return "\n".join(
+        textwrap.fill(line, _WIDTH, subsequent_indent="    ", break_long_words=False)
+        for line in lines
+    )
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    causes = [] if row.namesake is None else row.namesake.causes
+    return {
+        "legacy": row.legacy,
+        "suggested": row.suggested,
+        "error": row.error,
+        "equal": None if row.namesake is None else row.namesake.equal,
+        "causes": [dataclasses.asdict(cause) for cause in causes],
+        "exact": row.exact,
+        "ours": {"error": final_error(row.ours), "equal": row.ours.equal},
+    }

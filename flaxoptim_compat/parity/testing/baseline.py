@@ -1,0 +1,191 @@
+"""Baselines: the run of one optimizer kept in a file, to be compared with later runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import secrets
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flaxoptim_compat.parity.comparison import compare
+from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.gradients import Gradients, gradients
+from flaxoptim_compat.parity.overrides import overrides as read_overrides
+from flaxoptim_compat.parity.recordings import recorder
+from flaxoptim_compat.parity.recordings.recording import Recording
+from flaxoptim_compat.parity.report import Report
+from flaxoptim_compat.parity.sides import Side, is_optimizer, side
+from flaxoptim_compat.parity.testing.assertions import starting_parameters
+from flaxoptim_compat.parity.tolerance import Tolerance
+from flaxoptim_compat.parity.trial import gradients as trial_gradients
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The run of one optimizer that a baseline is of.
+
+    Args:
+      subject: what ``compare`` takes as a side, but no Recording.
+      params: where to start; those that the side brings, or ``trial.parameters()``, if None.
+      grads: a function ``(params, step)`` or a list; ``trial.gradients`` if None.
+      steps: how many steps to do.
+      overrides: hyper-parameters of each step, as ``compare`` takes them.
+    """
+
+    subject: Any
+    params: Any = None
+    grads: Any = None
+    steps: int = 100
+    overrides: Mapping[str, Any] | None = None
+
+    def record(self, path: Path) -> None:
+        """Run it, and write the baseline, also in the place of another one.
+
+        Raises:
+          ParityError: it cannot be run.
+          OSError: the file cannot be written.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_name(f"unfinished-{path.name}-{secrets.token_hex(4)}")
+        try:
+            with zipfile.ZipFile(unfinished, "x", allowZip64=True) as archive:
+                self._write(recorder.Recording(archive, self.steps, lambda done: None))
+            os.replace(unfinished, path)
+        except recorder.RecordingError as error:
+            raise ParityError(str(error)) from error
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def compared_with(self, path: Path, tolerance: float | Tolerance | None = None) -> Report:
+        """Run it again, and compare it with the baseline.
+
+        Args:
+          path: the baseline.
+          tolerance: how far apart they may be; 0 demands every bit.
+
+        Raises:
+          ParityError: it cannot be run, or not be compared with this baseline.
+        """
+        with Recording.open(path) as then, tempfile.TemporaryDirectory() as folder:
+            if then.steps != self.steps:
+                raise ParityError(
+                    f"{path} has {then.steps} steps, and the run is to have {self.steps}."
+                )
+            if not Tolerance.of(tolerance).exact:
+                report = self._compared(self.subject, then, tolerance)
+                if report.equal:
+                    return report
+            again = Path(folder, "again.npz")
+            self.record(again)
+            with Recording.open(again) as now:
+                if Tolerance.of(tolerance).exact:
+                    # Both were compiled alike, and can have the same bits.
+                    report = self._compared(now, then, tolerance)
+                notes = [note for note in report.notes if not note.startswith(str(again))]
+                if report.first_parting is not None:
+                    notes += _about_inputs(then, now, report.first_parting.step)
+            return dataclasses.replace(report, notes=tuple(notes))
+
+    def _compared(self, run: Any, then: Recording, tolerance: float | Tolerance | None) -> Report:
+        recorded = isinstance(run, Recording)
+        report = compare(
+            run,
+            then,
+            None if recorded else starting_parameters(self.params, run),
+            then if recorded else self._grads,
+            self.steps,
+            overrides=self.overrides or {},
+            tolerance=tolerance,
+            # The gradients are those of the run; nobody asks for any at the baseline's parameters.
+            loop="open",
+            names=("this run", "the baseline"),
+        )
+        return dataclasses.replace(report, loop=self._source.loop)
+
+    @property
+    def _grads(self) -> Any:
+        return trial_gradients if self.grads is None else self.grads
+
+    @property
+    def _source(self) -> Gradients:
+        return gradients(self._grads, None)
+
+    def _write(self, recording: recorder.Recording) -> None:
+        one, source = side(self.subject), self._source
+        if one.recording is not None:
+            raise ParityError("A baseline is of a run, not of a recording.")
+        if source.count is not None and source.count < self.steps:
+            raise ParityError(f"There are gradients for {source.count} of {self.steps} steps.")
+        given = read_overrides(self.overrides, self.steps)
+        values = {**given.constant, **given.changing}
+        params = (
+            starting_parameters(self.params, self.subject) if one.params is None else one.params
+        )
+        carry = one.start(jax.tree.map(jnp.asarray, params))
+        names = one.overridable(carry, values)
+
+        def step(carry: Any, index: Any, inputs: Any) -> tuple[Any, Any]:
+            before = one.params_of(carry)
+            grads, _ = source.of_step(before, before, index, inputs)
+            carry, grads = jax.lax.optimization_barrier((carry, grads))
+            return one.step(carry, grads, given.of_step(inputs["overrides"], names), None), grads
+
+        compiled = jax.jit(step)
+        state = _recorded(one, carry)
+        recording.state(state)
+        for index in range(self.steps):
+            before = one.params_of(carry)
+            inputs = {"overrides": given.given(index), **source.given(index, before)}
+            carry, grads = compiled(carry, np.int32(index), inputs)
+            recording.gradients(state, grads, given.of_step(inputs["overrides"], names))
+            state = _recorded(one, carry)
+            recording.state(state)
+        recording.finish()
+
+
+def _recorded(one: Side, carry: Any) -> Any:
+    """What the recorder takes: an Optimizer, or what looks like one."""
+    if is_optimizer(carry):
+        return carry
+    params = one.params_of(carry)
+    treedef: Any = jax.tree.structure(params)
+    moments = one.moments(carry)
+    states = [
+        {name: moment.arrays[leaf] for name, moment in moments.items()}
+        for leaf in range(treedef.num_leaves)
+    ]
+    state = SimpleNamespace(step=0, param_states=jax.tree.unflatten(treedef, states))
+    # The recorder notes of what class the definition is.
+    kind = type(one.name, (), {})
+    return SimpleNamespace(target=params, state=state, optimizer_def=kind())
+
+
+def _about_inputs(then: Recording, now: Recording, last: int) -> list[str]:
+    """What was not the optimizer's doing: other parameters to start from, or other gradients."""
+    if not _same(then.params, now.params):
+        return [
+            "The runs do not start from the same parameters, so more than the optimizer differs."
+        ]
+    for step in range(last):
+        if not _same(then.gradients(step), now.gradients(step)):
+            return [
+                f"The gradients of step {step + 1} are not those of the baseline, so more than the"
+                " optimizer differs."
+            ]
+        if not _same(then.params_after(step), now.params_after(step)):
+            break
+    return []
+
+
+def _same(first: Any, second: Any) -> bool:
+    pairs = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
+    return all(np.array_equal(one, other, equal_nan=True) for one, other in pairs)

@@ -1,0 +1,108 @@
+"""How far apart two runs may be and still count as the same."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from flaxoptim_compat.parity.errors import ParityError
+
+Series = np.ndarray[Any, np.dtype[np.float64]]
+
+# A different order of operations in each step of a float32 run is a few times this.
+_OF_FLOAT32 = 5e-6
+_ROUNDINGS = 8.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Tolerance:
+    """An error passes if it is small against the distance travelled, or no more than rounding.
+
+    At step t an array passes if its largest error is at most
+
+      max(relative · distance, roundings · √t · ulp)
+
+    where distance is the farthest that an element has come from its start, and ulp is the unit in
+    the last place of the largest value in the array, on either side. Storing a result rounds it;
+    roundings at each step add up like a random walk. Where a difference grows from step to step,
+    roundings · √t times as much passes as one ulp in all parameters and gradients has grown to.
+    Integers have to be equal.
+
+    Args:
+      relative: part of the distance; None is 5e-6 for float32, and for another dtype as much more
+        or less as its precision is.
+      roundings: units in the last place.
+    """
+
+    relative: float | None = None
+    roundings: float = _ROUNDINGS
+
+    @classmethod
+    def of(cls, tolerance: float | Tolerance | None) -> Tolerance:
+        """The tolerance that an argument means: None the default, 0 every bit.
+
+        Raises:
+          ParityError: a negative number, or NaN.
+        """
+        if tolerance is None:
+            return cls()
+        if isinstance(tolerance, Tolerance):
+            return tolerance
+        if not tolerance >= 0:
+            raise ParityError(
+                f"tolerance={tolerance}: give a number from 0 up; 0 demands every bit."
+            )
+        return cls(float(tolerance), _ROUNDINGS if tolerance else 0.0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing at all is allowed."""
+        return self.relative == 0 and self.roundings == 0
+
+    def allowed(
+        self,
+        distance: Series,
+        largest: Series,
+        dtype: np.dtype[Any],
+        grown: Series | None = None,
+    ) -> Series:
+        """The largest error that passes at each step of an array.
+
+        Args:
+          distance: the farthest that an element has been from its start.
+          largest: the largest value so far.
+          dtype: of the array.
+          grown: what errors of one unit in the last place have grown to.
+        """
+        if not jnp.issubdtype(dtype, jnp.inexact):
+            return np.zeros_like(distance)
+        steps = np.arange(len(distance), dtype=np.float64)
+        relative = _default(dtype) if self.relative is None else self.relative
+        rounding = self.roundings * np.sqrt(steps) * ulp_of(largest, dtype)
+        allowed = np.fmax(relative * distance, rounding)
+        if grown is None:
+            return allowed
+        return np.fmax(allowed, self.roundings * np.sqrt(steps) * grown)
+
+
+def _default(dtype: np.dtype[Any]) -> float:
+    return _OF_FLOAT32 * float(_info(dtype).eps) / float(np.finfo(np.float32).eps)
+
+
+def ulp_of(values: Series, dtype: np.dtype[Any]) -> Series:
+    """The unit in the last place of numbers of a dtype; 1 for integers."""
+    if not jnp.issubdtype(dtype, jnp.inexact):
+        return np.ones_like(values)
+    info = _info(dtype)
+    sizes = np.where(np.isfinite(values), values, float(info.max))
+    exponent = np.floor(np.log2(np.fmax(sizes, float(info.tiny))))
+    return np.asarray(np.exp2(exponent) * float(info.eps))
+
+
+def _info(dtype: np.dtype[Any]) -> Any:
+    """As of numpy, but also for bfloat16 and the like."""
+    finfo: Any = jnp.finfo
+    return finfo(dtype)
