@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from flaxoptim_compat.parity import trial
     from flaxoptim_compat.parity.comparison import compare
     from flaxoptim_compat.parity.errors import ParityError
     from flaxoptim_compat.parity.recordings.recording import Recording
@@ -41,11 +42,14 @@ __all__ = [
     "assert_same_trajectory",
     "compare",
     "matrix",
+    "trial",
 ]
 
 
 # pytest imports this for every user who has the package, and must not have to import jax for it.
 def __getattr__(name: str) -> Any:
+    if name == "trial":
+        return importlib.import_module(f"{__name__}.trial")
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])

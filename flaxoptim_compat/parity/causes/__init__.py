@@ -3,7 +3,8 @@
 The mistakes are in ``mistakes``, in files named for what they are about, such as ``eps``. Each is a
 change of the ``recipe`` of an optimizer of flax.optim. ``mistaken`` makes of it a definition that
 can stand on a side, ``race`` runs many of them beside the other side, and ``search`` says which one
-keeps up with it. Where no side is of flax.optim, ``surgery`` on the states may tell.
+keeps up with it. Where no side is of flax.optim, ``of_optax`` finds the definition that one could
+be, and else ``surgery`` on the states may tell.
 """
 
 from __future__ import annotations
@@ -11,8 +12,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import optax
+
 from flaxoptim_compat.parity.causes.context import Context, fitting
-from flaxoptim_compat.parity.causes.legacy import legacy
+from flaxoptim_compat.parity.causes.legacy import Legacy, legacy
+from flaxoptim_compat.parity.causes.of_optax import definition_of
 from flaxoptim_compat.parity.causes.search import explained
 from flaxoptim_compat.parity.causes.surgery import from_state
 from flaxoptim_compat.parity.report import Cause
@@ -25,7 +29,8 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
 
     A cause is found by making the mistake in a side whose settings are known, one of flax.optim. It
     is one if the result keeps up with the other side, and parts from the side without the mistake.
-    Where no side is of flax.optim, the same is tried with changes of their states.
+    Where no side is of flax.optim, one of optax may do the same as a definition, and else changes
+    of the states are tried.
 
     Args:
       first: the first side of the comparison, as it was given.
@@ -42,9 +47,26 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
 
 def _found(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
     known = [legacy(each) for each in subjects]
+    if known == [None, None]:
+        known = [_on_optax(*each) for each in zip(subjects, ("first", "second"), strict=True)]
+        return _explained(subjects, known, context, False) or from_state(subjects, context)
+    return _explained(subjects, known, context, to_optax=None in known)
+
+
+def _explained(
+    subjects: tuple[Any, Any], known: list[Legacy | None], context: Context, to_optax: bool
+) -> tuple[Cause, ...]:
     for index, side in enumerate(known):
         if side is not None:
-            found = explained(subjects, index, side, context, to_optax=None in known)
+            found = explained(subjects, index, side, context, to_optax)
             if found:
                 return found
-    return from_state(subjects, context) if known == [None, None] else ()
+    return ()
+
+
+def _on_optax(subject: Any, ordinal: str) -> Legacy | None:
+    """What a transformation of optax would be in flax.optim."""
+    if not isinstance(subject, optax.GradientTransformation):
+        return None
+    definition = definition_of(subject)
+    return None if definition is None else Legacy(definition, called=f"the {ordinal} side")

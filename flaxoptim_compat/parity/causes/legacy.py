@@ -16,13 +16,22 @@ from flaxoptim_compat.parity.recordings.recorded_optimizer import recorded_optim
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.sides import is_definition, is_optimizer
 
+OF_FLAX = "flax.optim's definition"
+
 
 @dataclasses.dataclass(frozen=True)
 class Legacy:
-    """A definition of this package, and the Optimizer that goes on with it, if there is one."""
+    """A definition of this package, and the Optimizer that goes on with it, if there is one.
+
+    Args:
+      definition: the definition.
+      optimizer: the Optimizer.
+      called: what to call the side in a sentence.
+    """
 
     definition: Any
     optimizer: Any = None
+    called: str = OF_FLAX
 
 
 def legacy(subject: Any) -> Legacy | None:

@@ -17,7 +17,7 @@ from flaxoptim_compat.parity.causes.candidates import (
     together,
 )
 from flaxoptim_compat.parity.causes.context import Context
-from flaxoptim_compat.parity.causes.legacy import Legacy
+from flaxoptim_compat.parity.causes.legacy import OF_FLAX, Legacy
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import parts_of
 from flaxoptim_compat.parity.causes.mistakes import KNOWN
@@ -195,4 +195,4 @@ def _says(one: Candidate, legacy: Legacy) -> str:
     place, mistake = next(iter(one.by_place.items()))
     part = dict(parts_of(legacy.definition)).get(place)
     settings = {} if part is None else recipe_of(part, part.hyper_params).settings
-    return mistake.says.format_map(settings)
+    return mistake.says.format_map(settings).replace(OF_FLAX, legacy.called)
