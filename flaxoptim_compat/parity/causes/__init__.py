@@ -3,8 +3,8 @@
 The mistakes are in ``mistakes``, in files named for what they are about, such as ``eps``. Each is a
 change of the ``recipe`` of an optimizer of flax.optim. ``mistaken`` makes of it a definition that
 can stand on a side, ``race`` runs many of them beside the other side, and ``search`` says which one
-keeps up with it. Where no side is of flax.optim, ``of_optax`` finds the definition that one could
-be, and else ``surgery`` on the states may tell.
+keeps up with it. Where no side is of flax.optim, ``surgery`` on the states may tell, and else
+``of_optax`` finds the definition that a side could be.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
 
     A cause is found by making the mistake in a side whose settings are known, one of flax.optim. It
     is one if the result keeps up with the other side, and parts from the side without the mistake.
-    Where no side is of flax.optim, one of optax may do the same as a definition, and else changes
-    of the states are tried.
+    Where no side is of flax.optim, changes of the states are tried, and then the definition that a
+    transformation of optax could be.
 
     Args:
       first: the first side of the comparison, as it was given.
@@ -47,10 +47,10 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
 
 def _found(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
     known = [legacy(each) for each in subjects]
-    if known == [None, None]:
-        known = [_on_optax(*each) for each in zip(subjects, ("first", "second"), strict=True)]
-        return _explained(subjects, known, context, False) or from_state(subjects, context)
-    return _explained(subjects, known, context, to_optax=None in known)
+    if known != [None, None]:
+        return _explained(subjects, known, context, to_optax=None in known)
+    known = [_on_optax(*each) for each in zip(subjects, ("first", "second"), strict=True)]
+    return from_state(subjects, context) or _explained(subjects, known, context, False)
 
 
 def _explained(
