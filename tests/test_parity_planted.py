@@ -174,9 +174,18 @@ def test_only_a_moment_is_different(moment: str) -> None:
     assert (parting.leaf, parting.index, parting.step) == place
     assert parting.quantity == moment
     assert report.causes == ()
+    assert any("No parameter parts within 20 steps, only moments" in note for note in report.notes)
     assert not any(
         np.any(track.error != 0) for track in report.tracks if track.quantity == "parameter"
     )
+
+
+def test_a_momentum_that_is_kept_otherwise() -> None:
+    """As in optax.lars, which multiplies by the rate, and its sign, before the momentum."""
+    other = optax.chain(optax.scale(-0.5), optax.trace(0.9))
+    report = parity.compare(optim.Momentum(0.5), other, trial.parameters(), trial.gradients, 10)
+    assert report.first_parting is not None and report.first_parting.quantity == "trace"
+    assert any("another scale or with another sign" in note for note in report.notes)
 
 
 def test_a_fault_that_stays_is_found_where_it_begins() -> None:

@@ -79,8 +79,16 @@ def compare(
     if found.first_parting is not None and computed is not None and not allowed.exact:
         control = Run((computed, one_ulp_off(computed)), start, source, given, count)
         found = _less_what_grew(found, run, control.tracks())
+    if found.first_parting is None:
+        return found
+    if not _parameters_part(found, allowed):
+        note = (
+            f"No parameter parts within {count} steps, only moments: they are kept in another scale"
+            " or with another sign, or will move the parameters later."
+        )
+        return dataclasses.replace(found, notes=(*found.notes, note))
     # Known causes move parameters by more than rounding does.
-    if found.first_parting is None or not _parameters_part(found, fitting(allowed)):
+    if not _parameters_part(found, fitting(allowed)):
         return found
     context = Context(
         params=start,
