@@ -8,11 +8,54 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim.legacy_loop import convertible
 from flaxoptim_compat.optim.on_optax import OnOptax
 from flaxoptim_compat.optim.state import OptimizerState
+
+
+class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[misc]
+    """A transformation that knows which definition it does the work of.
+
+    Two of equal definitions, for parameters of one structure, are equal: functions under ``jit``
+    take one for the other, and a loop may make a TrainState anew in each round.
+    """
+
+    definition: Any
+    _settings: tuple[Any, ...]
+
+    @classmethod
+    def of(
+        cls,
+        tx: optax.GradientTransformationExtraArgs,
+        definition: Any,
+        hyper_params: Any,
+        params: Any,
+    ) -> FromDefinition:
+        """The same transformation, with what it was made of.
+
+        Args:
+          tx: the transformation.
+          definition: the definition.
+          hyper_params: the values that ``tx`` has in place of the definition's.
+          params: the parameters that it is for.
+        """
+        made = cls(tx.init, tx.update)
+        made.definition = definition
+        shapes = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
+        made._settings = (definition, hyper_params, jax.tree.structure(params), shapes)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FromDefinition) and same(self._settings, other._settings)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(type(self.definition))
 
 
 class Convertible(OnOptax):
@@ -45,7 +88,8 @@ class Convertible(OnOptax):
         conversion = self._conversion(hyper_params, params)
         states = leaves_like(params, state.param_states, "param_states")
         opt_state = conversion.opt_state(step_count(state.step), states)
-        return conversion.transformation(), opt_state
+        tx = FromDefinition.of(conversion.transformation(), self, hyper_params, params)
+        return tx, opt_state
 
     def from_opt_state(self, params: Any, step: Any, opt_state: Any) -> OptimizerState:
         """The state of an optimizer, out of that of the transformation.

@@ -250,13 +250,25 @@ class Optimizer(struct.PyTreeNode):
         return unshared(train_state)  # type: ignore[no-any-return]
 
     @classmethod
-    def from_train_state(cls, train_state: TrainState, definition: OptimizerDef) -> Self:
+    def from_train_state(
+        cls, train_state: TrainState, definition: OptimizerDef | None = None
+    ) -> Self:
         """The optimizer that a TrainState made by ``to_train_state`` came from, at its step.
 
         Args:
           train_state: the TrainState.
-          definition: the definition that made it; its hyper-parameters hold from here on.
+          definition: the definition that made it; its hyper-parameters hold from here on. None: the
+            one whose ``to_train_state`` made it, if its ``tx`` is still the same.
+
+        Raises:
+          TypeError: the TrainState has another ``tx``, and no definition is given.
         """
+        definition = definition or getattr(train_state.tx, "definition", None)
+        if definition is None:
+            raise TypeError(
+                "The tx of this TrainState does not come from to_train_state(). Give the definition"
+                " that does the same: Optimizer.from_train_state(state, definition)."
+            )
         params = train_state.params
         state = definition.from_opt_state(params, train_state.step, train_state.opt_state)
         return cls(definition, state, params)
