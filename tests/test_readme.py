@@ -13,7 +13,7 @@ from tests.processes import compat
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-PAGES = [ROOT / "README.md", *sorted((ROOT / "migration_guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "migration_guide").rglob("*.md"))]
 NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]\d+)?")
 
 
@@ -22,7 +22,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 EXAMPLES = [
-    pytest.param(code, id=f"{page.name}-{number}")
+    pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}")
     for page in PAGES
     for number, code in enumerate(blocks(page.read_text(), "python"), start=1)
 ]
@@ -32,12 +32,6 @@ EXAMPLES = [
 def test_the_examples_run(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "<example>", "exec"), {"__name__": "example"})
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
-        assert "://" in target or (page.parent / target).exists(), target
 
 
 def without_numbers(output: str) -> list[str]:

@@ -7,7 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat import __version__
-from flaxoptim_compat.cli import checkpoint, demo, environment, parity, run, scan
+from flaxoptim_compat.cli import (
+    checkpoint,
+    demo,
+    environment,
+    explain,
+    parity,
+    rewrite,
+    rules,
+    run,
+    scan,
+)
 
 
 class Subcommand(NamedTuple):
@@ -21,6 +31,9 @@ class Subcommand(NamedTuple):
 SUBCOMMANDS = {
     "run": Subcommand(run.SUMMARY, run.add_arguments, run.run),
     "scan": Subcommand(scan.SUMMARY, scan.add_arguments, scan.run),
+    "rewrite": Subcommand(rewrite.SUMMARY, rewrite.add_arguments, rewrite.run),
+    "rules": Subcommand(rules.SUMMARY, rules.add_arguments, rules.run),
+    "explain": Subcommand(explain.SUMMARY, explain.add_arguments, explain.run),
     "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.add_arguments, checkpoint.run),
     "parity": Subcommand(parity.SUMMARY, parity.add_arguments, parity.run),
     "enable": Subcommand(environment.ENABLE, environment.add_enable_arguments, environment.enable),

@@ -29,6 +29,12 @@ def optimizers(done: int, total: int, seconds: float) -> str:
     return f"{done} of {total} optimizers"
 
 
+def files(done: int, total: int, seconds: float) -> str:
+    """How many files are done."""
+    del seconds
+    return f"{done:,} of {total:,} files"
+
+
 class Progress:
     """How much is done of all, in a line on stderr that goes away in the end.
 

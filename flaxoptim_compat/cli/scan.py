@@ -3,56 +3,87 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-SUMMARY = "List where Python files use flax.optim and other names that are gone"
+from flaxoptim_compat.cli import program_files
+from flaxoptim_compat.cli.output import print_error, print_text
 
-EPILOG = """\
-It runs none of them. It follows imports and the names that a file gives them. It does not see names
-that are put together at run time, as with getattr, nor those that another file of the program
-imports for this one, nor notebooks.
+if TYPE_CHECKING:
+    from flaxoptim_compat.migrate.reports import Report
 
-Exit status: 0 if nothing was found, 1 if something was, 2 if a file could not be read."""
+SUMMARY = (
+    "List where a program uses flax.optim and other names that are gone, and what replaces them"
+)
+
+_EPILOG = f"""\
+It runs none of the program. It follows imports, the names that files give to what they import, and
+names that one file imports from another. What it sees and does not understand it lists at the end,
+and what it cannot read.
+
+{program_files.SETTINGS}
+
+Exit status: 0 if nothing was found, 1 if something was, 2 if something could not be read."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
-    parser.add_argument("paths", metavar="PATH", nargs="+", type=Path, help="a file or a folder")
+    program_files.add_arguments(parser)
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--format",
+        choices=("text", "json", "github", "sarif"),
+        default="text",
+        help="text, the default; json; annotations of GitHub; SARIF 2.1.0 for code hosts, editors",
+    )
+    parser.add_argument(
+        "--statistics",
+        action="store_true",
+        help="instead of the findings, how many there are of each rule and in each file",
+    )
+    parser.set_defaults(error=parser.error)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Scan, and print one line for each use."""
-    from flaxoptim_compat.migrate.scan import python_files, scan
+    """Read the files, and print what was found."""
+    from flaxoptim_compat.migrate.settings import SettingsError
 
-    seen = uses = files_with_uses = 0
-    unread: list[str] = []
+    if arguments.statistics and arguments.format != "text":
+        arguments.error("--statistics is text; with another --format, count what it lists.")
     try:
-        for file in python_files(arguments.paths):
-            seen += 1
-            try:
-                found = scan(file.read_bytes())
-            except (OSError, SyntaxError, ValueError) as error:
-                unread.append(f"{file}: {error}")
-                continue
-            for use in found:
-                place = f"{file}:{use.line}:{use.column}"
-                print(f"{place}: {use.name}, gone since {use.gone_since}: {use.replacement}")
-            uses += len(found)
-            files_with_uses += bool(found)
-    except FileNotFoundError as error:
-        print(f"flaxoptim-compat: there is no {error.args[0]}.", file=sys.stderr)
+        report = program_files.run_over(arguments, program_files.task_for(arguments))
+    except SettingsError as error:
+        print_error(error)
         return 2
-    for each in unread:
-        print(f"flaxoptim-compat: not read: {each}", file=sys.stderr)
-    print(f"{_count(uses, 'use')} in {files_with_uses} of {_count(seen, 'file')}", end="")
-    print(f", {len(unread)} not read." if unread else ".")
-    if unread or not seen:
-        return 2
-    return 1 if uses else 0
+    except KeyboardInterrupt:
+        print_error("stopped.")
+        return 130
+    print_text("\n".join(_lines(report, arguments)))
+    return report.status
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _lines(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
+    if arguments.statistics:
+        from flaxoptim_compat.migrate.formats.as_text import as_statistics
+        from flaxoptim_compat.migrate.rules import rule_modules
+
+        yield from as_statistics(
+            report, {code: each.RULE.name for code, each in rule_modules().items()}
+        )
+    elif arguments.format == "text":
+        from flaxoptim_compat.migrate.formats.as_text import as_text
+
+        yield from as_text(report)
+    elif arguments.format == "github":
+        from flaxoptim_compat.migrate.formats.as_github import as_github
+
+        yield from as_github(report)
+    elif arguments.format == "json":
+        from flaxoptim_compat.migrate.formats.as_json import as_json
+
+        yield as_json(report)
+    else:
+        from flaxoptim_compat.migrate.formats.as_sarif import as_sarif
+        from flaxoptim_compat.migrate.rules import rule_modules
+
+        yield as_sarif(report, {code: each.RULE for code, each in rule_modules().items()})

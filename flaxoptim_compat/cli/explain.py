@@ -1,0 +1,40 @@
+"""``flaxoptim-compat explain``: the page of a rule."""
+
+from __future__ import annotations
+
+import argparse
+
+from flaxoptim_compat.cli.output import print_error, print_text
+from flaxoptim_compat.cli.rules import all_rules, terminal
+
+SUMMARY = "Print what a rule of scan and rewrite does, why, and when it does not"
+
+_EPILOG = "flaxoptim-compat rules lists the codes. Exit status: 0, or 2 for a code that is none."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the codes."""
+    parser.epilog = _EPILOG
+    parser.add_argument("codes", metavar="CODE", nargs="+", help="such as FOC101")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the pages, one after the other; 2 if there is no such rule."""
+    from flaxoptim_compat.migrate.rules.pages import page
+
+    rules = {rule.code: rule for rule in all_rules()}
+    codes = [code.upper() for code in arguments.codes]
+    unknown = [code for code in codes if code not in rules]
+    if unknown:
+        print_error(f"There is no rule {', '.join(unknown)}. There are {', '.join(rules)}.")
+        return 2
+    pages = [page(rules[code]) for code in codes]
+    console = terminal()
+    if console is None:
+        print_text("\n".join(pages).rstrip("\n"))
+        return 0
+    from rich.markdown import Markdown
+
+    for text in pages:
+        console.print(Markdown(text, hyperlinks=False))
+    return 0

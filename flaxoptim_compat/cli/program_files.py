@@ -1,0 +1,77 @@
+"""What ``scan`` and ``rewrite`` have in common: their files, and which rules count."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.migrate.examination import Task
+    from flaxoptim_compat.migrate.reports import Report
+
+SETTINGS = """\
+settings, in the nearest pyproject.toml above the first PATH:
+  [tool.flaxoptim-compat]
+  select = ["FOC1"]                    # only these rules, or beginnings of them
+  ignore = ["FOC152"]                  # not these
+  exclude = ["old", "examples/*"]      # names, or globs below the folder of pyproject.toml
+  per-file-ignores = {"tests/*" = ["FOC1"]}
+A comment # noqa: FOC101 at the end of a line, or of a statement of several lines, or # noqa alone,
+keeps what stands there."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the files and the choice of rules."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        type=Path,
+        help="a file, or a folder with .py, .pyi, .ipynb and .gin files",
+    )
+    for name, what in (("select", "only the rules"), ("ignore", "not the rules")):
+        parser.add_argument(
+            f"--{name}",
+            metavar="CODES",
+            type=_codes,
+            help=f"{what} with these codes, or beginnings of codes, separated by commas",
+        )
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    return tuple(each.strip() for each in text.split(",") if each.strip())
+
+
+def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bool = False) -> Task:
+    """What a run is to do, by its options and the user's settings.
+
+    Raises:
+      SettingsError: one of them means nothing.
+    """
+    from flaxoptim_compat.migrate import settings
+    from flaxoptim_compat.migrate.examination import Task
+    from flaxoptim_compat.migrate.rules import rule_modules
+
+    found = settings.read_settings(arguments.paths[0])
+    # What is asked for on the command line is asked for now.
+    if arguments.select is not None:
+        found = found._replace(select=arguments.select)
+    if arguments.ignore is not None:
+        found = found._replace(ignore=(*found.ignore, *arguments.ignore))
+    codes = tuple(rule_modules())
+    for name, those in (("select", found.select), ("ignore", found.ignore)):
+        settings.check_codes(those, codes, name)
+    for pattern, those in found.per_file_ignores:
+        settings.check_codes(those, codes, f"per-file-ignores of {pattern!r}")
+    return Task(target, codes, found, accept_changes)
+
+
+def run_over(arguments: argparse.Namespace, task: Task) -> Report:
+    """Read all files, with a progress bar if that takes a while."""
+    from flaxoptim_compat.cli.progress import Progress, files
+    from flaxoptim_compat.migrate import pipeline
+
+    with Progress(files, delay=0.5) as progress:
+        return pipeline.run(arguments.paths, task, progress)

@@ -1,0 +1,146 @@
+"""``flaxoptim-compat rewrite``: a program without flax.optim, in two steps or in one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from flaxoptim_compat.cli import program_files
+from flaxoptim_compat.cli.output import print_error, print_text
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.migrate.reports import Report
+    from flaxoptim_compat.migrate.verification import Outcome
+
+SUMMARY = "Rewrite a program: flax.optim comes from this package then, or is optax"
+
+_EPILOG = f"""\
+examples:
+  flaxoptim-compat rewrite src --to shim               # show it, as a patch
+  flaxoptim-compat rewrite src --to shim --write       # do it
+  flaxoptim-compat rewrite src --to optax --write --verify 'pytest -q'
+
+What is not certain is left as it is; --to optax marks it with a comment. A file is rewritten whole
+or not at all. Files that are generated, read-only, links, in another encoding than UTF-8, or in
+folders of other people's code are left alone.
+
+{program_files.SETTINGS}
+
+Exit status: 0 if there is nothing to do, 1 if files were changed or would be, 2 if something could
+not be read, written or verified."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of the subcommand."""
+    program_files.add_arguments(parser)
+    parser.epilog = _EPILOG
+    parser.add_argument(
+        "--to",
+        choices=("shim", "optax"),
+        required=True,
+        help="shim: the same calls, served by flaxoptim_compat; optax: TrainState and optax",
+    )
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--diff", action="store_true", help="print a patch; this is the default")
+    modes.add_argument("--check", action="store_true", help="only say what would be done")
+    modes.add_argument("--write", action="store_true", help="change the files")
+    parser.add_argument(
+        "--accept-changes",
+        action="store_true",
+        help="with --to optax: use what optax has, even where numbers change; each is listed",
+    )
+    parser.add_argument(
+        "--verify",
+        metavar="COMMAND",
+        help="with --write: run this command before and after, such as the tests of the program,"
+        " and put all files back if it fails then",
+    )
+    parser.set_defaults(error=parser.error)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Work out what is to change, and show it or write it."""
+    from flaxoptim_compat.migrate.journal import JournalError
+    from flaxoptim_compat.migrate.settings import SettingsError
+    from flaxoptim_compat.migrate.verification import VerificationError
+
+    if arguments.verify is not None and not arguments.write:
+        arguments.error("--verify goes with --write: it is about files that have changed.")
+    if arguments.accept_changes and arguments.to != "optax":
+        arguments.error("--accept-changes goes with --to optax: --to shim changes no number.")
+    try:
+        task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
+        report = program_files.run_over(arguments, task)
+        return _write(report, arguments) if arguments.write else _show(report, arguments)
+    except (SettingsError, JournalError) as error:
+        print_error(error)
+    except VerificationError as error:
+        print(error.output, end="", file=sys.stderr)
+        print_error(error)
+    except KeyboardInterrupt:
+        print_error("stopped. Every file is either as it was or as it was to be.")
+        return 130
+    return 2
+
+
+def _show(report: Report, arguments: argparse.Namespace) -> int:
+    from flaxoptim_compat.cli.diff_output import print_diffs
+    from flaxoptim_compat.migrate.formats.rewriting import account
+
+    say: Callable[[str], None] = print_text
+    if not arguments.check:
+        # What is on stdout is a patch, and nothing else.
+        print_diffs(report)
+        say = _print_aside
+    changed = [each for each in report.files if each.new is not None]
+    verb = "would be changed" if arguments.check else "changed in the patch"
+    for line in account(report, arguments.to, verb):
+        say(line)
+    if changed:
+        say(f"No file was changed. To change {'it' if len(changed) == 1 else 'them'}, add --write.")
+    else:
+        say("No file was changed.")
+    if report.is_trouble:
+        return 2
+    return 1 if changed else 0
+
+
+def _write(report: Report, arguments: argparse.Namespace) -> int:
+    from flaxoptim_compat.migrate import verification
+    from flaxoptim_compat.migrate.formats.rewriting import account
+    from flaxoptim_compat.migrate.journal import refuse_existing_journal
+    from flaxoptim_compat.migrate.writing import Change, remove_unfinished
+
+    refuse_existing_journal()
+    removed = remove_unfinished(report.unfinished)
+    report.unfinished = [path for path in report.unfinished if path not in removed]
+    changes = [
+        Change(each.path, each.old, each.new) for each in report.files if each.new is not None
+    ]
+    outcome = verification.Outcome([], [])
+    if changes and arguments.verify is not None:
+        outcome = verification.write_verified(changes, arguments.verify, _print_aside)
+    elif changes:
+        outcome = verification.write(changes)
+    for line in account(report, arguments.to, "changed", {each for each, _ in outcome.failed}):
+        print_text(line)
+    _say_written(outcome, removed)
+    if outcome.failed or report.is_trouble:
+        return 2
+    return 1 if outcome.written else 0
+
+
+def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
+    for path in removed:
+        print_text(f"{path}: removed; a rewrite that was killed had left it behind")
+    for path, why in outcome.failed:
+        print_error(f"{path}: not written: {why}")
+    if not outcome.written:
+        print_text("No file was changed.")
+
+
+def _print_aside(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,130 @@
+"""What all rules find in the files of a program, for both targets of ``rewrite``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
+from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.optimizers.legacy_names import is_of_flax_optim
+from flaxoptim_compat.migrate.optimizers.modules import imported_names
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules import rule_modules
+
+TARGETS = ("shim", "optax")
+Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
+# From here on the rules are about optimizers; they say first what the others need not do.
+_OF_OPTIMIZERS = "FOC2"
+
+
+class FileFindings(NamedTuple):
+    """What there is to say about one file.
+
+    Args:
+      document: the file.
+      findings: in their order.
+      unknown: offsets of what looks like a use and is not understood, and why.
+      imports: for each target the edits of the import statements.
+    """
+
+    document: Document
+    findings: list[Finding]
+    unknown: list[tuple[int, str]]
+    imports: Mapping[str, list[Edit]]
+
+
+def analyse(
+    documents: Sequence[Document],
+    ignored: Ignored,
+    *,
+    writes: bool,
+    accept_changes: bool = False,
+) -> list[FileFindings]:
+    """Find everything in files that belong together.
+
+    Args:
+      documents: files of one program that use optimizers or names of flax.optim, directly or
+        through each other.
+      ignored: for each file and line the codes that are not wanted; "" stands for all.
+      writes: whether the edits are wanted too; jax is only imported if they are.
+      accept_changes: whether definitions may become their nearest in plain optax, although that
+        changes the numbers.
+    """
+    alone = {document: Names(document) for document in documents}
+    exports = {
+        document.module: names.exported() for document, names in alone.items() if document.module
+    }
+    # Others have methods of these names too: without flax.optim nobody has an optimizer.
+    has_optimizers = any(map(_mentions_flax_optim, alone.values()))
+    facts = Facts(documents, ignored) if has_optimizers else None
+    read = {
+        document: Names(document, exports) if names.project_imports() else names
+        for document, names in alone.items()
+    }
+    needed = _needed_elsewhere(documents, read.values())
+    return [
+        _findings(
+            Reading(
+                document,
+                names,
+                {target: ImportPlan(document, names, needed[document]) for target in TARGETS},
+                ignored.get(document.path, {}),
+                facts,
+                writes,
+                accept_changes,
+            )
+        )
+        for document, names in read.items()
+    ]
+
+
+def _mentions_flax_optim(names: Names) -> bool:
+    return bool(names.lookups) or any(is_of_flax_optim(use.name) for use in names.uses)
+
+
+def _needed_elsewhere(
+    documents: Sequence[Document], read: Iterable[Names]
+) -> dict[Document, frozenset[str]]:
+    """For each file the names that others import from it, or take as its attributes."""
+    needed = {each: set(names) for each, names in imported_names(documents).items()}
+    by_module = {each.module: each for each in documents if each.module}
+    for names in read:
+        for module, name in names.taken_from():
+            if module in by_module:
+                needed[by_module[module]].add(name)
+    return {document: frozenset(names) for document, names in needed.items()}
+
+
+def analyse_alone(document: Document, ignored: Mapping[int, frozenset[str]]) -> FileFindings:
+    """Find everything in a file that has nothing to do with optimizers.
+
+    Args:
+      document: the file.
+      ignored: for each line the codes that are not wanted; "" stands for all.
+    """
+    names = Names(document)
+    plans = {target: ImportPlan(document, names) for target in TARGETS}
+    return _findings(Reading(document, names, plans, ignored))
+
+
+def _findings(reading: Reading) -> FileFindings:
+    document = reading.document
+    modules = rule_modules()
+    first = [code for code in modules if code.startswith(_OF_OPTIMIZERS)]
+    findings = [
+        finding
+        for code in [*first, *(each for each in modules if each not in first)]
+        for finding in modules[code].find(reading)
+    ]
+    unknown = [(document.span(node)[0], why) for node, why in reading.names.unknown]
+    if reading.facts is not None:
+        unknown += [(document.span(node)[0], why) for node, why in reading.facts.unknown(document)]
+    imports = {target: plan.edits() for target, plan in reading.imports.items()}
+    findings.sort(key=lambda each: (each.start, each.code))
+    return FileFindings(document, findings, sorted(unknown), imports)

@@ -1,0 +1,245 @@
+"""Which argument of a constructor call is which hyper-parameter, read without running anything."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from flaxoptim_compat.migrate.chains.expressions import literal, may_act
+from flaxoptim_compat.migrate.chains.signatures import (
+    DTYPE,
+    FLAGS,
+    HANDED_ON,
+    OPTIONAL,
+    RATE,
+    REQUIRED,
+    SIGNATURES,
+    WRAPPED,
+)
+
+
+class Argument(NamedTuple):
+    """One hyper-parameter that a call gives: its expression, and its value if that is a literal."""
+
+    node: ast.expr
+    is_literal: bool
+    value: Any = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Bound:
+    """A constructor call that is understood.
+
+    Args:
+      name: the class, such as ``Adam``.
+      call: the call.
+      arguments: what it gives, by the name of the hyper-parameter, in the order of the call.
+      inner: of a WeightNorm, the optimizer in it.
+    """
+
+    name: str
+    call: ast.Call
+    arguments: Mapping[str, Argument]
+    inner: Bound | None = None
+
+    @property
+    def rate(self) -> Argument | None:
+        """The learning rate; None if there is none, or if it is None."""
+        owner = self.inner or self
+        given = owner.arguments.get(RATE)
+        return None if given is None or (given.is_literal and given.value is None) else given
+
+    def owner_of(self, name: str) -> Bound | None:
+        """Which of the two, this or the one inside, has a hyper-parameter of this name."""
+        if name in SIGNATURES[self.name] and name not in (WRAPPED, DTYPE):
+            return self
+        return None if self.inner is None else self.inner.owner_of(name)
+
+
+@dataclasses.dataclass(frozen=True)
+class Refused:
+    """Why there is no text for a call; the sentence says what of it is not known."""
+
+    reason: str
+
+
+def bind(
+    call: ast.Call,
+    name: str,
+    definition_of: Callable[[ast.expr], Bound | Refused | None] = lambda node: None,
+) -> Bound | Refused:
+    """Read a constructor call.
+
+    Args:
+      call: the call.
+      name: the class that it calls, such as ``Adam``.
+      definition_of: of a WeightNorm, reads the expression of the optimizer in it; None if that is
+        no constructor call.
+    """
+    if name not in SIGNATURES:
+        return Refused(f"{name} has no text in optax")
+    nodes = _assigned(call, name)
+    if isinstance(nodes, Refused):
+        return nodes
+    inner = _inner(nodes.pop(WRAPPED), definition_of) if WRAPPED in SIGNATURES[name] else None
+    if isinstance(inner, Refused):
+        return inner
+    arguments: dict[str, Argument] = {}
+    for each, node in nodes.items():
+        argument = _argument(name, each, node)
+        if isinstance(argument, Refused):
+            return argument
+        arguments[each] = argument
+    bound = Bound(name, call, arguments, inner)
+    reason = _effects(bound)
+    return Refused(reason) if reason else bound
+
+
+def _assigned(call: ast.Call, name: str) -> dict[str, ast.expr] | Refused:
+    """The expression of each parameter that is given."""
+    known = list(SIGNATURES[name])
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return Refused(f"{name} takes its arguments from *, so it is not known which they are")
+    if any(each.arg is None for each in call.keywords):
+        return Refused(f"{name} takes its arguments from **, so it is not known which they are")
+    if len(call.args) > len(known):
+        return Refused(f"{name} takes {len(known)} arguments, and is given {len(call.args)}")
+    nodes = dict(zip(known, call.args, strict=False))
+    for keyword in call.keywords:
+        assert keyword.arg is not None
+        if keyword.arg not in known:
+            return Refused(f"{name} has no hyper-parameter {keyword.arg}")
+        if keyword.arg in nodes:
+            return Refused(f"{name} is given {keyword.arg} twice")
+        nodes[keyword.arg] = keyword.value
+    missing = [each for each in known if SIGNATURES[name][each] is REQUIRED and each not in nodes]
+    return Refused(f"{name} needs {missing[0]}") if missing else nodes
+
+
+def _inner(
+    node: ast.expr, definition_of: Callable[[ast.expr], Bound | Refused | None]
+) -> Bound | Refused:
+    inner = definition_of(node)
+    if inner is None:
+        return Refused("the optimizer in the WeightNorm is not known here")
+    if isinstance(inner, Bound) and inner.inner is not None:
+        return Refused("a WeightNorm in a WeightNorm is not in optax")
+    return inner
+
+
+def _argument(name: str, parameter: str, node: ast.expr) -> Argument | Refused:
+    what = f"{parameter} of {name}"
+    if parameter == DTYPE:
+        return Argument(node, False)
+    try:
+        argument = Argument(node, True, literal(node))
+    except ValueError:
+        argument = Argument(node, False)
+    if isinstance(node, ast.Constant | ast.JoinedStr) and not argument.is_literal:
+        return Refused(f"{what} is no number")
+    if isinstance(node, ast.Lambda | ast.List | ast.Tuple | ast.Dict | ast.Set):
+        return Refused(f"{what} is no number")
+    decides = _decides(name, parameter)
+    if decides and not argument.is_literal:
+        return Refused(f"{what} decides which optax it is, and its value is not known here")
+    if argument.is_literal and not _fits(name, parameter, argument.value):
+        return Refused(f"{what} is {argument.value}")
+    return argument
+
+
+def _decides(name: str, parameter: str) -> bool:
+    if parameter in FLAGS:
+        return parameter not in HANDED_ON
+    return name == "Adafactor" and parameter in OPTIONAL
+
+
+def _fits(name: str, parameter: str, value: Any) -> bool:
+    """Whether flax could compute with a literal."""
+    if parameter in FLAGS:
+        return isinstance(value, bool | int)
+    if value is None:
+        return parameter == RATE or (name == "Adafactor" and parameter in OPTIONAL)
+    return not isinstance(value, bool)
+
+
+def _effects(bound: Bound) -> str:
+    """Why running the arguments in the order of the text would not be the same; "" if it is."""
+    found = acting(bound)
+    if any(owner.name == "AdaBelief" and name == "eps" for owner, name in found):
+        return "eps of AdaBelief is computed by a call, and optax needs it twice"
+    for owner, name in found:
+        if owner.name == "Adafactor" and name in (DTYPE, "epsilon2"):
+            # There may be no place for these two in the text.
+            return f"{name} of Adafactor is computed by a call"
+    if len(found) > 1:
+        names = " and ".join(name for _, name in found)
+        return f"{names} are computed by calls, whose order would be another one"
+    return ""
+
+
+def acting(bound: Bound) -> list[tuple[Bound, str]]:
+    """The hyper-parameters whose expressions may do more than have a value."""
+    return [(owner, name) for owner, name, given in _given(bound) if may_act(given.node)]
+
+
+def _given(bound: Bound) -> Iterator[tuple[Bound, str, Argument]]:
+    if bound.inner is not None:
+        yield from _given(bound.inner)
+    for name, argument in bound.arguments.items():
+        yield bound, name, argument
+
+
+def refusal(bound: Bound, injected: Collection[str] = (), scheduled: bool = False) -> str:
+    """Why there is no text for a call that is understood; "" if there is one.
+
+    Args:
+      bound: the call.
+      injected: the hyper-parameters that are given with each step.
+      scheduled: whether the learning rate is a function of the step.
+    """
+    for name in injected:
+        reason = _not_injected(bound, name)
+        if reason:
+            return reason
+    if scheduled and bound.rate is not None and may_act(bound.rate.node):
+        return "the learning rate is computed by a call that would not be made any more"
+    if bound.rate is None and RATE not in injected and not scheduled:
+        return "there is no learning rate, neither here nor with each step"
+    return ""
+
+
+# Optax computes 1 - x of these, which a float32 array does with four digits less.
+_COMPLEMENTED = frozenset({"beta1", "beta2", "rho"})
+_INTEGERS = frozenset({"min_dim_size_to_factor", "step_offset"})
+
+
+def _not_injected(bound: Bound, name: str) -> str:
+    owner = bound.owner_of(name)
+    if owner is None:
+        return f"{(bound.inner or bound).name} has no hyper-parameter {name}"
+    if name in _COMPLEMENTED:
+        return f"{name} given with each step has fewer digits in optax than in flax.optim"
+    if name in FLAGS | _INTEGERS:
+        return f"{name} cannot be given with each step in optax"
+    given = owner.arguments.get(name)
+    value = SIGNATURES[owner.name][name] if given is None else given.value
+    if owner.name == "Adafactor" and name in OPTIONAL and value is None:
+        return f"{name} is None here and a number with a step"
+    return ""
+
+
+def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]] | Refused:
+    """The traversal and the optimizer of each argument of a ``MultiOptimizer``."""
+    if call.keywords or not call.args:
+        return Refused("MultiOptimizer takes pairs of a traversal and an optimizer")
+    found = []
+    for each in call.args:
+        if not isinstance(each, ast.Tuple | ast.List) or len(each.elts) != 2:
+            return Refused("a part of the MultiOptimizer is not known here: it is no pair")
+        traversal, optimizer = each.elts
+        if isinstance(traversal, ast.Starred) or isinstance(optimizer, ast.Starred):
+            return Refused("a part of the MultiOptimizer is not known here: it is no pair")
+        found.append((traversal, optimizer))
+    return found

@@ -1,0 +1,128 @@
+"""Filters of ``ModelParamTraversal`` as a function that labels the parameters of a tree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from flaxoptim_compat.migrate.chains.expressions import may_act
+from flaxoptim_compat.migrate.chains.pieces import Pieces
+
+REST = "frozen"
+
+
+class Labels:
+    """A function from parameters to the key of the first filter that selects each, as text.
+
+    Flax's filters get a path such as ``/dense/kernel``, and so do they here. The function is called
+    at each step; so a filter that could be another one by then is a default value of it.
+
+    Args:
+      filters: the functions in the traversals.
+      pieces: those of the text.
+      is_settled: whether an expression is a name that has its value for good.
+    """
+
+    def __init__(
+        self, filters: Sequence[ast.expr], pieces: Pieces, is_settled: Callable[[ast.expr], bool]
+    ) -> None:
+        self._filters = filters
+        self._pieces = pieces
+        self._is_settled = is_settled
+        self.names = _names_in(filters)
+        self._held: dict[str, str] = {}
+
+    @property
+    def is_late(self) -> bool:
+        """Whether all of the text may be run again at any time."""
+        return all(map(self._is_read_late, self._filters))
+
+    def text(self, keys: Sequence[str]) -> str:
+        """The text; ``keys`` are what the filters stand for in ``optax.partition``."""
+        path, value = self._common_names() or (self._free("path"), self._free("value"))
+        tests = [self._test(each, path, value) for each in self._filters]
+        asks_value = any(value_is_used for _, value_is_used in tests)
+        chosen = self._pieces.quoted(REST)
+        for (test, _), key in reversed(list(zip(tests, keys, strict=True))):
+            chosen = f"{self._pieces.quoted(key)} if {test} else {chosen}"
+        params, key_path = self._free("params"), self._free("keys")
+        leaf = "_" if self._may_drop(asks_value) else self._free("leaf")
+        own = f"{path}, {value}" if asks_value else path
+        slash = self._pieces.quoted("/")
+        given = f"{slash} + jax.tree_util.keystr({key_path}, simple=True, separator={slash})"
+        given += f", {leaf}" if asks_value else ""
+        arguments = [params, *(f"{name}={piece}" for name, piece in self._held.items())]
+        return (
+            f"lambda {', '.join(arguments)}: jax.tree_util.tree_map_with_path("
+            f"lambda {key_path}, {leaf}: (lambda {own}: {chosen})({given}), {params})"
+        )
+
+    def _test(self, node: ast.expr, path: str, value: str) -> tuple[str, bool]:
+        """The text that asks a filter, and whether it asks for the value."""
+        if _names_of(node) == (path, value):
+            assert isinstance(node, ast.Lambda)
+            return self._pieces.of(node.body, within=True), value in _loaded(node.body)
+        if self._is_read_late(node):
+            return f"{self._pieces.of(node, within=True)}({path}, {value})", True
+        name = self._free("selects")
+        self.names.add(name)
+        self._held[name] = self._pieces.of(node)
+        return f"{name}({path}, {value})", True
+
+    def _may_drop(self, asks_value: bool) -> bool:
+        """Whether an argument called ``_`` is in nobody's way."""
+        return not asks_value and not any("_" in _loaded(each) for each in self._filters)
+
+    def _is_read_late(self, node: ast.expr) -> bool:
+        return _names_of(node) is not None or self._is_settled(node)
+
+    def _common_names(self) -> tuple[str, str] | None:
+        """What the lambdas call path and value, if the other filters know no such names."""
+        lambdas = [each for each in self._filters if _names_of(each) is not None]
+        names = _names_of(lambdas[0]) if lambdas else None
+        if names is None:
+            return None
+        others = [each for each in self._filters if _names_of(each) != names]
+        return None if set(names) & {name for each in others for name in _loaded(each)} else names
+
+    def _free(self, name: str) -> str:
+        while name in self.names:
+            name += "_"
+        return name
+
+
+def filter_refusal(node: ast.expr) -> str:
+    """Why a filter cannot be put into a text; "" if it can."""
+    pauses = (ast.Await, ast.Yield, ast.YieldFrom)
+    if isinstance(node, ast.Starred) or any(isinstance(each, pauses) for each in ast.walk(node)):
+        return "the filter of a traversal does more than select"
+    return ""
+
+
+def filter_acts(node: ast.expr) -> bool:
+    """Whether making a filter may do more than have a value."""
+    if isinstance(node, ast.Lambda):
+        return any(may_act(each) for each in (*node.args.defaults, *node.args.kw_defaults) if each)
+    return may_act(node)
+
+
+def _names_in(filters: Sequence[ast.expr]) -> set[str]:
+    """The names that filters use or bind."""
+    nodes = [node for each in filters for node in ast.walk(each)]
+    used = {node.id for node in nodes if isinstance(node, ast.Name)}
+    return used | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def _names_of(node: ast.expr) -> tuple[str, str] | None:
+    """What a lambda calls the path and the value; None if it is none that takes just these."""
+    if not isinstance(node, ast.Lambda):
+        return None
+    given = node.args
+    names = [each.arg for each in (*given.posonlyargs, *given.args)]
+    if len(names) != 2 or given.vararg or given.kwonlyargs or given.kwarg or given.defaults:
+        return None
+    return names[0], names[1]
+
+
+def _loaded(node: ast.expr) -> Iterator[str]:
+    return (each.id for each in ast.walk(node) if isinstance(each, ast.Name))

@@ -1,0 +1,110 @@
+"""``MultiOptimizer`` and ``create(focus=...)`` as the text of ``optax.partition``."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+
+from flaxoptim_compat.migrate.chains.binding import Bound, acting, refusal
+from flaxoptim_compat.migrate.chains.labels import REST, filter_acts, filter_refusal
+from flaxoptim_compat.migrate.chains.pieces import Parts
+from flaxoptim_compat.migrate.chains.place import Place
+from flaxoptim_compat.migrate.document import Document
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Part:
+    """One optimizer and the parameters that it moves.
+
+    Args:
+      selects: the function in the ``ModelParamTraversal``.
+      optimizer: the constructor call, or the parts of an optax expression.
+      key: what it is called in the partition; "" for its number.
+      injected: hyper-parameters that are given with each step, and their names in
+        ``opt_state.hyperparams``. Two parts may have the same name for theirs: it starts with the
+        value that both have, or with 0, so in that case each step has to give it.
+      schedule: a function of the step, which takes the place of the learning rate.
+    """
+
+    selects: ast.expr
+    optimizer: Bound | Parts
+    key: str = ""
+    injected: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    schedule: Parts | None = None
+
+
+def partition_refusal(parts: Sequence[Part]) -> str:
+    """Why there is no text for these parts together; "" if there is one."""
+    for part in parts:
+        reason = filter_refusal(part.selects)
+        if not reason and isinstance(part.optimizer, Bound):
+            reason = refusal(part.optimizer, [*part.injected], part.schedule is not None)
+        if reason:
+            return reason
+    calls = [acting(part.optimizer) for part in parts if isinstance(part.optimizer, Bound)]
+    filters = [part for part in parts if filter_acts(part.selects)]
+    if any(calls) and (filters or (len(list(filter(None, calls))) > 1 and _injects(parts))):
+        return "several of its arguments are computed by calls, whose order would be another one"
+    return ""
+
+
+def _injects(parts: Sequence[Part]) -> bool:
+    return any(part.injected for part in parts)
+
+
+def partition(
+    parts: Sequence[Part],
+    document: Document,
+    name_of: Callable[[str], str],
+    place: Place,
+    plain: bool = False,
+) -> Parts:
+    """The parts of an ``optax.partition`` in which what no filter selects keeps every bit.
+
+    Args:
+      parts: those of the ``MultiOptimizer``, in their order; the only one of a focus.
+      document: the file they stand in.
+      name_of: takes ``optax``, ``jax``, ``jax.numpy`` or ``flaxoptim_compat.transforms``, and
+        returns the expression for this module in the file. It is asked for those that are needed.
+      place: where the expression will stand.
+      plain: write optax's namesakes where there are any, although that changes the numbers.
+
+    Raises:
+      ValueError: ``partition_refusal`` has a reason why there is no such text.
+    """
+    reason = partition_refusal(parts)
+    if reason:
+        raise ValueError(reason)
+    # Here and not above: jax, flax and optax take a second to import, and `scan` reads refusals.
+    from flaxoptim_compat.migrate.chains.expression import Expression
+
+    expression = Expression(document, name_of, plain)
+    pieces = expression.pieces
+    injecting = expression.injecting() if _injects(parts) else None
+    if injecting is not None:
+        for name in dict.fromkeys(name for part in parts for name in part.injected.values()):
+            owners = [
+                (part.optimizer, parameter)
+                for part in parts
+                for parameter, called in part.injected.items()
+                if called == name and isinstance(part.optimizer, Bound)
+            ]
+            injecting.dynamic(name, expression.common_start(owners))
+    keys = [part.key or str(index) for index, part in enumerate(parts)]
+    texts = []
+    for part, key in zip(parts, keys, strict=True):
+        if isinstance(part.optimizer, Bound):
+            function = None if part.schedule is None else pieces.named(part.schedule)
+            text = expression.chain(part.optimizer, part.injected, injecting, function)
+        else:
+            text = pieces.named(part.optimizer)
+            text = text if injecting is None else injecting.static("optimizer", text)
+        texts.append(f"{pieces.quoted(key)}: {text}")
+    texts.append(f"{pieces.quoted(REST)}: transforms.hold()")
+    labels = expression.labels([part.selects for part in parts])
+    labelled = labels.text(keys)
+    if injecting is not None and (injecting.hides(labels.names) or not labels.is_late):
+        labelled = injecting.static("labels", labelled)
+    text = f"optax.partition({{{', '.join(texts)}}}, {labelled})"
+    return expression.finished(text if injecting is None else injecting.around(text), place)

@@ -1,0 +1,90 @@
+"""One file to read: its Python, parsed, and where each node stands in the text."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import dataclasses
+import functools
+from pathlib import Path
+
+_SHARED = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
+
+
+@dataclasses.dataclass(eq=False)
+class Document:
+    r"""The Python of one file; of a notebook, that of its code cells one after the other.
+
+    Places are offsets into ``text``, counted in characters.
+
+    Args:
+      path: the file.
+      text: the Python, with ``\n`` at the ends of lines.
+      tree: ``ast.parse`` of the text.
+      module: the dotted name under which other files of the project import it; "" if none can.
+      is_package: whether it is the ``__init__.py`` of that module.
+    """
+
+    path: Path
+    text: str
+    tree: ast.Module
+    module: str = ""
+    is_package: bool = False
+
+    @functools.cached_property
+    def line_starts(self) -> list[int]:
+        """The offset at which each line starts."""
+        starts = [0]
+        for line in self.lines:
+            starts.append(starts[-1] + len(line))
+        return starts
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        """The lines, with their ends."""
+        # Only \n ends a line for Python; str.splitlines knows ten more.
+        return [f"{line}\n" for line in self.text.split("\n")]
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a place in the coordinates of ``ast``: a column in bytes of UTF-8."""
+        text = self.lines[line - 1]
+        if not text.isascii():
+            column = len(text.encode()[:column].decode())
+        return self.line_starts[line - 1] + column
+
+    def span(self, node: ast.expr | ast.stmt | ast.alias | ast.keyword) -> tuple[int, int]:
+        """Where a node starts and ends."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        start = self.offset(node.lineno, node.col_offset)
+        return start, self.offset(node.end_lineno, node.end_col_offset)
+
+    def source(self, node: ast.expr | ast.stmt | ast.alias | ast.keyword) -> str:
+        """The text of a node, as it stands in the file."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column of a place, both counted from 1, the column in characters."""
+        line = bisect.bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    @functools.cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node; of operators and contexts, which are shared, none is kept."""
+        found: dict[ast.AST, ast.AST] = {}
+        waiting: list[ast.AST] = [self.tree]
+        for node in waiting:
+            for name in node._fields:
+                child = getattr(node, name, None)
+                children = child if type(child) is list else (child,)
+                for each in children:
+                    if isinstance(each, ast.AST) and not isinstance(each, _SHARED):
+                        found[each] = node
+                        waiting.append(each)
+        return found
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that a node is a part of."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node

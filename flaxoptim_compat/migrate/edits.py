@@ -1,0 +1,68 @@
+"""Changes of a text, and how they are made all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A piece of the text, with the changes that are made inside of it."""
+
+    start: int
+    end: int
+
+
+class Edit(NamedTuple):
+    """One change: the characters from ``start`` to ``end`` become ``parts``, one after the other.
+
+    A part is new text or a Span of the old one, which takes part in other changes. So a rule that
+    rewrites a call names its arguments by their spans, and does not know who changes those.
+    """
+
+    start: int
+    end: int
+    parts: tuple[str | Span, ...]
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text after all changes.
+
+    A change inside of a larger one is made wherever a Span of the larger one has the place, and
+    nowhere if none has. Insertions at one place keep their order; the same edit twice counts once.
+
+    Raises:
+      ValueError: two edits overlap without one being inside the other, or change the same place.
+    """
+    # Insertions before what starts at the same place, then the outer before the inner.
+    ordered = sorted(
+        dict.fromkeys(edits), key=lambda each: (each.start, each.start < each.end, -each.end)
+    )
+    return _rendered(text, Span(0, len(text)), ordered)
+
+
+def _rendered(text: str, span: Span, edits: Sequence[Edit]) -> str:
+    """A span with these edits, all of which are inside of it."""
+    result: list[str] = []
+    done = span.start
+    for index, edit in enumerate(edits):
+        if edit.start < done:
+            if edit.end > done:
+                raise ValueError(f"Two edits overlap at {text[edit.start : done]!r}.")
+            continue  # inside of the one before, which rendered it
+        inner = [each for each in edits[index + 1 :] if _is_inside(each, edit)]
+        if any((each.start, each.end) == (edit.start, edit.end) for each in inner):
+            raise ValueError(f"Two edits change {text[edit.start : edit.end]!r}.")
+        result.append(text[done : edit.start])
+        for part in edit.parts:
+            if isinstance(part, str):
+                result.append(part)
+            else:
+                mine = [each for each in inner if part.start <= each.start and each.end <= part.end]
+                result.append(_rendered(text, part, mine))
+        done = edit.end
+    return "".join([*result, text[done : span.end]])
+
+
+def _is_inside(inner: Edit, outer: Edit) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end and outer.start < outer.end

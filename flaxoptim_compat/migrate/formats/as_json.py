@@ -1,0 +1,75 @@
+"""A report for programs.
+
+The object has a ``version``, which changes when what is there already does, not when something is
+added; ``files`` with the numbers ``seen``, ``parsed`` and ``with_findings``; and the lists
+``findings``, ``not_understood``, ``left_earlier`` (the marks of a rewrite), ``not_read``,
+``left_out`` and ``left_behind`` (what a rewrite that was killed did not remove). Lines and columns
+count from 1, columns in characters; ``end_column`` is that behind the last character. In a notebook
+they are those of the ``cell``, which counts from 1 too. ``shim`` and ``optax`` say whether
+``rewrite --to`` can do it.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from flaxoptim_compat import __version__
+from flaxoptim_compat.migrate.containers import Place
+from flaxoptim_compat.migrate.reports import Report
+
+VERSION = 1
+
+
+def as_json(report: Report) -> str:
+    """The text of a report in JSON."""
+    found = {
+        "version": VERSION,
+        "tool": {"name": "flaxoptim-compat", "version": __version__},
+        "files": {
+            "seen": len(report.files),
+            "parsed": sum(each.is_parsed for each in report.files),
+            "with_findings": sum(bool(each.findings) for each in report.files),
+        },
+        "findings": [
+            {
+                **_place(file.path, each.place),
+                "code": each.code,
+                "what": each.what,
+                "instead": each.instead,
+                "shim": each.shim,
+                "optax": each.optax,
+                "reason": each.reason,
+            }
+            for file in report.files
+            for each in file.findings
+        ],
+        "not_understood": [
+            {**_place(file.path, place), "why": why}
+            for file in report.files
+            for place, why in file.unknown
+        ],
+        "left_earlier": [
+            {**_place(file.path, place), "mark": text}
+            for file in report.files
+            for place, text in file.marks
+        ],
+        "not_read": [{**_place(path, place), "why": why} for path, place, why in report.unread],
+        "left_out": [{"path": str(path), "why": why} for path, why in report.left_out],
+        "left_behind": [str(path) for path in report.unfinished],
+    }
+    return json.dumps(found, indent=2)
+
+
+def _place(path: Path, place: Place | None) -> dict[str, Any]:
+    if place is None:
+        return {"path": str(path)}
+    numbers = {
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
+    }
+    cell = {"cell": place.cell} if place.cell else {}
+    return {"path": str(path), **cell, **numbers}

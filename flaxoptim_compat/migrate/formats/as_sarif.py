@@ -1,0 +1,121 @@
+"""A report in SARIF 2.1.0, which code hosts and editors read."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from flaxoptim_compat import __version__
+from flaxoptim_compat.migrate.containers import Place
+from flaxoptim_compat.migrate.reports import Noted, Report
+from flaxoptim_compat.migrate.rules.rule import Rule
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def as_sarif(report: Report, rules: Mapping[str, Rule]) -> str:
+    """The text of a report in SARIF.
+
+    Args:
+      report: what was found.
+      rules: by their codes.
+    """
+    order = {code: number for number, code in enumerate(rules)}
+    home = _home()
+    run = {
+        "tool": {
+            "driver": {
+                "name": "flaxoptim-compat",
+                "version": __version__,
+                **({"informationUri": home} if home else {}),
+                "rules": [_rule(rule, home) for rule in rules.values()],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [
+            {
+                "executionSuccessful": not report.unread,
+                "toolExecutionNotifications": _notifications(report),
+            }
+        ],
+        "results": [
+            {**_result(file.path, each), "ruleIndex": order[each.code]}
+            for file in report.files
+            for each in file.findings
+        ],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _rule(rule: Rule, home: str) -> dict[str, Any]:
+    text = "\n\n".join(each for each in (rule.summary, rule.what, rule.why, rule.refuses) if each)
+    page = f"{home.rstrip('/')}/blob/main/migration_guide/rules/{rule.code}.md"
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.what or rule.summary},
+        "help": {"text": text, "markdown": text},
+        **({"helpUri": page} if home else {}),
+        "defaultConfiguration": {"level": "warning"},
+    }
+
+
+def _result(path: Path, finding: Noted) -> dict[str, Any]:
+    return {
+        "ruleId": finding.code,
+        "level": "warning",
+        "message": {"text": f"{finding.what}: {finding.instead}"},
+        "locations": [_location(path, finding.place)],
+        "properties": {"shim": finding.shim, "optax": finding.optax},
+    }
+
+
+def _notifications(report: Report) -> list[dict[str, Any]]:
+    found = [
+        {
+            "level": "error",
+            "message": {"text": f"not read: {why}"},
+            "locations": [_location(path, place)],
+        }
+        for path, place, why in report.unread
+    ]
+    return found + [
+        {
+            "level": "warning",
+            "message": {"text": f"not understood: {why}"},
+            "locations": [_location(file.path, place)],
+        }
+        for file in report.files
+        for place, why in file.unknown
+    ]
+
+
+def _location(path: Path, place: Place | None) -> dict[str, Any]:
+    uri = path.as_uri() if path.is_absolute() else urllib.parse.quote(path.as_posix())
+    physical: dict[str, Any] = {"artifactLocation": {"uri": uri}}
+    if place is not None and place.cell:
+        # A region is one of the file, which is JSON.
+        physical["region"] = {"startLine": place.file_line}
+    elif place is not None:
+        physical["region"] = {
+            "startLine": place.line,
+            "startColumn": place.column,
+            "endLine": place.end_line,
+            "endColumn": place.end_column,
+        }
+    return {"physicalLocation": physical}
+
+
+def _home() -> str:
+    """Where the project is at home, if its package says so."""
+    try:
+        urls = metadata.metadata("flaxoptim_compat").get_all("Project-URL") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    named: dict[str, str] = dict(each.split(", ", 1) for each in urls)
+    return named.get("Repository") or named.get("Homepage", "")

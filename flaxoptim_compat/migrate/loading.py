@@ -1,0 +1,86 @@
+"""From a file to a document, or to the reason why it is none."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import stat
+
+from flaxoptim_compat.migrate.containers import Container, Place, PythonFile
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.files import FoundFile
+from flaxoptim_compat.migrate.notebooks import Notebook
+from flaxoptim_compat.migrate.parsing import Unparsable, parse
+from flaxoptim_compat.migrate.source_text import Unreadable, decode
+
+_GENERATED = re.compile(
+    rb"@generated\b|\bdo not (?:edit|modify)\b"
+    rb"|^\W*(?:code |this file is |auto-?)?generated (?:by|from)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclasses.dataclass(eq=False)
+class Loaded:
+    """A file that was read.
+
+    Args:
+      file: where it is.
+      source: its bytes.
+      document: its Python.
+      container: the way between the two.
+      kept: why ``rewrite`` leaves it alone; "" if it does not.
+      broken: the cells of a notebook that are no Python.
+      unknown: what is named in cells of other languages.
+    """
+
+    file: FoundFile
+    source: bytes
+    document: Document
+    container: Container
+    kept: str
+    broken: list[tuple[Place, str]]
+    unknown: list[tuple[Place, str]]
+
+
+def load(file: FoundFile, source: bytes) -> Loaded:
+    """Read a file of Python or a notebook.
+
+    Raises:
+      Unreadable: it is neither.
+    """
+    container: Container
+    if file.path.suffix == ".ipynb":
+        notebook = Notebook(source)
+        container, text, kept = notebook, notebook.text, ""
+        broken, unknown = notebook.broken, notebook.unknown
+    else:
+        python = decode(source)
+        container, text = PythonFile(python), python.text
+        kept = "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
+        broken, unknown = [], []
+    try:
+        tree = parse(text)
+    except Unparsable as error:
+        raise Unreadable(str(error)) from error
+    document = Document(file.path, text, tree, file.module, file.is_package)
+    kept = file.kept or kept or _why_kept(file, source)
+    if broken:
+        kept = kept or "a cell of it is no Python"
+    return Loaded(file, source, document, container, kept, broken, unknown)
+
+
+def _why_kept(file: FoundFile, source: bytes) -> str:
+    head = b"\n".join(source.split(b"\n", 10)[:10])
+    if file.path.suffix != ".ipynb" and _GENERATED.search(head):
+        return "it is generated, as its first lines say"
+    try:
+        mode = os.stat(file.path).st_mode
+    except OSError:
+        return ""
+    # root may write into everything, but a file without the bit is not meant to be.
+    is_writable = mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
+    if not is_writable or not os.access(file.path, os.W_OK):
+        return "it is read-only"
+    return ""

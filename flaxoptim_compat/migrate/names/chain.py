@@ -1,0 +1,117 @@
+"""Names with attributes looked up on them, however the look-up is written."""
+
+from __future__ import annotations
+
+import ast
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.names.scopes import Scope
+
+_BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
+
+
+class Chain(NamedTuple):
+    """A name and the attributes looked up on it: ``optim.Adam``, ``getattr(flax, "optim").Adam``.
+
+    Args:
+      node: all of it.
+      root: the name, or the call that imports a module.
+      path: the attributes.
+      scope: where it stands.
+    """
+
+    node: ast.expr
+    root: ast.expr
+    path: tuple[str, ...]
+    scope: Scope
+
+
+def chain_of(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]] | None:
+    """The root and the attributes of a chain; None if it is something else."""
+    path: list[str] = []
+    while True:
+        if isinstance(node, ast.Attribute):
+            path.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Name):
+            return node, tuple(reversed(path))
+        elif isinstance(node, ast.Call):
+            attribute = constant_getattr(node)
+            if attribute is None:
+                return (node, tuple(reversed(path))) if imports_by_name(node) else None
+            path.append(attribute)
+            node = node.args[0]
+        else:
+            return None
+
+
+def names_of_chain(node: ast.expr) -> list[ast.Name]:
+    """The names that a chain consists of: its root, and each ``getattr`` around it."""
+    found = []
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Call) and constant_getattr(node) is not None:
+            found.append(name_of_function(node))
+            node = node.args[0]
+        elif isinstance(node, ast.Call) and imports_by_name(node):
+            node = node.func
+        else:
+            return found
+    return [*found, node]
+
+
+def constant_getattr(node: ast.Call) -> str | None:
+    """The attribute that ``getattr(x, "attribute")`` looks up."""
+    function = node.func
+    if isinstance(function, ast.Name) and function.id == "getattr" and len(node.args) in (2, 3):
+        name = node.args[1]
+        if isinstance(name, ast.Constant) and isinstance(name.value, str):
+            return name.value if name.value.isidentifier() else None
+    return None
+
+
+def imports_by_name(node: ast.Call) -> bool:
+    """Whether it looks like ``importlib.import_module(...)`` or ``__import__(...)``."""
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        return function.attr == "import_module"
+    return isinstance(function, ast.Name) and function.id in ("import_module", "__import__")
+
+
+def is_lookup(node: ast.Call) -> bool:
+    """Whether it looks a name up at run time: ``getattr``, ``hasattr``, ``import_module``."""
+    function = node.func
+    if isinstance(function, ast.Name) and function.id in _BY_NAME:
+        return len(node.args) > 1
+    return imports_by_name(node)
+
+
+def type_arguments(node: ast.Call) -> list[ast.expr]:
+    """The types that ``cast(type, x)`` and ``TypeVar(name, ..., bound=type)`` take."""
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name == "cast":
+        return node.args[:1]
+    if name == "TypeVar":
+        return [*node.args[1:], *(each.value for each in node.keywords if each.arg == "bound")]
+    return []
+
+
+def imported_module(node: ast.ImportFrom, package: str | None) -> str | None:
+    """The full name of the module that names are imported from; None if it is not known."""
+    if node.level == 0:
+        return node.module
+    if not package:
+        return None
+    parts = package.split(".")
+    if node.level > len(parts):
+        return None
+    parts = parts[: len(parts) - node.level + 1]
+    return ".".join([*parts, node.module] if node.module else parts)
+
+
+def name_of_function(node: ast.Call) -> ast.Name:
+    """The name of the function that a ``getattr`` calls."""
+    assert isinstance(node.func, ast.Name)
+    return node.func

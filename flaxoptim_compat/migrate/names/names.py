@@ -1,0 +1,216 @@
+"""The full names of what a file uses: through aliases, scopes, assignments and other files."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.names import quoted, strings
+from flaxoptim_compat.migrate.names.chain import (
+    Chain,
+    constant_getattr,
+    imported_module,
+    imports_by_name,
+)
+from flaxoptim_compat.migrate.names.meanings import Meanings, Way
+from flaxoptim_compat.migrate.names.project import Project
+from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim, served
+from flaxoptim_compat.migrate.names.walk import Walk
+
+_TAKE_TYPES = frozenset(
+    f"{module}.{name}" for module in ("typing", "typing_extensions") for name in ("cast", "TypeVar")
+)
+
+
+class Use(NamedTuple):
+    """One place that refers to something outside of the file.
+
+    Args:
+      node: an import alias, or the outermost chain of attributes, ``getattr`` or import call.
+      name: the full name, such as ``flax.optim.Adam``; of ``import *`` that of the module.
+      binding: the alias that imported its root; None where it is a variable of the file, is
+        looked up at run time, or is imported from another file of the project.
+      way: which of these it is: ``import``, ``variable``, ``lookup`` or ``project``.
+    """
+
+    node: ast.expr | ast.alias
+    name: str
+    binding: ast.alias | None
+    way: Way
+
+
+class Names:
+    """The names of one file, which is walked over once.
+
+    Args:
+      document: the file.
+      exports: for the modules of the project the full names of what they took from elsewhere, as
+        ``exported`` gives them.
+    """
+
+    def __init__(
+        self, document: Document, exports: Mapping[str, Mapping[str, str]] | None = None
+    ) -> None:
+        self.document = document
+        self.uses: list[Use] = []
+        self.unknown: list[tuple[ast.expr | ast.alias, str]] = []
+        self.strings: list[tuple[ast.Constant, tuple[str, ...]]] = []
+        # Calls of getattr, hasattr, import_module... about flax.optim that are no uses, or about
+        # what serves it.
+        self.lookups: list[ast.Call] = []
+        # The constant that each use in a quoted annotation stands in.
+        self.quoted: dict[ast.expr, ast.Constant] = {}
+        self._project = Project(document, exports or {})
+        self.walk = Walk(document.tree, self._project.package)
+        self.meanings = Meanings(self.walk.names, self._project)
+        self._read_imports()
+        for chain in self.walk.chains:
+            self._read_chain(chain)
+        self._read_annotations()
+        self._read_lookups()
+        for node in self.walk.strings:
+            found = strings.names_in(str(node.value))
+            if found:
+                self.strings.append((node, found))
+        self.uses.sort(key=lambda use: (use.node.lineno, use.node.col_offset))
+
+    def full_name(self, node: ast.expr) -> str | None:
+        """The full name of what an expression refers to.
+
+        Args:
+          node: a name, a chain of attributes, or a ``getattr`` or import call with constants.
+
+        Returns:
+          Such as ``flax.optim.Adam``; None if it is the program's own, or not known.
+        """
+        meaning = self.meanings.of_expression(node)
+        return None if meaning is None else meaning.name
+
+    def exported(self) -> dict[str, str]:
+        """The names at the top of the file that stand for something from outside of it."""
+        top = self.walk.scopes[self.document.tree]
+        known = self.meanings.of_stars(top)
+        for name in top.bindings:
+            known.pop(name, None)
+            meaning = self.meanings.of(name, top) if name != "*" else None
+            if meaning is not None:
+                known[name] = meaning.name
+        return known
+
+    def project_imports(self) -> set[str]:
+        """The modules that it imports or might, any of which can be a file of the project."""
+        modules: set[str] = set()
+        for name in self.imported.values():
+            while name and name not in modules:
+                modules.add(name)
+                name = name.rpartition(".")[0]
+        return {each for module in modules for each in self._project.candidates(module)}
+
+    def taken_from(self) -> frozenset[tuple[str, str]]:
+        """The module and the name of everything that it takes from other files of the project."""
+        return frozenset(self._project.taken)
+
+    @functools.cached_property
+    def taken(self) -> frozenset[str]:
+        """The names that are bound or used anywhere in the file, whatever they stand for."""
+        bound = [name for scope in self.walk.scopes.values() for name in scope.bindings]
+        return frozenset([*bound, *(node.id for node in self.walk.names)])
+
+    @functools.cached_property
+    def readers(self) -> dict[tuple[Scope, str], list[ast.Name]]:
+        """For the names that each scope binds where they are read or deleted."""
+        found: dict[tuple[Scope, str], list[ast.Name]] = {}
+        for node, scope in self.walk.names.items():
+            home = scope.binder(node.id, (node.lineno, node.col_offset))
+            found.setdefault((home or scope.module, node.id), []).append(node)
+        return found
+
+    def _imported(self) -> Iterator[tuple[str, ast.alias]]:
+        """The full names of all that is imported; of ``import *`` that of the module."""
+        for node, _ in self.walk.imports:
+            if isinstance(node, ast.Import):
+                yield from ((each.name, each) for each in node.names)
+                continue
+            module = imported_module(node, self._project.package)
+            for each in node.names if module is not None else ():
+                yield f"{module}.{each.name}".removesuffix(".*"), each
+
+    def _read_imports(self) -> None:
+        self.imported: dict[ast.alias, str] = {}
+        for imported, alias in self._imported():
+            self.imported[alias] = imported
+            name = self._project.through(imported)
+            if self._project.is_own(imported):
+                continue
+            if name == imported:
+                self.uses.append(Use(alias, name, alias, "import"))
+            else:
+                self.uses.append(Use(alias, name, None, "project"))
+
+    def _read_chain(self, chain: Chain) -> None:
+        meaning = self.meanings.of_chain(chain.root, chain.path)
+        if meaning is None:
+            self._read_doubt(chain)
+        elif meaning.way != "variable" or chain.path:
+            self.uses.append(Use(chain.node, meaning.name, meaning.alias, meaning.way))
+
+    def _read_doubt(self, chain: Chain) -> None:
+        """Say that a name may be one of flax.optim, but is something else as well."""
+        if not isinstance(chain.root, ast.Name):
+            return
+        name = chain.root.id
+        home = chain.scope.binder(name, (chain.root.lineno, chain.root.col_offset))
+        if home is None or len(home.bindings[name]) == 1:
+            return
+        for each in self.meanings.all_of(name, home):
+            full = ".".join([each.name, *chain.path])
+            if is_of_flax_optim(full):
+                self.unknown.append((chain.node, f"{name} is bound to something else as well"))
+                return
+
+    def _read_annotations(self) -> None:
+        for constant, scope, taker in self.walk.annotations:
+            if taker is not None and self.full_name(taker) not in _TAKE_TYPES:
+                self.walk.strings.append(constant)
+                continue
+            expression = quoted.annotation(constant, self.document)
+            if expression is None:
+                continue
+            known = len(self.uses)
+            for node, root, path in quoted.names_in(expression):
+                self.walk.names[root] = scope
+                self.quoted[node] = constant
+                self._read_chain(Chain(node, root, path, scope))
+            if len(self.uses) > known:
+                self._adopt(expression, constant)
+
+    def _adopt(self, expression: ast.expr, constant: ast.Constant) -> None:
+        """Let the document find the statement of what stands in quotes."""
+        parents = self.document.parents
+        parents[expression] = constant
+        for node in ast.walk(expression):
+            parents.update(dict.fromkeys(ast.iter_child_nodes(node), node))
+
+    def _read_lookups(self) -> None:
+        """Note what is looked up in flax.optim, or is flax.optim, known only when it runs."""
+        for node in self.walk.lookups:
+            if imports_by_name(node):
+                argument = self.document.source(node.args[0]) if node.args else ""
+                if "flax.optim" in argument and self.full_name(node) in (None, "flax"):
+                    self.lookups.append(node)
+                continue
+            base = self.full_name(node.args[0]) or ""
+            function = node.func.id if isinstance(node.func, ast.Name) else ""
+            if function == "getattr":
+                # What is computed is left to be done after `rewrite --to shim` as well.
+                is_found = is_of_flax_optim(base) or served(as_of_old(base)) is not None
+            else:
+                named = f"{base}.{getattr(node.args[1], 'value', '')}"
+                asks = function == "hasattr" and is_of_flax_optim(named)
+                is_found = asks or named == "flax.optim"
+            if is_found and constant_getattr(node) is None:
+                self.lookups.append(node)

@@ -1,0 +1,103 @@
+"""The scopes of a file, and what gives a name its meaning in each."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+# What binds a name. `nothing` are bindings that leave open what it is: None, `del`, and an
+# annotation without a value; `other` are those that make it something of the program's own.
+Kind = Literal["import", "star", "value", "nothing", "other"]
+
+
+class Binding(NamedTuple):
+    """One place where a name gets a meaning.
+
+    Args:
+      kind: what kind of place it is.
+      after: line and column after which the name has it.
+      full_name: for an import that of what is imported.
+      alias: for an import where it stands.
+      value: for a plain assignment the expression.
+      scope: for a plain assignment the scope in which the expression is evaluated.
+    """
+
+    kind: Kind
+    after: tuple[int, int]
+    full_name: str = ""
+    alias: ast.alias | None = None
+    value: ast.expr | None = None
+    scope: Scope | None = None
+
+
+@dataclasses.dataclass(eq=False, slots=True)
+class Scope:
+    """A module, class, function, lambda or comprehension.
+
+    Args:
+      node: what it is the scope of.
+      parent: the scope around it; None for the module.
+      bindings: the names that it binds.
+      elsewhere: the names that ``global`` (True) and ``nonlocal`` (False) send elsewhere.
+    """
+
+    node: ast.AST
+    parent: Scope | None = None
+    bindings: dict[str, list[Binding]] = dataclasses.field(default_factory=dict)
+    elsewhere: dict[str, bool] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_class(self) -> bool:
+        """Whether functions inside of it do not see its names."""
+        return isinstance(self.node, ast.ClassDef)
+
+    @property
+    def is_comprehension(self) -> bool:
+        """Whether ``:=`` inside of it binds in the scope around it."""
+        return isinstance(self.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
+
+    @property
+    def module(self) -> Scope:
+        """The scope of the file."""
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
+
+    def outward(self) -> Iterator[Scope]:
+        """The scopes in which Python looks for a name that is used here, in their order."""
+        yield self
+        scope = self.parent
+        while scope is not None:
+            if not scope.is_class:
+                yield scope
+            scope = scope.parent
+
+    def home(self, name: str) -> Scope | None:
+        """The scope that ``global`` or ``nonlocal`` or the place of a name give to its bindings."""
+        is_global = self.elsewhere.get(name)
+        if is_global is None:
+            return self
+        if is_global:
+            return self.module
+        around = [each for each in self.outward() if each is not self and each.parent is not None]
+        return next((each for each in around if name in each.bindings), None)
+
+    def binder(self, name: str, place: tuple[int, int]) -> Scope | None:
+        """The scope whose binding a name has when it is used here.
+
+        Args:
+          name: the name.
+          place: the line and column of the use; only the body of a class asks for it, where a
+            name means what it means around the class until the class binds it.
+        """
+        for scope in self.outward():
+            home = scope.home(name) if name in scope.elsewhere else scope
+            if home is None or name not in home.bindings:
+                continue
+            if home.is_class and all(each.after > place for each in home.bindings[name]):
+                continue
+            return home
+        return None

@@ -1,0 +1,95 @@
+"""The names of flax.optim, module by module, private ones too."""
+
+from __future__ import annotations
+
+_OF_ONE_OPTIMIZER = {
+    "adabelief": "AdaBelief _AdaBeliefHyperParams _AdaBeliefParamState",
+    "adadelta": "Adadelta _AdadeltaHyperParams _AdadeltaParamState",
+    "adafactor": "Adafactor _AdafactorHyperParams _AdafactorParamState",
+    "adagrad": "Adagrad _AdagradHyperParams _AdagradParamState",
+    "adam": "Adam _AdamHyperParams _AdamParamState",
+    "lamb": "LAMB _LAMBHyperParams _LAMBParamState",
+    "lars": "LARS _LARSHyperParams _LARSParamState",
+    "momentum": "Momentum _MomentumHyperParams _MomentumParamState",
+    "rmsprop": "RMSProp _RMSPropHyperParams _RMSPropParamState",
+    "sgd": "GradientDescent _GradientDescentHyperParams",
+    "weight_norm": "WeightNorm _WeightNormHyperParams _WeightNormParamState",
+}
+_BASE = (
+    "ModelParamTraversal MultiOptimizer Optimizer OptimizerDef OptimizerState"
+    " ReplicatedOptimizer _NoAux _ShapeDtype"
+)
+
+# {module: names}, of all releases together. OptimizerDef could be had from every module of an
+# optimizer, since each imports it.
+MODULES: dict[str, frozenset[str]] = {
+    **{
+        f"flax.optim.{module}": frozenset([*names.split(), "OptimizerDef"])
+        for module, names in _OF_ONE_OPTIMIZER.items()
+    },
+    "flax.optim.base": frozenset(_BASE.split()),
+    "flax.optim.dynamic_scale": frozenset(["DynamicScale", "DynamicScaleResult"]),
+}
+
+OPTIMIZERS = frozenset(names.split()[0] for names in _OF_ONE_OPTIMIZER.values())
+
+# What `import *` brings of flax.optim besides its modules.
+PUBLIC = OPTIMIZERS | {
+    "DynamicScale",
+    "ModelParamTraversal",
+    "MultiOptimizer",
+    "Optimizer",
+    "OptimizerDef",
+    "OptimizerState",
+}
+
+
+def is_of_flax_optim(name: str) -> bool:
+    """Whether a full name is that of flax.optim or of something in it."""
+    return name == "flax.optim" or name.startswith("flax.optim.")
+
+
+def in_star(module: str) -> dict[str, str]:
+    """The full names of what ``import *`` brought of flax.optim or of a module of it."""
+    if module != "flax.optim":
+        public = (each for each in MODULES.get(module, ()) if not each.startswith("_"))
+        return {each: f"{module}.{each}" for each in public}
+    modules = {each.rpartition(".")[2]: each for each in MODULES}
+    return {**modules, **{each: f"flax.optim.{each}" for each in PUBLIC}}
+
+
+def as_of_old(name: str) -> str:
+    """The name in flax.optim of what flaxoptim_compat serves; other names stay."""
+    root, *parts = name.split(".")
+    if root != "flaxoptim_compat":
+        return name
+    return ".".join(["flax.optim", *parts[parts[:1] == ["optim"] :]])
+
+
+def served(name: str) -> str | None:
+    """The full name that serves one of flax.optim; None if nothing does.
+
+    Args:
+      name: such as ``flax.optim.adam.Adam``; attributes of classes may follow.
+    """
+    if not is_of_flax_optim(name):
+        return None
+    parts = name.split(".")[2:]
+    if parts[:1] == ["DynamicScale"]:
+        parts = ["dynamic_scale", *parts]
+    first = f"flax.optim.{parts[0]}" if parts else ""
+    if first in MODULES:
+        if len(parts) > 1 and parts[1] not in MODULES[first]:
+            return None
+        # The one part of flax.optim that flax still has.
+        home = "flax.training" if parts[0] == "dynamic_scale" else "flaxoptim_compat.optim"
+        return ".".join([home, *parts])
+    if parts and parts[0] not in PUBLIC:
+        return None
+    return ".".join(["flaxoptim_compat.optim", *parts])
+
+
+def is_dynamic_scale(name: str) -> bool:
+    """Whether a name of flax.optim is one of dynamic loss scaling."""
+    parts = name.split(".")[2:]
+    return parts[:1] in (["dynamic_scale"], ["DynamicScale"])

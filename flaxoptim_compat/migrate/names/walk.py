@@ -1,0 +1,209 @@
+"""One walk over a file: its scopes, and where names and strings stand in them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from flaxoptim_compat.migrate.names.chain import chain_of, imported_module
+from flaxoptim_compat.migrate.names.expressions import Expressions
+from flaxoptim_compat.migrate.names.scopes import Scope
+
+
+class Walk(Expressions):
+    """What one walk over a tree finds.
+
+    Args:
+      tree: the file.
+      package: the package that relative imports start from; None if it is not known.
+    """
+
+    def __init__(self, tree: ast.Module, package: str | None) -> None:
+        super().__init__(tree)
+        self.imports: list[tuple[ast.Import | ast.ImportFrom, Scope]] = []
+        self._package = package
+        self._methods |= {
+            ast.Expr: self._expression,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._annotated,
+            ast.AugAssign: self._augmented,
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.Lambda: self._lambda,
+            ast.ClassDef: self._class,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.Global: self._global,
+            ast.Nonlocal: self._nonlocal,
+            ast.ExceptHandler: self._handler,
+            ast.MatchAs: self._captured,
+            ast.MatchStar: self._captured,
+            ast.MatchMapping: self._captured,
+        }
+        self._all(tree.body)
+        # Only now: where `nonlocal` leads to depends on what the functions around bind.
+        for scope, name, binding in self._bound:
+            if name not in scope.elsewhere:
+                scope.bindings.setdefault(name, []).append(binding)
+        for scope, name, binding in self._bound:
+            home = scope.home(name) if name in scope.elsewhere else None
+            if home is not None:
+                home.bindings.setdefault(name, []).append(binding)
+
+    def _expression(self, node: ast.Expr) -> None:
+        if not isinstance(node.value, ast.Constant):
+            self._visit(node.value)
+
+    def _import(self, node: ast.Import) -> None:
+        self.imports.append((node, self._scope))
+        for each in node.names:
+            root = each.name.partition(".")[0]
+            name = root if each.asname is None else each.name
+            self._bind(each.asname or root, node, "import", full_name=name, alias=each)
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        self.imports.append((node, self._scope))
+        module = imported_module(node, self._package)
+        for each in node.names:
+            if module is None:
+                self._bind(each.asname or each.name, node, "other")
+            elif each.name == "*":
+                self._bind("*", node, "star", full_name=module, alias=each)
+            else:
+                name = f"{module}.{each.name}"
+                self._bind(each.asname or each.name, node, "import", full_name=name, alias=each)
+
+    def _assign(self, node: ast.Assign) -> None:
+        self._visit(node.value)
+        for target in node.targets:
+            self._assigned(target, node.value)
+
+    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
+        sides: Sequence[tuple[ast.expr, ast.expr]] = ()
+        if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List):
+            starred = any(isinstance(each, ast.Starred) for each in (*target.elts, *value.elts))
+            if not starred and len(target.elts) == len(value.elts):
+                sides = tuple(zip(target.elts, value.elts, strict=True))
+        if sides:
+            for one, other in sides:
+                self._assigned(one, other)
+        elif not isinstance(target, ast.Name):
+            self._visit(target)
+        elif isinstance(value, ast.Constant) and value.value is None:
+            self._bind(target.id, value, "nothing")
+        elif chain_of(value) is not None:
+            self._bind(target.id, value, "value", value=value, scope=self._scope)
+        else:
+            self._bind(target.id, value, "other")
+
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        self._annotation(node.annotation)
+        if node.value is not None:
+            self._visit(node.value)
+            self._assigned(node.target, node.value)
+        elif isinstance(node.target, ast.Name):
+            self._bind(node.target.id, node, "nothing")
+        else:
+            self._visit(node.target)
+
+    def _augmented(self, node: ast.AugAssign) -> None:
+        self._inside(node)
+        if isinstance(node.target, ast.Name):
+            self.names[node.target] = self._scope
+
+    def _global(self, node: ast.Global) -> None:
+        self._scope.elsewhere.update(dict.fromkeys(node.names, True))
+
+    def _nonlocal(self, node: ast.Nonlocal) -> None:
+        self._scope.elsewhere.update(dict.fromkeys(node.names, False))
+
+    def _handler(self, node: ast.ExceptHandler) -> None:
+        if node.name is not None:
+            self._bind(node.name, node, "other")
+        self._inside(node)
+
+    def _captured(self, node: ast.MatchAs | ast.MatchStar | ast.MatchMapping) -> None:
+        name = node.rest if isinstance(node, ast.MatchMapping) else node.name
+        if name is not None:
+            self._bind(name, node, "other")
+        self._inside(node)
+
+    # Scopes.
+
+    def _enter(self, node: ast.AST) -> Scope:
+        around = self._scope
+        self._scope = self.scopes[node] = Scope(node, around)
+        return around
+
+    def _type_parameters(self, node: ast.AST) -> Scope:
+        """Enter the scope of ``[T]`` behind the name of a class or function, if there is one."""
+        around = self._scope
+        for each in getattr(node, "type_params", ()):  # of Python 3.12
+            if self._scope is around:
+                self._enter(each)
+            self._bind(each.name, each, "other")
+            self._inside(each)
+        return around
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._bind(node.name, node, "other")
+        self._all(node.decorator_list)
+        around = self._type_parameters(node)
+        self._arguments(node.args)
+        self._annotation(node.returns)
+        self._enter(node)
+        self._parameters(node.args)
+        self._all(node.body)
+        self._scope = around
+
+    def _lambda(self, node: ast.Lambda) -> None:
+        self._arguments(node.args)
+        around = self._enter(node)
+        self._parameters(node.args)
+        self._visit(node.body)
+        self._scope = around
+
+    def _arguments(self, node: ast.arguments) -> None:
+        self._all(node.defaults)
+        self._all(node.kw_defaults)
+        for each in _parameters(node):
+            self._annotation(each.annotation)
+
+    def _parameters(self, node: ast.arguments) -> None:
+        for each in _parameters(node):
+            self._bind(each.arg, each, "other")
+
+    def _class(self, node: ast.ClassDef) -> None:
+        self._bind(node.name, node, "other")
+        self._all(node.decorator_list)
+        around = self._type_parameters(node)
+        self._all(node.bases)
+        self._all(node.keywords)
+        self._enter(node)
+        self._all(node.body)
+        self._scope = around
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+    ) -> None:
+        first, *others = node.generators
+        self._visit(first.iter)
+        around = self._enter(node)
+        self._visit(first.target)
+        self._all(first.ifs)
+        self._all(others)
+        if isinstance(node, ast.DictComp):
+            self._visit(node.key)
+            self._visit(node.value)
+        else:
+            self._visit(node.elt)
+        self._scope = around
+
+
+def _parameters(node: ast.arguments) -> list[ast.arg]:
+    alone = [each for each in (node.vararg, node.kwarg) if each is not None]
+    return [*node.posonlyargs, *node.args, *node.kwonlyargs, *alone]

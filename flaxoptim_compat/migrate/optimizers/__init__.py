@@ -1,0 +1,1 @@
+"""Which expressions of a program are optimizers, and which of them can become TrainStates."""

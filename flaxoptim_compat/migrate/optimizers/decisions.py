@@ -1,0 +1,186 @@
+"""What becomes of each unit."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Sequence
+
+from flaxoptim_compat.migrate.optimizers.bindings import filters_of
+from flaxoptim_compat.migrate.optimizers.definitions import RATE, why_no_focus, why_no_text
+from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.optimizers.schedules import schedule_of
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.values import Definition, Optimizer, Site, Traversal
+
+STEPS = frozenset({"FOC205", "FOC206"})
+
+
+def decide(evaluation: Evaluation, unit: Unit) -> None:
+    """Find out whether a unit is rewritten, whether its definitions stay, and how its rates go.
+
+    Args:
+      evaluation: what is known of the program.
+      unit: the unit, whose fields are set.
+    """
+    if not unit.sites:
+        problem = "Nothing in these files makes this optimizer: give rewrite the files that do."
+        unit.problems = [dataclasses.replace(use, problem=problem) for use in unit.uses[:1]]
+        return
+    unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
+    unit.problems = [each for each in unit.problems if each.code != "FOC201"]
+    if unit.problems:
+        return
+    unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
+    steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
+    unit.lacks_rate = _lacks_rate(unit)
+    unit.schedule = schedule_of(evaluation, unit.sites, steps)
+    if unit.schedule is None:
+        steps = _bridge_some(unit, steps)
+    unit.overrides = _given(steps)
+    unit.kept = _why_kept(evaluation, unit)
+    if unit.kept:
+        unit.schedule = None
+        # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
+        unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
+        steps = _bridge_some(unit, [each for each in steps if not {*each.overrides} - {RATE}])
+        unit.overrides = _given(steps)
+
+
+def _given(steps: Sequence[Use]) -> tuple[str, ...]:
+    return tuple(sorted({name for use in steps for name in use.overrides}))
+
+
+def _bridge_some(unit: Unit, steps: Sequence[Use]) -> list[Use]:
+    """The steps without those that the optimizer has to do, so that a hyper-parameter lasts one.
+
+    What a step sets is still there in the next one, unless that sets it too.
+    """
+    for name in _given(steps):
+        giving = [each for each in steps if name in each.overrides]
+        without = [each for each in steps if name not in each.overrides]
+        if not without:
+            continue
+        if name == RATE and (default := _default_rate(unit, without)) is not None:
+            unit.default_rate = default
+            continue
+        moved = without if name == RATE else giving
+        unit.bridged += moved
+        steps = [each for each in steps if each not in moved]
+    return list(steps)
+
+
+def _default_rate(unit: Unit, without: Sequence[Use]) -> ast.expr | None:
+    """The learning rate of all definitions, where it is one number that such a step can set."""
+    rates = {ast.dump(each): each for each in map(_given_rate, unit.sites) if each is not None}
+    numbers = len(rates) == 1 and all(map(_is_number, rates.values()))
+    named = all(is_simple(_receiver(each)) for each in without)
+    return next(iter(rates.values())) if numbers and named else None
+
+
+def _lacks_rate(unit: Unit) -> bool:
+    steps = [each for each in unit.uses if each.code in STEPS]
+    given = all({RATE, "hyper_params"} & {*each.overrides} for each in steps)
+    inner = [each for each in unit.sites if each.name not in ("MultiOptimizer", "WeightNorm")]
+    return bool(steps) and given and not all(map(_given_rate, inner))
+
+
+def shared_traversals(evaluation: Evaluation, units: Sequence[Unit]) -> dict[ast.Call, bool]:
+    """The traversals that only partitions use, and whether they stand inside of one.
+
+    A MultiOptimizer whose traversal has another use stays, and so do those that share it.
+
+    Args:
+      evaluation: what is known of the program.
+      units: all of its units, of which some stay for this reason.
+    """
+    others = _other_uses(evaluation)
+    while True:
+        found = {unit: _traversals_of(evaluation, unit) for unit in units}
+        free = [unit for unit in units if unit.converts and not unit.kept]
+        for unit in units:
+            if unit not in free:
+                others |= found[unit].keys()
+        touched = [unit for unit in free if found[unit].keys() & others]
+        if not touched:
+            return {call: inline for unit in free for call, inline in found[unit].items()}
+        for unit in touched:
+            unit.kept = "Its traversal has other uses."
+            unit.schedule = None
+
+
+def _traversals_of(evaluation: Evaluation, unit: Unit) -> dict[ast.Call, bool]:
+    found: dict[ast.Call, bool] = {}
+    for site in unit.sites:
+        for pair in site.node.args:
+            if site.name == "MultiOptimizer" and isinstance(pair, ast.Tuple | ast.List):
+                for call in filters_of(evaluation, pair.elts[0]):
+                    found[call] = call is pair.elts[0]
+    for focus in _focuses(unit):
+        for call in filters_of(evaluation, focus):
+            found[call] = call is focus
+    return found
+
+
+def _other_uses(evaluation: Evaluation) -> set[ast.Call]:
+    """The traversals that the program asks for something, or gives to a function of a package."""
+    found: set[ast.Call] = set()
+    for document in evaluation.documents:
+        for node in ast.walk(document.tree):
+            asked: list[ast.expr] = []
+            if isinstance(node, ast.Attribute):
+                asked = [node.value]
+            elif isinstance(node, ast.Call):
+                made = evaluation.values(node)
+                if not any(isinstance(each, Definition | Optimizer) for each in made):
+                    asked = [*node.args, *(each.value for each in node.keywords)]
+            for each in asked:
+                found |= {
+                    value.node for value in evaluation.values(each) if isinstance(value, Traversal)
+                }
+    return found
+
+
+def _why_kept(evaluation: Evaluation, unit: Unit) -> str:
+    for use in unit.uses:
+        if use.code == "FOC201" or use in unit.bridged:
+            return use.problem or "Only some of its steps are given a hyper-parameter."
+    creates = [use.node for use in unit.uses if use.code == "FOC202"]
+    if not creates:
+        return "It is not seen where an optimizer is made of this definition."
+    for focus in _focuses(unit):
+        if reason := why_no_focus(evaluation, focus):
+            return reason
+    for site in unit.sites:
+        reason = why_no_text(evaluation, site, unit.overrides, unit.schedule is not None)
+        if reason:
+            return reason
+    return ""
+
+
+def _focuses(unit: Unit) -> list[ast.expr]:
+    calls = [use.node for use in unit.uses if use.code == "FOC202"]
+    return [
+        keyword.value
+        for call in calls
+        if isinstance(call, ast.Call)
+        for keyword in call.keywords
+        if keyword.arg == "focus"
+    ]
+
+
+def _given_rate(site: Site) -> ast.expr | None:
+    for keyword in site.node.keywords:
+        if keyword.arg == RATE:
+            return keyword.value
+    return site.node.args[0] if site.name and site.node.args else None
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _receiver(use: Use) -> ast.expr:
+    assert isinstance(use.node, ast.Call) and isinstance(use.node.func, ast.Attribute)
+    return use.node.func.value

@@ -1,0 +1,143 @@
+"""The text of a definition in optax, with whatever of it other rules rewrite."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from flaxoptim_compat.migrate.chains.accepted import has_namesake, measured
+from flaxoptim_compat.migrate.chains.binding import Bound, Refused, pairs, refusal
+from flaxoptim_compat.migrate.chains.partition import Part, partition, partition_refusal
+from flaxoptim_compat.migrate.chains.place import Place, place_of
+from flaxoptim_compat.migrate.chains.text import chain
+from flaxoptim_compat.migrate.edits import Span
+from flaxoptim_compat.migrate.optimizers.bindings import bound_of, filters_of, is_inline
+from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.optimizers.pieces import Parts
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.values import External, Site
+from flaxoptim_compat.migrate.reading import Reading
+
+RATE = "learning_rate"
+
+
+def definition_parts(
+    reading: Reading, evaluation: Evaluation, site: Site, unit: Unit, place: Place | None = None
+) -> Parts:
+    """The optax expression for a constructor call.
+
+    Args:
+      reading: the file that the call stands in.
+      evaluation: what is known of the program.
+      site: the call.
+      unit: what it belongs to.
+      place: where the expression will stand; None: in the place of the call.
+    """
+    place = place or place_of(site.document, site.node)
+
+    def name_of(dotted: str) -> str:
+        return reading.imports["optax"].name_of(dotted, site.node)
+
+    schedule: Parts | None = None
+    injected = list(unit.overrides)
+    if unit.schedule is not None:
+        schedule = (Span(*reading.document.span(unit.schedule)),)
+        injected.remove(RATE)
+    if site.name == "MultiOptimizer":
+        parts = parts_of(evaluation, site, injected, schedule)
+        return partition(parts, site.document, name_of, place, plain=reading.accept_changes)
+    bound = bound_of(evaluation, site)
+    assert isinstance(bound, Bound)
+    return chain(
+        bound, site.document, name_of, injected, schedule, place, plain=reading.accept_changes
+    )
+
+
+def change_of(evaluation: Evaluation, site: Site) -> str:
+    """How far the namesakes in optax move the parameters elsewhere; "" if they do the same."""
+    inner = [site]
+    if site.name == "MultiOptimizer":
+        found = pairs(site.node)
+        assert not isinstance(found, Refused)
+        inner = [each for _, node in found if (each := is_inline(evaluation, node)) is not None]
+    changes = []
+    for each in inner:
+        bound = bound_of(evaluation, each)
+        if isinstance(bound, Bound) and has_namesake(bound):
+            changes.append(f"{each.name}: {measured(bound)}")
+    return "; ".join(dict.fromkeys(changes))
+
+
+def why_no_text(
+    evaluation: Evaluation, site: Site, injected: Sequence[str], scheduled: bool
+) -> str:
+    """Why a constructor call has no text in optax; "" if it has one."""
+    callees = evaluation.values(site.node.func)
+    alone = len(callees) == 1 and all(isinstance(each, External) for each in callees)
+    if not site.name or not alone:
+        return "Its class is not one of flax.optim, or not known before the program runs."
+    if site.name == "MultiOptimizer":
+        return _sentence(_why_no_partition(evaluation, site, injected, scheduled))
+    bound = bound_of(evaluation, site)
+    reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected, scheduled)
+    return _sentence(reason)
+
+
+def _why_no_partition(
+    evaluation: Evaluation, site: Site, injected: Sequence[str], scheduled: bool
+) -> str:
+    found = pairs(site.node)
+    if isinstance(found, Refused):
+        return found.reason
+    for traversal, optimizer in found:
+        if not filters_of(evaluation, traversal):
+            return "a traversal of the MultiOptimizer does not select by a function of the path"
+        inline = is_inline(evaluation, optimizer)
+        bound = bound_of(evaluation, inline) if inline else None
+        if isinstance(bound, Refused):
+            return bound.reason
+    schedule: Parts | None = ("",) if scheduled else None
+    return partition_refusal(parts_of(evaluation, site, injected, schedule))
+
+
+def parts_of(
+    evaluation: Evaluation, site: Site, injected: Sequence[str], schedule: Parts | None
+) -> list[Part]:
+    """The parts of a MultiOptimizer; those that have names are written in optax where they are."""
+    found = pairs(site.node)
+    assert not isinstance(found, Refused)
+    parts = []
+    for traversal, optimizer in found:
+        selects = _filter(evaluation, traversal)
+        inline = is_inline(evaluation, optimizer)
+        if inline is None:
+            start, end = site.document.span(optimizer)
+            parts.append(Part(selects, (Span(start, end),)))
+            continue
+        bound = bound_of(evaluation, inline)
+        assert isinstance(bound, Bound)
+        names = {name: name for name in injected}
+        parts.append(Part(selects, bound, injected=names, schedule=schedule))
+    return parts
+
+
+def focused(evaluation: Evaluation, focus: ast.expr, optimizer: Parts) -> Part:
+    """The only part of an optimizer that is created with a focus."""
+    return Part(_filter(evaluation, focus), optimizer)
+
+
+def why_no_focus(evaluation: Evaluation, focus: ast.expr) -> str:
+    """Why a focus cannot be written as a partition; "" if it can."""
+    if not filters_of(evaluation, focus):
+        return "The focus does not select by a function of the path."
+    return _sentence(partition_refusal([focused(evaluation, focus, ("",))]))
+
+
+def _filter(evaluation: Evaluation, traversal: ast.expr) -> ast.expr:
+    """The function that selects: a variable holds it itself once its file is rewritten."""
+    (call, *_) = filters_of(evaluation, traversal)
+    return call.args[0] if call is traversal else traversal
+
+
+def _sentence(reason: str) -> str:
+    return f"{reason[0].upper()}{reason[1:]}." if reason else ""

@@ -1,0 +1,61 @@
+"""The findings of the rules about optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.bridging import bridge_edits
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.reading import Reading
+
+
+def findings(
+    reading: Reading,
+    code: str,
+    what: str,
+    instead: str,
+    edits_of: Callable[[Use, Unit], tuple[Edit, ...]],
+) -> Iterator[Finding]:
+    """One finding for each use under a rule, with its edits if its unit is rewritten.
+
+    Args:
+      reading: the file.
+      code: the rule.
+      what: what stands there.
+      instead: what replaces it.
+      edits_of: the edits for a use in a unit that is rewritten.
+    """
+    if reading.facts is None:
+        return
+    for use, unit in reading.facts.of(code, reading.document):
+        if reading.allows(code, use.node):
+            yield finding(reading, code, use, unit, what, instead, edits_of)
+
+
+def finding(
+    reading: Reading,
+    code: str,
+    use: Use,
+    unit: Unit,
+    what: str,
+    instead: str,
+    edits_of: Callable[[Use, Unit], tuple[Edit, ...]],
+) -> Finding:
+    """The finding of one use."""
+    start, end = reading.document.span(use.node)
+    if unit.converts and use in unit.bridged:
+        instead = f"the same, of the optimizer that the TrainState stands for: {use.problem}"
+        return Finding(code, start, end, what, instead, optax=bridge_edits(reading, use, unit))
+    if unit.converts:
+        return Finding(code, start, end, what, instead, optax=edits_of(use, unit))
+    own = next((each for each in unit.problems if each.node is use.node), None)
+    if own is not None:
+        return Finding(code, start, end, what, own.problem, optax=None, reason=own.problem)
+    first = unit.problems[0]
+    line = first.document.position(first.document.span(first.node)[0])[0]
+    place = f"line {line}" if first.document is use.document else f"{first.document.path}:{line}"
+    instead = f"{instead}; it stays, because of {place}"
+    return Finding(code, start, end, what, instead, optax=None)

@@ -1,0 +1,67 @@
+"""Names of flax.optim by what they are."""
+
+from __future__ import annotations
+
+_MODULE = "flax.optim"
+# So far a program may have come, with flaxoptim_compat in place of flax.
+_TODAY = ("flaxoptim_compat.optim", "flaxoptim_compat")
+
+DEFINITIONS = frozenset(
+    {
+        "Adadelta",
+        "Adafactor",
+        "Adagrad",
+        "Adam",
+        "AdaBelief",
+        "GradientDescent",
+        "LAMB",
+        "LARS",
+        "Momentum",
+        "MultiOptimizer",
+        "RMSProp",
+        "WeightNorm",
+    }
+)
+# A class that is looked up by a name which is not known before the program runs.
+COMPUTED = "flax.optim.<computed>"
+BASE = "OptimizerDef"
+
+
+def legacy_name(name: str) -> str | None:
+    """The name in flax.optim, without its modules, such as ``Adam``; None for other names."""
+    for module in (_MODULE, *_TODAY):
+        if name.startswith(f"{module}."):
+            return name.rpartition(".")[2]
+    return None
+
+
+def is_definition(name: str) -> bool:
+    """Whether a full name is that of a class of definitions."""
+    return legacy_name(name) in DEFINITIONS
+
+
+def is_base(name: str) -> bool:
+    """Whether a class with this base is a class of definitions."""
+    return is_definition(name) or legacy_name(name) == BASE
+
+
+def is_optimizer(name: str) -> bool:
+    """Whether a full name is that of the class of optimizers."""
+    return legacy_name(name) == "Optimizer"
+
+
+def is_traversal(name: str) -> bool:
+    """Whether a full name is that of a traversal that selects parameters by their paths."""
+    return name.rpartition(".")[2] == "ModelParamTraversal" and (
+        legacy_name(name) is not None or name.startswith("flax.traverse_util.")
+    )
+
+
+def is_package(name: str) -> bool:
+    """Whether a full name is that of flax.optim itself."""
+    return name in (_MODULE, _TODAY[0])
+
+
+def is_of_flax_optim(name: str) -> bool:
+    """Whether a full name is that of flax.optim, or of something in it."""
+    return is_package(name) or legacy_name(name) is not None

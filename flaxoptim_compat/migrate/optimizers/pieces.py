@@ -1,0 +1,74 @@
+"""The edits of single expressions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from flaxoptim_compat.migrate.chains.place import place_of
+from flaxoptim_compat.migrate.edits import Edit, Span
+from flaxoptim_compat.migrate.reading import Reading
+
+Parts = tuple[str | Span, ...]
+
+
+def replaced(reading: Reading, node: ast.expr, *parts: str | Span) -> Edit:
+    """An expression that becomes these parts."""
+    start, end = reading.document.span(node)
+    return Edit(start, end, parts)
+
+
+def value(reading: Reading, node: ast.expr) -> Parts:
+    """An expression as the value of a keyword, in brackets if it needs them there."""
+    bare = isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom)
+    return ("(", span(reading, node), ")") if bare else (span(reading, node),)
+
+
+def owner(reading: Reading, node: ast.expr) -> Parts:
+    """An expression in front of a dot, in brackets if it needs them there."""
+    whole = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return (span(reading, node),) if whole else ("(", span(reading, node), ")")
+
+
+def span(reading: Reading, node: ast.expr | ast.keyword) -> Span:
+    """The place of a node, with what other rules make of it."""
+    return Span(*reading.document.span(node))
+
+
+def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
+    """Another name for an attribute; what stands before its dot is not touched."""
+    end = reading.document.span(node)[1]
+    return Edit(end - len(node.attr), end, (new,))
+
+
+def laid_out(
+    reading: Reading, node: ast.expr, start: Parts, arguments: Sequence[Parts], end: Parts
+) -> Parts:
+    """``start``, arguments and ``end``, with a line for each argument where one line is too long.
+
+    Args:
+      reading: the file.
+      node: what the text will stand in place of.
+      start: ends with an opening bracket.
+      arguments: what stands between the brackets.
+      end: starts with the closing one.
+    """
+    document = reading.document
+    place = place_of(document, node)
+    on_one_line: list[str | Span] = [*start]
+    for index, argument in enumerate(arguments):
+        on_one_line += [", "] * bool(index) + [*argument]
+    on_one_line += end
+    length = sum(
+        len(part) if isinstance(part, str) else part.end - part.start for part in on_one_line
+    )
+    # A file whose lines are longer has a formatter that allows it.
+    width = max(place.width, min(100, max(len(line) - 1 for line in document.lines)))
+    if place.indent + place.before + length + place.after <= width:
+        return tuple(on_one_line)
+    margin = f"\n{' ' * place.indent}"
+    result: list[str | Span] = [*start]
+    for argument in arguments:
+        # A comma after a single argument would be noise.
+        result += [margin, " " * place.step, *argument, "," if len(arguments) > 1 else ""]
+    return (*result, margin, *end)

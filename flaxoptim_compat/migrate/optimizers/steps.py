@@ -1,0 +1,67 @@
+"""The text of a step: ``apply_gradients``, with the hyper-parameters that the call gives."""
+
+from __future__ import annotations
+
+import ast
+
+from flaxoptim_compat.migrate.edits import Edit, Span
+from flaxoptim_compat.migrate.optimizers.definitions import RATE
+from flaxoptim_compat.migrate.optimizers.pieces import Parts, laid_out, owner, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.reading import Reading
+
+# They may need other brackets as the value of a keyword than as the only argument.
+_BRACKETED = (ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def step_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
+    """The edits of one call of ``apply_gradient``.
+
+    Args:
+      reading: the file.
+      use: the call.
+      unit: what it belongs to.
+    """
+    call = use.node
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    receiver = span(reading, call.func.value)
+    given = [each for each in call.keywords if each.arg != "grads"]
+    grads = [*call.args, *(each.value for each in call.keywords if each.arg == "grads")][0]
+    scheduled = unit.schedule is not None
+    values: list[tuple[str, Parts]] = [
+        (str(each.arg), value(reading, each.value))
+        for each in given
+        if not (scheduled and each.arg == RATE)
+    ]
+    if unit.default_rate is not None and RATE not in use.overrides:
+        # What was set for the step before is still there.
+        values.append((RATE, (ast.unparse(unit.default_rate),)))
+    if not values and not given and not isinstance(grads, _BRACKETED):
+        # Only the name changes, and all that stands between the brackets stays as it is.
+        return (*_renamed(reading, call.func), *_grads_named(reading, call))
+    end: Parts = (".apply_gradients(grads=", *value(reading, grads), ")")
+    if not values:
+        return (replaced(reading, call, *owner(reading, call.func.value), *end),)
+    optax = reading.imports["optax"].name_of("optax", call)
+    setting: list[str | Span] = [f"opt_state={optax}.tree_utils.tree_set(", receiver, ".opt_state"]
+    for name, given_value in values:
+        setting += [f", {name}=", *given_value]
+    parts = laid_out(reading, call, (receiver, ".replace("), [(*setting, ")")], (")", *end))
+    return (replaced(reading, call, *parts),)
+
+
+def _renamed(reading: Reading, function: ast.Attribute) -> tuple[Edit, ...]:
+    end = reading.document.span(function)[1]
+    return (Edit(end - len("apply_gradient"), end, ("apply_gradients",)),)
+
+
+def _grads_named(reading: Reading, call: ast.Call) -> tuple[Edit, ...]:
+    if not call.args:
+        return ()
+    start = reading.document.span(call.args[0])[0]
+    # A bracket around the argument is not a part of its node.
+    opening = reading.document.text.index("(", reading.document.span(call.func)[1])
+    between = reading.document.text[opening + 1 : start]
+    place = opening + 1 if "(" in between else start
+    return (Edit(place, place, ("grads=",)),)

@@ -1,0 +1,112 @@
+"""What has to be rewritten together or not at all, and how.
+
+All optimizers that meet in one expression are written in one way, because the expression has one
+text. Such a group, with everything the program does with it, is a unit.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Hashable, Sequence
+
+from flaxoptim_compat.migrate.optimizers.bindings import inner_definitions
+from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.values import Site
+
+
+@dataclasses.dataclass(eq=False)
+class Unit:
+    """Optimizers that are rewritten together.
+
+    Args:
+      sites: where their definitions are made.
+      uses: what the program does with them.
+      problems: the uses that keep it from being rewritten; with any, all stays as it is.
+      kept: why the definitions stay those of flax.optim, and turn into a TrainState where
+        ``create`` is called; "" if they become optax.
+      overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
+      lacks_rate: whether a definition may have no learning rate, because every step is given one.
+      bridged: the uses that are written by turning the TrainState into an optimizer and back.
+      default_rate: what the rate is again in a step that does not give it; None: every step does.
+      schedule: the function of the step that every step takes its rate from.
+    """
+
+    sites: list[Site] = dataclasses.field(default_factory=list)
+    uses: list[Use] = dataclasses.field(default_factory=list)
+    problems: list[Use] = dataclasses.field(default_factory=list)
+    kept: str = ""
+    overrides: tuple[str, ...] = ()
+    lacks_rate: bool = False
+    bridged: list[Use] = dataclasses.field(default_factory=list)
+    default_rate: ast.expr | None = None
+    schedule: ast.expr | None = None
+
+    @property
+    def converts(self) -> bool:
+        """Whether the optimizers become TrainStates."""
+        return not self.problems
+
+    @property
+    def creates(self) -> list[ast.Call]:
+        """The calls that make the optimizers."""
+        return [
+            use.node for use in self.uses if use.code == "FOC202" and isinstance(use.node, ast.Call)
+        ]
+
+
+def units(evaluation: Evaluation, uses: Sequence[Use]) -> list[Unit]:
+    """All units of a program.
+
+    Args:
+      evaluation: what is known of it.
+      uses: what it does with its optimizers.
+    """
+    connected = evaluation.connected
+    groups = _Groups()
+    for use in uses:
+        groups.join([site for site in use.sites if site is not None])
+    for site in evaluation.definitions():
+        groups.join([site, *inner_definitions(evaluation, site)])
+    foreign = [use for use in uses if use.sites == {None}]
+    for use in foreign:
+        # It may be any of those that are made in files that have to do with this one.
+        number = connected[use.document]
+        groups.join([each for each in groups.sites if connected[each.document] == number])
+    found: dict[Hashable, Unit] = {
+        key: Unit(sites=members) for key, members in groups.members().items()
+    }
+    for use in uses:
+        number = connected[use.document]
+        near = (each for each in groups.sites if connected[each.document] == number)
+        first = next((each for each in use.sites if each is not None), None) or next(near, None)
+        key: Hashable = number if first is None else groups.root(first)
+        found.setdefault(key, Unit()).uses.append(use)
+    return list(found.values())
+
+
+class _Groups:
+    """Sites, some of which belong together."""
+
+    def __init__(self) -> None:
+        self._parents: dict[Site, Site] = {}
+
+    @property
+    def sites(self) -> list[Site]:
+        return list(self._parents)
+
+    def root(self, site: Site) -> Site:
+        while (parent := self._parents.setdefault(site, site)) != site:
+            site = parent
+        return site
+
+    def join(self, sites: Sequence[Site]) -> None:
+        for each in sites:
+            self._parents[self.root(each)] = self.root(sites[0])
+
+    def members(self) -> dict[Site, list[Site]]:
+        found: dict[Site, list[Site]] = {}
+        for site in self._parents:
+            found.setdefault(self.root(site), []).append(site)
+        return found

@@ -1,0 +1,80 @@
+"""One place where a program does something with an optimizer."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Literal
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.optimizers.values import (
+    Definition,
+    Optimizer,
+    Site,
+    State,
+    StateDict,
+    Values,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """One place where a program does something with an optimizer.
+
+    Args:
+      code: the rule it falls under.
+      document: the file.
+      node: the expression.
+      sites: where the definitions of the optimizers were made; None: not in this program.
+      problem: why it cannot be written with a TrainState; "" if it can.
+      bridge: how it is still written where the definition stays: the optimizer that the TrainState
+        stands for does it. ``reads`` something of it, or ``returns`` a new one, which becomes a
+        TrainState again; "" if neither helps.
+      overrides: the hyper-parameters given to one call of ``apply_gradient``, by name.
+    """
+
+    code: str
+    document: Document
+    node: ast.expr
+    sites: frozenset[Site | None]
+    problem: str = ""
+    overrides: tuple[str, ...] = ()
+    bridge: Literal["", "reads", "returns"] = ""
+
+
+def sites_of(
+    values: Values, kind: type[Optimizer | Definition | State | StateDict]
+) -> frozenset[Site | None]:
+    """Where the definitions of all values of a kind were made; None only if no place is known."""
+    found: frozenset[Site | None] = frozenset(
+        each.site for each in values if isinstance(each, kind)
+    )
+    return found - {None} or found
+
+
+def is_simple(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated twice: a name, with attributes and constant keys."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
+            return is_simple(inner)
+    return False
+
+
+def is_bridged(node: ast.Attribute) -> bool:
+    """Whether this is between a TrainState and the optimizer that it stands for, or back."""
+    if node.attr in ("to_train_state", "from_train_state"):
+        return True
+    inner: ast.expr = node.value
+    while isinstance(inner, ast.Attribute | ast.Call):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        if isinstance(inner, ast.Attribute) and inner.attr == "from_train_state":
+            return True
+    return False
+
+
+def call_of(document: Document, node: ast.Attribute) -> ast.Call | None:
+    """The call of a method; None if the method is not called where it stands."""
+    parent = document.parents[node]
+    return parent if isinstance(parent, ast.Call) and parent.func is node else None

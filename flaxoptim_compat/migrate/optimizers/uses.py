@@ -1,0 +1,190 @@
+"""What a program does with its optimizers, and what of it has no equal in optax."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.optimizers import known_calls, legacy_names
+from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
+from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.optimizers.use import Use, call_of, is_bridged, sites_of
+from flaxoptim_compat.migrate.optimizers.values import (
+    Definition,
+    External,
+    Optimizer,
+    Site,
+    StateDict,
+)
+
+
+def uses(evaluation: Evaluation) -> Iterator[Use]:
+    """All of them, in the order of the files."""
+    for use in _all_uses(evaluation):
+        if isinstance(use.node, ast.Call) and _in_f_string(use.document, use.node):
+            problem = "It is a part of an f-string: give it a name before."
+            yield dataclasses.replace(use, problem=problem, bridge="")
+        else:
+            yield use
+
+
+def _all_uses(evaluation: Evaluation) -> Iterator[Use]:
+    for document in evaluation.documents:
+        for node in ast.walk(document.tree):
+            if isinstance(node, ast.Attribute):
+                yield from _of_attribute(evaluation, document, node)
+            elif isinstance(node, ast.Call):
+                yield from _of_arguments(evaluation, document, node)
+            elif isinstance(node, ast.Subscript):
+                yield from _of_entries(evaluation, document, node)
+            if isinstance(node, ast.Attribute | ast.Name):
+                yield from _of_class(evaluation, document, node)
+
+
+def _of_attribute(evaluation: Evaluation, document: Document, node: ast.Attribute) -> Iterator[Use]:
+    values = evaluation.values(node.value)
+    if is_bridged(node):
+        return
+    if sites := sites_of(values, Optimizer):
+        if any(not isinstance(each, Optimizer) for each in values):
+            problem = "This is an optimizer in some calls, and something else in others."
+            yield Use("FOC219", document, node, sites, problem)
+            return
+        yield attribute_use(document, node, sites)
+    elif sites := sites_of(values, Definition):
+        yield from _of_definition(document, node, sites)
+    elif sites := sites_of(values, StateDict):
+        problem = f"A TrainState has other entries, for which `{node.attr}` may ask."
+        yield Use("FOC210", document, node, sites, problem)
+
+
+def _of_definition(
+    document: Document, node: ast.Attribute, sites: frozenset[Site | None]
+) -> Iterator[Use]:
+    call = call_of(document, node)
+    if call is not None and _becomes_train_state(document, call):
+        return
+    if node.attr != "create":
+        yield Use("FOC201", document, node, sites, f"The program asks it for `{node.attr}`.")
+        return
+    names = [each.arg for each in call.keywords] if call else []
+    if (
+        call is None
+        or any(isinstance(each, ast.Starred) for each in call.args)
+        or len(call.args) + names.count("target") != 1
+        or {*names} - {"target", "focus"}
+    ):
+        yield Use("FOC202", document, node, sites, "Its arguments are not written out.")
+        return
+    yield Use("FOC202", document, call, sites)
+
+
+def _becomes_train_state(document: Document, call: ast.Call) -> bool:
+    parent = document.parents[call]
+    return isinstance(parent, ast.Attribute) and parent.attr == "to_train_state"
+
+
+def _in_f_string(document: Document, node: ast.AST) -> bool:
+    while isinstance(node, ast.expr | ast.keyword | ast.comprehension):
+        node = document.parents[node]
+        if isinstance(node, ast.JoinedStr):
+            return True
+    return False
+
+
+def _of_entries(evaluation: Evaluation, document: Document, node: ast.Subscript) -> Iterator[Use]:
+    """An entry of a state dict, whose layout a TrainState does not have."""
+    if sites := sites_of(evaluation.values(node.value), StateDict):
+        problem = f"A TrainState has other entries than `{ast.unparse(node.slice)}` and its like."
+        yield Use("FOC210", document, node, sites, problem)
+
+
+def _of_arguments(evaluation: Evaluation, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer that is given to a function which is not read."""
+    takers = evaluation.values(call.func)
+    packages = {
+        each.name
+        for each in takers
+        if isinstance(each, External) and not _takes_any_tree(each.name)
+    }
+    if packages:
+        problem = f"It is given to {min(packages)}, which may expect an Optimizer."
+    elif not takers and not _keeps_things(call.func):
+        problem = "It is given to a function that is not known here."
+    else:
+        return
+    for argument in (*call.args, *(each.value for each in call.keywords)):
+        if sites := sites_of(evaluation.values(argument), Optimizer):
+            yield Use("FOC218", document, argument, sites, problem)
+
+
+def _keeps_things(function: ast.expr) -> bool:
+    """Whether it is a method that puts what it is given somewhere, and asks it for nothing."""
+    return isinstance(function, ast.Attribute) and (
+        function.attr in known_calls.KEEP_THINGS
+        or function.attr in ("from_train_state", "to_train_state")
+    )
+
+
+def _takes_any_tree(name: str) -> bool:
+    root = name.partition(".")[0]
+    return (
+        root in known_calls.TAKE_ANY_TREE
+        or name in known_calls.TAKE_ANYTHING
+        or legacy_names.legacy_name(name) is not None
+    )
+
+
+def _of_class(
+    evaluation: Evaluation, document: Document, node: ast.Attribute | ast.Name
+) -> Iterator[Use]:
+    """The class Optimizer itself, in annotations and isinstance."""
+    if not isinstance(node.ctx, ast.Load) or isinstance(document.parents[node], ast.Attribute):
+        return
+    names = [each.name for each in evaluation.values(node) if isinstance(each, External)]
+    if any(legacy_names.legacy_name(name) == legacy_names.BASE for name in names):
+        sites = _annotated_sites(evaluation, document, node, Definition)
+        if sites != {None}:
+            yield Use("FOC209", document, node, sites)
+    if not any(map(legacy_names.is_optimizer, names)):
+        return
+    parent = document.parents[node]
+    if isinstance(parent, ast.MatchClass):
+        problem = "It is matched by its fields."
+        yield Use("FOC219", document, node, frozenset({None}), problem)
+        return
+    if isinstance(parent, ast.Call) and parent.func is node:
+        sites = sites_of(evaluation.values(parent), Optimizer)
+        problem = "An optimizer is put together by hand."
+        yield Use("FOC219", document, node, sites, problem)
+        return
+    yield Use("FOC209", document, node, _annotated_sites(evaluation, document, node, Optimizer))
+
+
+def _annotated_sites(
+    evaluation: Evaluation,
+    document: Document,
+    node: ast.expr,
+    kind: type[Optimizer | Definition],
+) -> frozenset[Site | None]:
+    """Where the optimizers, or the definitions, come from that an annotation is about."""
+    inner: ast.AST = node
+    while isinstance(parent := document.parents[inner], ast.expr):
+        if isinstance(parent, ast.Call):
+            # isinstance(x, Optimizer): those that x can be.
+            found = [sites_of(evaluation.values(each), kind) for each in parent.args]
+            return frozenset().union(*found) or frozenset({None})
+        inner = parent
+    scope = evaluation.scopes[document].around(inner)
+    cells: list[tuple[str, ast.AST, str] | tuple[str, ast.AST]] = []
+    if isinstance(parent, ast.arg):
+        function = document.parents[document.parents[parent]]
+        cells = [("variable", function, parent.arg)]
+    elif isinstance(parent, ast.AnnAssign) and isinstance(parent.target, ast.Name):
+        cells = [("variable", scope, parent.target.id), ("field", scope, parent.target.id)]
+    elif isinstance(parent, ast.FunctionDef):
+        cells = [("returns", parent)]
+    values = frozenset(value for cell in cells for value in evaluation.cells[cell])
+    return sites_of(values, kind) or frozenset({None})

@@ -1,0 +1,119 @@
+"""What a run has found, file by file."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.containers import Place
+from flaxoptim_compat.migrate.files import EXCLUDED, FoundFile
+
+
+class Noted(NamedTuple):
+    """A finding as people and programs read of it.
+
+    Args:
+      code: the rule.
+      place: where it stands.
+      what: what it is.
+      instead: what replaces it.
+      shim: whether ``rewrite --to shim`` deals with it.
+      optax: whether ``rewrite --to optax`` deals with it.
+      reason: why it is left, if it is.
+      change: how far the numbers will be from those of before; "" if they stay the same.
+    """
+
+    code: str
+    place: Place
+    what: str
+    instead: str
+    shim: bool
+    optax: bool
+    reason: str
+    change: str
+
+
+@dataclasses.dataclass
+class FileReport:
+    """What is known of one file.
+
+    Args:
+      file: where it is.
+      is_parsed: whether it was read as Python; if it names nothing that is gone it need not be.
+      unread: what of it could not be read, and why; without a place: all of it.
+      findings: in their order.
+      unknown: names that were seen and not understood.
+      marks: comments by which an earlier rewrite said what it left, where it is no finding now.
+      old: its bytes, if they are to change.
+      new: what they are to be; None: nothing changes.
+      done: the findings that the change deals with.
+      left: those that it does not.
+      kept: why nothing in it is changed, whatever was found; "" if it may be.
+    """
+
+    file: FoundFile
+    is_parsed: bool = False
+    unread: list[tuple[Place | None, str]] = dataclasses.field(default_factory=list)
+    findings: list[Noted] = dataclasses.field(default_factory=list)
+    unknown: list[tuple[Place, str]] = dataclasses.field(default_factory=list)
+    marks: list[tuple[Place, str]] = dataclasses.field(default_factory=list)
+    old: bytes = b""
+    new: bytes | None = None
+    done: list[Noted] = dataclasses.field(default_factory=list)
+    left: list[Noted] = dataclasses.field(default_factory=list)
+    kept: str = ""
+
+    @property
+    def path(self) -> Path:
+        """The file, as it is shown."""
+        return self.file.path
+
+
+@dataclasses.dataclass
+class Report:
+    """All files of a run, in their order.
+
+    Args:
+      files: those that were seen.
+      left_out: folders and links that were not looked into, and why.
+      unreadable: paths that could not be looked at, and why.
+      unfinished: files that a rewrite which was killed left behind.
+    """
+
+    files: list[FileReport]
+    left_out: list[tuple[Path, str]]
+    unreadable: list[tuple[Path, str]]
+    unfinished: list[Path]
+
+    @property
+    def findings(self) -> int:
+        """How many findings there are."""
+        return sum(len(each.findings) for each in self.files)
+
+    @property
+    def unread(self) -> list[tuple[Path, Place | None, str]]:
+        """All that could not be read."""
+        found: list[tuple[Path, Place | None, str]] = []
+        found += [(path, None, why) for path, why in self.unreadable]
+        found += [(each.path, *why) for each in self.files for why in each.unread]
+        return found
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether something could not be read, or there is nothing to read."""
+        is_asked_for = any(why == EXCLUDED for _, why in self.left_out)
+        return bool(self.unread) or not (self.files or is_asked_for)
+
+    @property
+    def status(self) -> int:
+        """The exit status of ``scan``: 2 trouble, 1 something was found, 0 nothing."""
+        if self.is_trouble:
+            return 2
+        return 1 if any(each.findings or each.unknown or each.marks for each in self.files) else 0
+
+
+def place_of(path: Path, place: Place) -> str:
+    """A place as it is printed: ``path:line:column``, in a notebook with the cell."""
+    cell = f"cell {place.cell}:" if place.cell else ""
+    return f"{path}:{cell}{place.line}:{place.column}"

@@ -1,0 +1,69 @@
+"""FOC108: something that the program puts in the place of ``flax.optim``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.names.gone import uses_for
+from flaxoptim_compat.migrate.names.stand_ins import is_in_modules_of_sys
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+_AFTER = """\
+import sys
+from unittest import mock
+
+# FOC108: Nothing needs this once no file uses flax.optim.
+sys.modules["flax.optim"] = mock.MagicMock()
+"""
+
+RULE = Rule(
+    code="FOC108",
+    name="stand-in",
+    summary="something put in the place of `flax.optim` by hand",
+    what="Nothing: it is reported, and marked.",
+    why="""\
+Programs helped themselves when `flax.optim` was gone, with copies and with mocks. After a rewrite
+nothing looks at `flax.optim` any more, so the line has no effect and can be deleted; what it did
+until now, and whether anybody relied on that, only its owner can tell.""",
+    refuses="Always.",
+    examples=(
+        Example(
+            before="""\
+import sys
+from unittest import mock
+
+sys.modules["flax.optim"] = mock.MagicMock()
+""",
+            shim=_AFTER,
+            optax=_AFTER,
+        ),
+    ),
+)
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """Each assignment to ``flax.optim`` and each use of its entry in ``sys.modules``."""
+    nodes: list[ast.expr] = [
+        node for node, _ in reading.names.strings if is_in_modules_of_sys(node, reading)
+    ]
+    nodes += [
+        call
+        for call in reading.names.lookups
+        if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr")
+    ]
+    uses = (use.node for use in uses_for(RULE.code, reading))
+    nodes += [each for each in uses if isinstance(each, ast.expr)]
+    for node in nodes:
+        if reading.allows(RULE.code, node):
+            yield Finding(
+                RULE.code,
+                *reading.document.span(node),
+                "a stand-in for flax.optim",
+                "nothing, once no code needs flax.optim",
+                None,
+                None,
+                reason="Nothing needs this once no file uses flax.optim.",
+            )

@@ -1,0 +1,105 @@
+"""Lists that functions of jax took for arrays, and do not take any more."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
+from flaxoptim_compat.migrate.edits import Edit, Span
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.successors.successor import successor
+
+RULE = Rule(
+    code="FOC163",
+    name="lists-for-arrays",
+    summary="a list or a tuple where a function of jax wants an array",
+    what="The list is made an array: `jnp.broadcast_to(jnp.asarray([x]), shape)`.",
+    why=(
+        "jax raises a TypeError. These functions took lists in some release since 0.2.9, and made"
+        " the same arrays of them. Where `jax.jit` wants to know the numbers, as `jnp.repeat` does,"
+        " it is an array of numpy."
+    ),
+    refuses="A list that has a name: what it is cannot be seen where it is used.",
+    examples=(
+        Example(
+            before="import jax.numpy as jnp\n\nones = jnp.broadcast_to([1.0], (3,))\n",
+            shim="import jax.numpy as jnp\n\nones = jnp.broadcast_to(jnp.asarray([1.0]), (3,))\n",
+            optax="import jax.numpy as jnp\n\nones = jnp.broadcast_to(jnp.asarray([1.0]), (3,))\n",
+        ),
+    ),
+)
+_ARGUMENTS = {
+    f"{module}.{name}": arguments.split()
+    for module, functions in TOOK_LISTS.items()
+    for name, arguments in functions.items()
+}
+# What these are given has to be known when they are compiled.
+_WANT_NUMBERS = frozenset(
+    f"jax.numpy.{name}"
+    for name in (
+        *("argwhere", "compress", "extract", "flatnonzero", "intersect1d", "ix_", "nonzero"),
+        *("repeat", "roots", "setdiff1d", "trim_zeros", "unique"),
+    )
+)
+_LISTS = (ast.List, ast.Tuple, ast.ListComp)
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """The lists."""
+    parents = reading.document.parents
+    for use in reading.names.uses:
+        found = successor(use.name)
+        name = use.name if found is None else found.dotted
+        arguments = _ARGUMENTS.get(name)
+        if arguments is None or isinstance(use.node, ast.alias):
+            continue
+        call = parents[use.node]
+        if not isinstance(call, ast.Call) or call.func is not use.node:
+            continue
+        for node in _lists_in(call, arguments):
+            if reading.allows(RULE.code, node):
+                yield _finding(reading, name, node)
+
+
+def _lists_in(call: ast.Call, arguments: list[str]) -> Iterator[ast.expr]:
+    if any(isinstance(each, ast.Starred) for each in call.args):
+        return
+    if arguments == ["*"]:
+        yield from (each for each in call.args if isinstance(each, _LISTS))
+        return
+    given = [*zip(arguments, call.args, strict=False)]
+    by_name = {each.removesuffix("[]"): each for each in arguments}
+    given += [(by_name.get(each.arg or "", "-"), each.value) for each in call.keywords]
+    for name, node in given:
+        if name.endswith("[]"):
+            yield from (each for each in _elements(node) if isinstance(each, _LISTS))
+        elif name != "-" and isinstance(node, _LISTS):
+            yield node
+
+
+def _elements(node: ast.expr) -> list[ast.expr]:
+    if isinstance(node, ast.List | ast.Tuple):
+        return node.elts
+    return [node.elt] if isinstance(node, ast.ListComp) else []
+
+
+def _finding(reading: Reading, function: str, node: ast.expr) -> Finding:
+    start, end = reading.document.span(node)
+    what = f"a list for an array in a call of {function}"
+    numbers = function in _WANT_NUMBERS and _is_known(node)
+    maker = "numpy:asarray" if numbers else "jax.numpy:asarray"
+    edits = {}
+    for target, imports in reading.imports.items():
+        parts = (f"{imports.name_of(maker, node)}(", Span(start, end), ")")
+        edits[target] = (Edit(start, end, parts),)
+    instead = maker.replace(":", ".")
+    return Finding(RULE.code, start, end, what, instead, edits["shim"], edits["optax"])
+
+
+def _is_known(node: ast.expr) -> bool:
+    """Whether all of its elements are written out."""
+    known = (ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.USub, ast.Load)
+    return all(isinstance(each, known) for each in ast.walk(node))

@@ -1,0 +1,54 @@
+"""``config.enable_omnistaging()``, which switched on what cannot be switched off any more."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.successors.statements import without
+
+RULE = Rule(
+    code="FOC164",
+    name="enable-omnistaging",
+    summary="`config.enable_omnistaging()`, gone since jax 0.3.15",
+    what="The statement is taken out.",
+    why=(
+        "Since jax 0.2.0 all programs run as they did after this call, so that it did nothing more."
+    ),
+    refuses="Where the method is used in any other way than by a statement that calls it.",
+    examples=(
+        Example(
+            before="from jax.config import config\n\nconfig.enable_omnistaging()\nprint(config)\n",
+            shim="from jax import config\n\nprint(config)\n",
+            optax="from jax import config\n\nprint(config)\n",
+        ),
+    ),
+)
+_NAMES = frozenset({"jax.config.enable_omnistaging", "jax.config.config.enable_omnistaging"})
+_WHAT = "jax.config.enable_omnistaging, gone since jax 0.3.15"
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """The calls."""
+    for use in reading.names.uses:
+        if use.name not in _NAMES or isinstance(use.node, ast.alias):
+            continue
+        is_read = isinstance(getattr(use.node, "ctx", None), ast.Load)
+        if not is_read or not reading.allows(RULE.code, use.node):
+            continue
+        call = reading.document.parents[use.node]
+        statement = reading.document.parents[call]
+        start, end = reading.document.span(use.node)
+        plain = isinstance(call, ast.Call) and call.func is use.node and not call.args
+        if not plain or not isinstance(statement, ast.Expr):
+            reason = f"{_WHAT}, and there is nothing to call in its place"
+            yield Finding(RULE.code, start, end, _WHAT, "nothing", None, None, reason=reason)
+            continue
+        edits: tuple[Edit, ...] = (without(reading.document, statement),)
+        for imports in reading.imports.values():
+            imports.release(use.node)
+        yield Finding(RULE.code, start, end, _WHAT, "nothing", edits, edits)

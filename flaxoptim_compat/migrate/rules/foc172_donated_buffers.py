@@ -1,0 +1,104 @@
+"""Arguments that are used again after they were donated."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+RULE = Rule(
+    code="FOC172",
+    name="donated-buffers",
+    summary="an argument that is used again after it was donated to `jax.jit` or `jax.pmap`",
+    what="Nothing; take `donate_argnums` out, or use the result in place of the argument.",
+    why=(
+        "Donated buffers are deleted on every backend today, also on CPU, where they used to be"
+        " kept: the program gets `Array has been deleted`."
+    ),
+    refuses="Always. It finds names only, of functions that are made and called in the same file.",
+    examples=(
+        Example(
+            before=(
+                "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
+                "def train(x):\n    y = step(x)\n    return x + y\n"
+            ),
+            shim=(
+                "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
+                "def train(x):\n"
+                "    # FOC172: x is used again after it was donated to step, which deletes it:"
+                " use the result, or take donate_argnums out\n"
+                "    y = step(x)\n    return x + y\n"
+            ),
+            optax=(
+                "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
+                "def train(x):\n"
+                "    # FOC172: x is used again after it was donated to step, which deletes it:"
+                " use the result, or take donate_argnums out\n"
+                "    y = step(x)\n    return x + y\n"
+            ),
+        ),
+    ),
+)
+_MAKERS = ("jax.jit", "jax.pmap", "jax.experimental.pjit.pjit")
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """The calls whose donated argument lives on."""
+    if "donate_argnums" not in reading.document.text:
+        return
+    donated = dict(_donating(reading))
+    for node in reading.document.parents:
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            continue
+        for number in donated.get(node.func.id, ()):
+            argument = node.args[number] if number < len(node.args) else None
+            if not isinstance(argument, ast.Name) or not _lives_on(reading, node, argument):
+                continue
+            if reading.allows(RULE.code, node):
+                what = f"{argument.id} is used again after it was donated to {node.func.id}"
+                instead = "use the result, or take donate_argnums out"
+                reason = f"{what}, which deletes it: {instead}"
+                span = reading.document.span(argument)
+                yield Finding(RULE.code, *span, what, instead, None, None, reason=reason)
+
+
+def _donating(reading: Reading) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The functions that are given away arguments, and which."""
+    for node in reading.document.parents:
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+            continue
+        target = node.targets[0]
+        if reading.names.full_name(node.value.func) not in _MAKERS:
+            continue
+        for each in node.value.keywords:
+            if each.arg == "donate_argnums" and isinstance(target, ast.Name):
+                yield target.id, _numbers(each.value)
+
+
+def _numbers(node: ast.expr) -> tuple[int, ...]:
+    nodes = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    values = [each.value for each in nodes if isinstance(each, ast.Constant)]
+    return tuple(each for each in values if isinstance(each, int) and each >= 0)
+
+
+def _lives_on(reading: Reading, call: ast.Call, argument: ast.Name) -> bool:
+    """Whether the statements that follow a call in its block read a name before they bind it."""
+    statement = reading.document.statement(call)
+    if any(not is_read for is_read in _uses(reading, statement, argument.id)):
+        return False  # the result takes its name
+    parent = reading.document.parents[statement]
+    blocks = [getattr(parent, name, None) for name in ("body", "orelse", "finalbody")]
+    block = next(each for each in blocks if isinstance(each, list) and statement in each)
+    following = block[block.index(statement) + 1 :]
+    uses = [each for node in following for each in _uses(reading, node, argument.id)]
+    return bool(uses) and uses[0]
+
+
+def _uses(reading: Reading, node: ast.stmt, name: str) -> list[bool]:
+    """For each place of a name, in their order, whether it is read there."""
+    found = [each for each in ast.walk(node) if isinstance(each, ast.Name) and each.id == name]
+    found.sort(key=lambda each: reading.document.span(each))
+    return [isinstance(each.ctx, ast.Load) for each in found]

@@ -1,0 +1,62 @@
+"""FOC203: ``optimizer.target`` is ``state.params``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.findings import findings
+from flaxoptim_compat.migrate.optimizers.pieces import renamed_attribute
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+RULE = Rule(
+    code="FOC203",
+    name="target",
+    summary="the parameters of an optimizer, `optimizer.target`",
+    what="`--to optax` writes `.params`, which is what a `TrainState` calls them. `--to "
+    "shim` leaves it: the optimizers of this package have a `target`.",
+    why="Both hold the same arrays in the same containers.",
+    refuses="Where it is assigned to, and where it is not known whether the object is an "
+    "optimizer: many things have a `target`. Such places are listed as not understood.",
+    examples=(
+        Example(
+            before="""\
+from flax import optim
+
+
+def update(params, grads):
+    optimizer = optim.GradientDescent(0.1).create(params)
+    return optimizer.apply_gradient(grads).target
+""",
+            optax="""\
+import optax
+from flax.training import train_state
+
+
+def update(params, grads):
+    optimizer = train_state.TrainState.create(
+        apply_fn=None,
+        tx=optax.sgd(0.1),
+        params=params,
+    )
+    return optimizer.apply_gradients(grads=grads).params
+""",
+        ),
+    ),
+)
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """Each place where the parameters are read."""
+
+    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+        del unit
+        assert isinstance(use.node, ast.Attribute)
+        return (renamed_attribute(reading, use.node, "params"),)
+
+    yield from findings(reading, RULE.code, "the target of an optimizer", ".params", edits_of)

@@ -1,0 +1,83 @@
+"""FOC205: ``apply_gradient(grads)`` is ``apply_gradients(grads=grads)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.findings import findings
+from flaxoptim_compat.migrate.optimizers.steps import step_edits
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+RULE = Rule(
+    code="FOC205",
+    name="apply-gradient",
+    summary="a step, `optimizer.apply_gradient(grads)`",
+    what="`--to optax` writes `.apply_gradients(grads=grads)`, the method of a "
+    "`TrainState`. Where other steps of the same optimizer are given a learning rate, this one "
+    "sets it back to that of the definition, because what was set once stays in a TrainState. "
+    "`--to shim` leaves it.",
+    why="Both return a new object with new parameters, the step counted up and new moments.",
+    refuses="Where the method is not called but handed on, and where its arguments are not "
+    "written out.",
+    examples=(
+        Example(
+            before="""\
+from flax import optim
+
+
+def make(params):
+    return optim.Momentum(learning_rate=0.1, beta=0.9).create(params)
+
+
+def train_step(optimizer, grads):
+    return optimizer.apply_gradient(grads)
+
+
+def train(params, batches):
+    optimizer = make(params)
+    for grads in batches:
+        optimizer = train_step(optimizer, grads)
+    return optimizer.target
+""",
+            optax="""\
+import optax
+from flax.training import train_state
+
+
+def make(params):
+    return train_state.TrainState.create(
+        apply_fn=None,
+        tx=optax.sgd(0.1, momentum=0.9),
+        params=params,
+    )
+
+
+def train_step(optimizer, grads):
+    return optimizer.apply_gradients(grads=grads)
+
+
+def train(params, batches):
+    optimizer = make(params)
+    for grads in batches:
+        optimizer = train_step(optimizer, grads)
+    return optimizer.params
+""",
+        ),
+    ),
+)
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """Each step that is given nothing but gradients."""
+
+    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+        return step_edits(reading, use, unit)
+
+    yield from findings(
+        reading, RULE.code, "a step of an optimizer", ".apply_gradients(grads=...)", edits_of
+    )

@@ -1,0 +1,87 @@
+"""FOC212: ``optimizer.compute_gradient(loss_fn)`` is ``jax.value_and_grad``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.findings import findings
+from flaxoptim_compat.migrate.optimizers.pieces import owner, replaced, span
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+RULE = Rule(
+    code="FOC212",
+    name="compute-gradient",
+    summary="loss and gradient by the optimizer, `optimizer.compute_gradient(loss_fn)`",
+    what="`--to optax` writes `jax.value_and_grad(loss_fn)(state.params)`, with "
+    "`has_aux=True` and brackets around the first two results where there are three. `--to "
+    "shim` leaves it.",
+    why="That is what the method called. It told from the first result whether there is an "
+    "auxiliary one; here the number of variables on the left tells.",
+    refuses="Where the results are not taken apart by the same statement, and "
+    "`optimizer.optimize(loss_fn)`.",
+    examples=(
+        Example(
+            before="""\
+from flax import optim
+
+
+def train_step(params, loss_fn):
+    optimizer = optim.GradientDescent(0.1).create(params)
+    loss, aux, grad = optimizer.compute_gradient(loss_fn)
+    return optimizer.apply_gradient(grad), loss, aux
+""",
+            optax="""\
+import jax
+import optax
+from flax.training import train_state
+
+
+def train_step(params, loss_fn):
+    optimizer = train_state.TrainState.create(
+        apply_fn=None,
+        tx=optax.sgd(0.1),
+        params=params,
+    )
+    (loss, aux), grad = jax.value_and_grad(loss_fn, has_aux=True)(optimizer.params)
+    return optimizer.apply_gradients(grads=grad), loss, aux
+""",
+        ),
+    ),
+)
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """Each call of the method."""
+
+    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+        del unit
+        call = use.node
+        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        statement = reading.document.parents[call]
+        assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+        results = statement.targets[0].elts
+        value_and_grad = reading.imports["optax"].name_of("jax:value_and_grad", call)
+        has_aux = len(results) == 3
+        function = replaced(
+            reading,
+            call,
+            f"{value_and_grad}(",
+            span(reading, call.args[0]),
+            f"{', has_aux=True' if has_aux else ''})(",
+            *owner(reading, call.func.value),
+            ".params)",
+        )
+        if not has_aux:
+            return (function,)
+        before = reading.document.span(results[0])[0]
+        after = reading.document.span(results[1])[1]
+        return (Edit(before, before, ("(",)), Edit(after, after, (")",)), function)
+
+    what = "loss and gradient by the optimizer"
+    yield from findings(reading, RULE.code, what, "jax.value_and_grad", edits_of)

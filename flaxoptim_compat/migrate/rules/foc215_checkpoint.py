@@ -1,0 +1,105 @@
+"""FOC215: checkpoints, in which a TrainState has other entries than an optimizer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.optimizers.values import External, Stored
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+RULE = Rule(
+    code="FOC215",
+    name="checkpoint",
+    summary="a checkpoint with an optimizer is restored, or one is read as nested dicts",
+    what="Neither target changes the call: it restores a `TrainState` as it restored an "
+    "optimizer."
+    "\n\nWhere the program reads `target` or `param_states` from the nested dicts of a checkpoint, "
+    "`--to optax` marks the place.",
+    why="Checkpoints from before the rewrite have the entries of an optimizer, `target` "
+    "and `state`. `flaxoptim-compat checkpoint convert OLD NEW --to train-state` makes those "
+    "of a TrainState of them, with moments and step. From then on parameters are saved under "
+    "`params`.",
+    refuses="Always, where entries are read: it depends on who wrote the file.",
+    examples=(
+        Example(
+            before="""\
+from flax import optim
+from flax.training import checkpoints
+
+
+def make(params, pretrained_dir):
+    pretrained = checkpoints.restore_checkpoint(pretrained_dir, None)["optimizer"]["target"]
+    return optim.GradientDescent(0.1).create(pretrained)
+""",
+            optax="""\
+import optax
+from flax.training import train_state
+from flax.training import checkpoints
+
+
+def make(params, pretrained_dir):
+    # FOC215: What was saved as an optimizer has this entry; a TrainState has `params`.
+    pretrained = checkpoints.restore_checkpoint(pretrained_dir, None)["optimizer"]["target"]
+    return train_state.TrainState.create(
+        apply_fn=None,
+        tx=optax.sgd(0.1),
+        params=pretrained,
+    )
+""",
+        ),
+    ),
+)
+_RESTORE = frozenset(
+    {
+        "flax.serialization.from_bytes",
+        "flax.serialization.from_state_dict",
+        "flax.training.checkpoints.restore_checkpoint",
+    }
+)
+_ENTRIES = frozenset({"param_states", "target"})
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """Each restored optimizer, and each entry that only an optimizer has in a checkpoint."""
+    facts = reading.facts
+    if facts is None or not any(unit.sites and unit.converts for unit in facts.units):
+        return
+    for node in ast.walk(reading.document.tree):
+        if isinstance(node, ast.Call) and _restores_optimizer(facts, node):
+            what, instead = "an optimizer is restored", _CONVERT
+            finding = _finding(reading, node, what, instead)
+        elif isinstance(node, ast.Subscript) and _reads_entry(facts, node):
+            what = "an entry of an optimizer in a checkpoint"
+            finding = _finding(reading, node, what, "params, in what is saved from now on", _READS)
+        else:
+            continue
+        if reading.allows(RULE.code, node):
+            yield finding
+
+
+_CONVERT = "flaxoptim-compat checkpoint convert, for those that were saved before"
+_READS = "What was saved as an optimizer has this entry; a TrainState has `params`."
+
+
+def _finding(
+    reading: Reading, node: ast.expr, what: str, instead: str, reason: str = ""
+) -> Finding:
+    start, end = reading.document.span(node)
+    optax = None if reason else ()
+    return Finding(RULE.code, start, end, what, instead, optax=optax, reason=reason)
+
+
+def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
+    names = {each.name for each in facts.evaluation.values(call.func) if isinstance(each, External)}
+    return bool(names & _RESTORE) and facts.evaluation.holds_optimizer(
+        facts.evaluation.values(call)
+    )
+
+
+def _reads_entry(facts: Facts, node: ast.Subscript) -> bool:
+    entry = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    return entry in _ENTRIES and Stored() in facts.evaluation.values(node.value)

@@ -1,0 +1,118 @@
+"""What the user's pyproject.toml says, in its table ``[tool.flaxoptim-compat]``."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TABLE = "tool.flaxoptim-compat"
+
+
+class SettingsError(Exception):
+    """Settings that mean nothing; the message says where they are and what could stand there."""
+
+
+class Settings(NamedTuple):
+    """Which rules and files count.
+
+    Args:
+      select: the codes, or their beginnings, that are reported; all if there are none.
+      ignore: those that are not, even if they are selected.
+      exclude: globs of files and folders that are not looked at.
+      per_file_ignores: globs of files, and the codes that are not reported in them.
+      folder: what the globs are relative to.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    folder: Path = Path()
+
+    def is_excluded(self, path: Path) -> bool:
+        """Whether a file or folder is left out."""
+        return any(self._matches(path, pattern) for pattern in self.exclude)
+
+    def ignored_in(self, path: Path, codes: Iterable[str]) -> frozenset[str]:
+        """Those of all codes that are not reported in a file."""
+        ignored = list(self.ignore)
+        for pattern, prefixes in self.per_file_ignores:
+            if self._matches(path, pattern):
+                ignored += prefixes
+        return frozenset(
+            code
+            for code in codes
+            if code.startswith(tuple(ignored)) or (self.select and not code.startswith(self.select))
+        )
+
+    def _matches(self, path: Path, pattern: str) -> bool:
+        absolute = Path(os.path.abspath(path))
+        # A glob without a slash is one of names, wherever they are.
+        if "/" not in pattern.rstrip("/"):
+            return fnmatch.fnmatch(absolute.name, pattern.rstrip("/"))
+        if not absolute.is_relative_to(self.folder):
+            return False
+        return fnmatch.fnmatch(absolute.relative_to(self.folder).as_posix(), pattern.rstrip("/"))
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in the nearest pyproject.toml above a path; none if there is no such file.
+
+    Raises:
+      SettingsError: a key or a value is unknown, or the file is no TOML.
+    """
+    start = Path(os.path.abspath(path))
+    for folder in (start, *start.parents):
+        file = folder / "pyproject.toml"
+        if file.is_file():
+            return _from_file(file)
+    return Settings()
+
+
+def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
+    """See that each code, or beginning of codes, is at least one rule's.
+
+    Raises:
+      SettingsError: no rule has such a code.
+    """
+    known = tuple(known)
+    for code in codes:
+        if not code or not any(each.startswith(code) for each in known):
+            raise SettingsError(
+                f"{where}: no rule has the code {code!r}, or one that starts so. The command"
+                " flaxoptim-compat rules lists them all."
+            )
+
+
+def _from_file(file: Path) -> Settings:
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{file} cannot be read: {error}") from error
+    table = content.get("tool", {}).get("flaxoptim-compat", {})
+    if not isinstance(table, dict):
+        raise SettingsError(f"{file}: {TABLE} is no table.")
+    known = ("select", "ignore", "exclude", "per-file-ignores")
+    for key in table:
+        if key not in known:
+            raise SettingsError(f"{file}: [{TABLE}] has no key {key!r}, only {', '.join(known)}.")
+    ignores = table.get("per-file-ignores", {})
+    if not isinstance(ignores, Mapping):
+        raise SettingsError(f"{file}: per-file-ignores in [{TABLE}] must be a table.")
+    return Settings(
+        _texts(table.get("select", []), "select", file),
+        _texts(table.get("ignore", []), "ignore", file),
+        _texts(table.get("exclude", []), "exclude", file),
+        tuple((glob, _texts(codes, f"{glob!r}", file)) for glob, codes in ignores.items()),
+        file.parent,
+    )
+
+
+def _texts(value: Any, key: str, file: Path) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise SettingsError(f"{file}: {key} in [{TABLE}] must be a list of strings.")
+    return tuple(value)

@@ -1,0 +1,239 @@
+"""Calls whose arguments stand elsewhere today: how each is written anew."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.successors.index_updates import INDEX_UPDATES
+from flaxoptim_compat.migrate.successors.places import (
+    Making,
+    Place,
+    Rearranged,
+    Rearrangement,
+)
+from flaxoptim_compat.migrate.successors.statements import without
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.migrate.imports import ImportPlan
+
+# Reading one of these does nothing else, so that it can be left out.
+_WITHOUT_EFFECT = (ast.Name, ast.Constant)
+
+
+def _changed(
+    place: Place, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
+) -> Rearranged:
+    """The call as a whole is what changes."""
+    span = place.span(place.call or place.node)
+    return Rearranged(span.start, span.end, instead, make, removed)
+
+
+def _renamed(
+    function: str,
+    instead: str,
+    *,
+    arguments: tuple[int, int],
+    keywords: str = "",
+    last: str = "",
+    after: str = "",
+    dtype: str = "",
+) -> Rearrangement:
+    """Call another function, with an argument more, or with something after the call.
+
+    Args:
+      function: ``module:attribute`` of the other one.
+      instead: what is written, for people.
+      arguments: how few and how many there are by position.
+      keywords: the names of those that may be given by keyword.
+      last: the argument to add.
+      after: what to do with the result.
+      dtype: ``module:attribute`` of a dtype to add.
+    """
+
+    def rearrange(place: Place) -> Rearranged | None:
+        given = place.plain_arguments(keywords, arguments[1])
+        if given is None or len(given) < arguments[0]:
+            return None
+        if '"' in last and place.is_in_string:
+            return None
+        adds = bool(last or dtype)
+        if adds and place.insertion("") is None:
+            return None
+
+        def make(imports: ImportPlan) -> tuple[Edit, ...]:
+            edits = [Edit(*place.span(place.node), (imports.name_of(function, place.node),))]
+            if adds:
+                text = last or f"dtype={imports.name_of(dtype, place.node)}"
+                edit = place.insertion(f", {text}")
+                assert edit is not None
+                edits.append(edit)
+            if after:
+                assert place.call is not None
+                end = place.span(place.call).end
+                edits.append(Edit(end, end, (after,)))
+            return tuple(edits)
+
+        return _changed(place, instead, make)
+
+    return rearrange
+
+
+def _method(method: str) -> Rearrangement:
+    """Call a method of the only argument."""
+
+    def rearrange(place: Place) -> Rearranged | None:
+        given = place.plain_arguments("", 1)
+        if not given:
+            return None
+        argument = given[0]
+
+        def make(imports: ImportPlan) -> tuple[Edit, ...]:
+            assert place.call is not None
+            return (Edit(*place.span(place.call), (*place.atom(argument), method)),)
+
+        return _changed(place, f"x{method}", make)
+
+    return rearrange
+
+
+def _tie_in(place: Place) -> Rearranged | None:
+    given = place.plain_arguments("", 2)
+    if given is None or len(given) != 2 or not _is_without_effect(given[0]):
+        return None
+    kept = given[1]
+
+    def make(imports: ImportPlan) -> tuple[Edit, ...]:
+        call = place.call
+        assert call is not None
+        statement = place.reading.document.parents[call]
+        if isinstance(statement, ast.Assign) and _is_idle(statement, kept):
+            return (without(place.reading.document, statement),)
+        return (Edit(*place.span(call), place.atom(kept)),)
+
+    gone = tuple(each for each in ast.walk(given[0]) if isinstance(each, ast.Name | ast.Attribute))
+    return _changed(place, "the second argument", make, gone)
+
+
+def _is_idle(statement: ast.Assign, value: ast.expr) -> bool:
+    """Whether a name would be assigned to itself."""
+    names = [each.id for each in [*statement.targets, value] if isinstance(each, ast.Name)]
+    return len(names) == 2 and len(set(names)) == 1 and len(statement.targets) == 1
+
+
+def _is_without_effect(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Subscript) and not isinstance(node.slice, _WITHOUT_EFFECT):
+            return False
+        node = node.value
+    return isinstance(node, _WITHOUT_EFFECT)
+
+
+def _spherical_harmonics(place: Place) -> Rearranged | None:
+    given = place.plain_arguments("n_max")
+    if given is None or len(given) not in (4, 5):
+        return None
+    call = place.call
+    assert call is not None
+    order = [given[1], given[0], given[3], given[2]]
+
+    def make(imports: ImportPlan) -> tuple[Edit, ...]:
+        swaps = zip(given, order, strict=False)
+        spans = [(place.span(old), place.span(new)) for old, new in swaps]
+        name = imports.name_of("jax.scipy.special:sph_harm_y", place.node)
+        edits = [Edit(*place.span(place.node), (name,))]
+        edits += [Edit(*old, (new,)) for old, new in spans]
+        if len(given) == 5:
+            start = place.span(given[4]).start
+            edits.append(Edit(start, start, ("n_max=",)))
+        return tuple(edits)
+
+    return _changed(place, "jax.scipy.special.sph_harm_y(n, m, phi, theta)", make)
+
+
+def _constant(make_text: Callable[[ImportPlan, Place], str], instead: str) -> Rearrangement:
+    """Write a negative number, in parentheses where an operator would take a part of it."""
+
+    def rearrange(place: Place) -> Rearranged | None:
+        if isinstance(place.parent, ast.MatchValue):
+            return None  # a pattern with a sign is a number
+        operators = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript, ast.Await)
+        inside = isinstance(place.parent, operators)
+        if isinstance(place.parent, ast.Subscript) and place.parent.slice is place.node:
+            inside = False
+
+        def make(imports: ImportPlan) -> tuple[Edit, ...]:
+            text = make_text(imports, place)
+            return (Edit(*place.span(place.node), (f"({text})" if inside else text,)),)
+
+        span = place.span(place.node)
+        return Rearranged(span.start, span.end, instead, make)
+
+    return rearrange
+
+
+def _constants(module: str) -> dict[str, Rearrangement]:
+    def minus_infinity(imports: ImportPlan, place: Place) -> str:
+        return f"-{imports.name_of(f'{module}:inf', place.node)}"
+
+    return {
+        f"{module}.NINF": _constant(minus_infinity, f"-{module}.inf"),
+        f"{module}.NZERO": _constant(lambda imports, place: "-0.0", "-0.0"),
+        f"{module}.PZERO": _constant(lambda imports, place: "0.0", "0.0"),
+    }
+
+
+def _sorted(module: str) -> Rearrangement:
+    return _renamed(f"{module}:sort", f"{module}.sort(a, axis=0)", arguments=(1, 1), last="axis=0")
+
+
+def _is_in(module: str) -> Rearrangement:
+    return _renamed(
+        f"{module}:isin",
+        f"{module}.isin(a, b).ravel()",
+        arguments=(2, 4),
+        keywords="assume_unique invert" + (" kind" if module == "numpy" else ""),
+        after=".ravel()",
+    )
+
+
+OF_JAX: dict[str, Rearrangement] = {
+    **INDEX_UPDATES,
+    **_constants("jax.numpy"),
+    "jax.numpy.in1d": _is_in("jax.numpy"),
+    "jax.numpy.msort": _sorted("jax.numpy"),
+    "jax.lax.tie_in": _tie_in,
+    "jax.random.shuffle": _renamed(
+        "jax.random:permutation",
+        "jax.random.permutation(key, x, axis, independent=True)",
+        arguments=(2, 3),
+        keywords="axis",
+        last="independent=True",
+    ),
+    "jax.random.threefry2x32_key": _renamed(
+        "jax.random:PRNGKey",
+        "jax.random.PRNGKey(seed, impl='threefry2x32')",
+        arguments=(1, 1),
+        last='impl="threefry2x32"',
+    ),
+    "jax.dlpack.to_dlpack": _method(".__dlpack__()"),
+    "jax.scipy.special.sph_harm": _spherical_harmonics,
+    "jax.experimental.host_callback.barrier_wait": _renamed(
+        "jax:effects_barrier", "jax.effects_barrier()", arguments=(0, 0)
+    ),
+}
+
+OF_NUMPY: dict[str, Rearrangement] = {
+    **_constants("numpy"),
+    "numpy.in1d": _is_in("numpy"),
+    "numpy.msort": _sorted("numpy"),
+    "numpy.asscalar": _method(".item()"),
+    "numpy.asfarray": _renamed(
+        "numpy:asarray",
+        "numpy.asarray(a, dtype=numpy.float64)",
+        arguments=(1, 1),
+        dtype="numpy:float64",
+    ),
+}

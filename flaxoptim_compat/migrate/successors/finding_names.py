@@ -1,0 +1,216 @@
+"""From the uses of names that are gone to findings with edits; all rules about names share it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.names import Use
+from flaxoptim_compat.migrate.names.chain import chain_of
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.successors import calls, index_updates, loose_trees
+from flaxoptim_compat.migrate.successors.places import Place, Rearranged
+from flaxoptim_compat.migrate.successors.successor import (
+    NN,
+    OBJECTS_TODAY,
+    TENSORBOARD,
+    Successor,
+    successor,
+)
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.migrate.imports import ImportPlan
+
+TARGETS = ("shim", "optax")
+_IN_NN = tuple(f"{module}." for module in NN)
+REARRANGED = {**calls.OF_JAX, **calls.OF_NUMPY}
+
+
+def code_of(found: Successor) -> str:
+    """The rule that is about a name.
+
+    Args:
+      found: what takes its place.
+    """
+    package = found.old.partition(".")[0]
+    if found.old.startswith(TENSORBOARD):
+        return "FOC160"
+    if package == "flax":
+        return "FOC154" if found.today else "FOC158"
+    if not found.today:
+        return "FOC159"
+    if found.old in REARRANGED:
+        return "FOC156" if package == "numpy" else "FOC152"
+    if found.is_stand_in:
+        return "FOC157" if package == "numpy" else "FOC153"
+    return "FOC155" if package == "numpy" else "FOC151"
+
+
+def findings(reading: Reading, code: str) -> Iterator[Finding]:
+    """What a rule about names finds in a file.
+
+    Args:
+      reading: the file.
+      code: the rule.
+    """
+    for use in reading.names.uses:
+        found = _successor_of(reading, use)
+        if found is None or code_of(found) != code or not reading.allows(code, use.node):
+            continue
+        if isinstance(use.node, ast.alias):
+            yield _of_import(reading, use.node, use.name, found)
+        else:
+            finding = _of_use(reading, use, use.node, found)
+            if finding is not None:
+                yield finding
+
+
+def _successor_of(reading: Reading, use: Use) -> Successor | None:
+    if not isinstance(use.node, ast.alias):
+        return successor(use.name)
+    # What another file of the project took from somewhere is put right there.
+    if use.way != "import":
+        return None
+    statement = reading.document.parents[use.node]
+    if isinstance(statement, ast.Import) and use.name in OBJECTS_TODAY:
+        return successor(f"{use.name}.config")
+    if isinstance(statement, ast.ImportFrom) and statement.module in OBJECTS_TODAY:
+        of_module = successor(f"{statement.module}.config")
+        if of_module is not None and use.name != of_module.old:
+            return of_module._replace(old=use.name, today="", instead="use the object jax.config")
+    return _in_linen(reading, successor(use.name))
+
+
+def _in_linen(reading: Reading, found: Successor | None) -> Successor | None:
+    """Let the import of ``flax.nn`` become one of Linen if the file takes nothing else from it."""
+    if found is None or found.old not in NN:
+        return found
+    inside = [successor(use.name) for use in reading.names.uses if use.name.startswith(_IN_NN)]
+    if not inside or not all(each and each.today.startswith("flax.linen") for each in inside):
+        return found
+    return found._replace(today="flax.linen", imported="flax.linen")
+
+
+def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) -> Finding:
+    start, end = reading.document.span(alias)
+    code = code_of(found)
+    if not found.today:
+        reason = f"{found.what}: {found.instead}"
+        return Finding(code, start, end, found.what, found.instead, None, None, reason=reason)
+    if alias.name == "*":
+        instead = f"the names that you need from {found.instead}"
+        reason = f"{found.what}, and what its * brings is not known: import {instead}"
+        return Finding(code, start, end, found.what, instead, None, None, reason=reason)
+    is_import = isinstance(reading.document.parents[alias], ast.Import)
+    if is_import and alias.asname is None:
+        today = name.partition(".")[0]  # what it binds; the uses are written anew
+    else:
+        beyond = name[len(found.old) :]
+        today = f"{_dotted(found.imported)}{beyond}" if beyond else found.imported
+    for target in TARGETS:
+        reading.imports[target].redirect(alias, today)
+    # Of these the import goes where every use is written anew.
+    instead = found.instead if found.old in REARRANGED else _shown(found)
+    return Finding(code, start, end, found.what, instead)
+
+
+def _of_use(reading: Reading, use: Use, node: ast.expr, found: Successor) -> Finding | None:
+    part = _part(node, found.old.count(".") + 1 - use.name.count(".") - 1)
+    if part is None:
+        return None
+    place = Place(reading, part, found)
+    bound = "" if use.way == "lookup" else _bound_to(reading, node)
+    imported = bool(bound) and found.old.count(".") <= bound.count(".")
+    if not found.today:
+        return None if imported else _left(place, found)
+    if code_of(found) in ("FOC152", "FOC156") and (use.way == "import" or not imported):
+        rearranged = REARRANGED[found.old](place)
+        if rearranged is not None:
+            return _changed(place, use, rearranged)
+    if index_updates.is_index(found) and index_updates.is_inlined(reading, part):
+        return None  # part of what the update becomes
+    today = loose_trees.stand_in(place) or found.today
+    if imported and today == found.today:
+        return None  # the import says it, and the name stays
+    was = _in_linen(reading, successor(bound))
+    if was is not None and _dotted(was.imported) + found.old[len(bound) :] == _dotted(today):
+        return None  # so does that of the module
+
+    def make(imports: ImportPlan) -> tuple[Edit, ...]:
+        return (Edit(*place.span(part), (imports.name_of(today, part),)),)
+
+    span = place.span(part)
+    shown = _dotted(today) if today != found.today else _shown(found)
+    return _changed(place, use, Rearranged(span.start, span.end, shown, make))
+
+
+def _part(node: ast.expr, surplus: int) -> ast.expr | None:
+    """The name in a chain, without the attributes that are looked up on it after it."""
+    for _ in range(-surplus):
+        if isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Call) and node.args:
+            node = node.args[0]
+        else:
+            return None
+    if isinstance(node, ast.Call) and len(node.args) > 2:
+        return None  # getattr with a default: the program is ready for its absence
+    if isinstance(node, ast.Attribute | ast.Name) and not isinstance(node.ctx, ast.Load):
+        return None  # the program gives the name to the module itself
+    return node
+
+
+def _bound_to(reading: Reading, node: ast.expr) -> str:
+    """The full name of what the first name of a chain stands for."""
+    found = chain_of(node)
+    return (reading.names.full_name(found[0]) if found is not None else None) or ""
+
+
+def _left(place: Place, found: Successor) -> Finding:
+    span = place.span(place.node)
+    reason = f"{found.what}: {found.instead}"
+    code = code_of(found)
+    return Finding(code, span.start, span.end, found.what, found.instead, None, None, reason=reason)
+
+
+def _changed(place: Place, use: Use, rearranged: Rearranged) -> Finding:
+    reading, found = place.reading, place.successor
+    assert isinstance(use.node, ast.expr)
+    gone = {use.node, *rearranged.removed}
+    nodes = [each.node for each in reading.names.uses if each.node in gone]
+    edits: dict[str, tuple[Edit, ...]] = {}
+    for target in TARGETS:
+        imports = reading.imports[target]
+        if imports.is_released(use.node):
+            edits[target] = ()  # another rule writes the place anew
+            continue
+        edits[target] = rearranged.make(imports)
+        for node in nodes:
+            imports.release(node)
+    return Finding(
+        code_of(found),
+        rearranged.start,
+        rearranged.end,
+        found.what,
+        rearranged.instead,
+        edits["shim"],
+        edits["optax"],
+    )
+
+
+def _dotted(path: str) -> str:
+    return path.replace(":", ".")
+
+
+def _shown(found: Successor) -> str:
+    """What replaces a name, for people: a stand-in is not the last word."""
+    if not found.today.startswith(STAND_INS):
+        return found.dotted
+    return f"{found.dotted}; later {found.instead}"

@@ -1,0 +1,131 @@
+"""Which name of today, or which stand-in of this package, takes the place of one that is gone."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.era import ENTRIES
+from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.stand_ins.flax_nn_removed import REMOVED_FROM_PARTS
+from flaxoptim_compat.migrate.successors.gone import GONE
+from flaxoptim_compat.migrate.successors.public import IMPORTED, NOT_EVERYWHERE, PUBLIC
+
+TENSORBOARD = "flax.metrics.tensorboard"
+# As modules they are gone, but their package has an object by that name.
+OBJECTS_TODAY = frozenset({"jax.config"})
+# numpy 2 has one again, which is another type; a program that runs with it may well mean that.
+BACK = frozenset({"numpy.long"})
+_ALL = {entry.name: entry for entry in ENTRIES}
+_TABLE = {name: entry for name, entry in _ALL.items() if name not in OBJECTS_TODAY | BACK}
+# The stand-ins of these modules have the names of Linen only.
+NN = ("flax.nn", "flax.deprecated.nn")
+
+
+class Successor(NamedTuple):
+    """What takes the place of a name.
+
+    Args:
+      old: the full name that is gone; of a module that is gone, with the name inside of it.
+      today: ``module:attribute``, or just a module; empty if nothing does.
+      gone_since: the first release without it.
+      instead: what to do about it, for people.
+      imported: ``today`` for an import by name.
+    """
+
+    old: str
+    today: str
+    gone_since: str
+    instead: str
+    imported: str = ""
+
+    @property
+    def is_stand_in(self) -> bool:
+        """Whether it is one of this package."""
+        return self.today.startswith(STAND_INS)
+
+    @property
+    def dotted(self) -> str:
+        """``today`` as it is written in a program that has imported all modules."""
+        return self.today.replace(":", ".").removeprefix("builtins.")
+
+    @property
+    def what(self) -> str:
+        """What the name is, for people."""
+        if self.old.startswith(TENSORBOARD):
+            return f"{self.old}, which needs TensorFlow"
+        return f"{self.old}, gone since {self.gone_since}" if self.gone_since else self.old
+
+
+@functools.cache
+def successor(name: str) -> Successor | None:
+    """What takes the place of a full name, or of the first part of it that is gone.
+
+    Args:
+      name: such as ``jax.tree_map`` or ``jax.api.jit.lower``.
+
+    Returns:
+      None if nothing of it is gone.
+    """
+    parts = name.split(".")
+    for length in range(len(parts), 1, -1):
+        known = _known(".".join(parts[:length]), parts[length : length + 1])
+        if known is not None:
+            return known
+    return None
+
+
+def _known(name: str, inside: list[str]) -> Successor | None:
+    entry = _TABLE.get(name)
+    since = _gone_since(name)
+    if name in GONE:
+        return Successor(name, "", since, GONE[name])
+    if name in NOT_EVERYWHERE and entry is not None:
+        return Successor(name, "", since, f"{entry.replacement}, which is there since {since}")
+    if name in PUBLIC:
+        today = PUBLIC[name]
+        shown = today.replace(":", ".")
+        return Successor(name, today, since, shown, IMPORTED.get(name, today))
+    if entry is None:
+        return None
+    if not entry.is_module or not inside:
+        today = _reached(entry.served_by)
+        return Successor(name, today, since, entry.replacement, entry.served_by)
+    return _inside(entry, inside[0])
+
+
+def _inside(entry: Entry, attribute: str) -> Successor:
+    """What takes the place of a name in a module that is gone."""
+    name = f"{entry.name}.{attribute}"
+    if entry.name.startswith(NN) and attribute in REMOVED_FROM_PARTS:
+        return Successor(name, "", entry.gone_since, _advice(attribute))
+    # It may be one that is gone from the other module as well.
+    deeper = successor(f"{entry.served_by}.{attribute}")
+    if deeper is not None:
+        return deeper._replace(old=name, gone_since=entry.gone_since)
+    today = f"{entry.served_by}:{attribute}"
+    served_itself = entry.replacement == entry.served_by
+    instead = today.replace(":", ".") if served_itself else entry.replacement
+    return Successor(name, _reached(today), entry.gone_since, instead, today)
+
+
+def _reached(today: str) -> str:
+    """``numpy:exceptions.AxisError``: who has imported numpy has its modules as well."""
+    module, colon, attribute = today.partition(":")
+    if not colon or not module.startswith("numpy."):
+        return today
+    return f"numpy:{module.removeprefix('numpy.')}.{attribute}"
+
+
+def _advice(attribute: str) -> str:
+    return REMOVED_FROM_PARTS[attribute].partition(": ")[2].removesuffix(".")
+
+
+def _gone_since(name: str) -> str:
+    """The release without a name, or without the module that had it."""
+    while name:
+        if name in _ALL:
+            return _ALL[name].gone_since
+        name = name.rpartition(".")[0]
+    return ""

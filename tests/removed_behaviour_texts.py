@@ -1,0 +1,295 @@
+"""Programs that rely on what is otherwise today, and what ``rewrite`` makes of them."""
+
+from __future__ import annotations
+
+# What no rule has anything to say about.
+LEFT_ALONE: dict[str, str] = {
+    "pop with one result": "import flax\nparams = variables.pop('params')\n",
+    "pop of params among keywords": (
+        "import flax\n"
+        "def f(**kwargs):\n"
+        "    first, second = kwargs.pop('params')\n"
+        "    return first, kwargs.pop('params')[1]\n"
+    ),
+    "pop of keywords": ("import flax\ndef f(**kwargs):\n    low, high = kwargs.pop('range')\n"),
+    "pop of a dict that is written out": ("import flax\nd = {}\na, b = d.pop('pair')\n"),
+    "pop with a default": "import flax\na, b = d.pop('params', (1, 2))\n",
+    "pop by a number": "import flax\na, b = pairs.pop(0)\n",
+    "pop of a list": "import jax\na, b = pairs.pop()\n",
+    "methods in a file without jax": (
+        "a, params = v.pop('params')\nv.unfreeze()\nw = v.unfreeze()\n"
+    ),
+    "unfreezing a layer": "import jax\nmodel.unfreeze()\n",
+    "a method of one's own": (
+        "import jax\nclass A:\n    def unfreeze(self):\n        return a.unfreeze()\n"
+    ),
+    "self": (
+        "import jax\nclass A:\n    def f(self):\n        return self.unfreeze(), self.copy({})\n"
+    ),
+    "copy of an array": (
+        "import jax\n"
+        "import numpy as np\n"
+        "import copy\n"
+        "x.copy()\n"
+        "x.copy('C')\n"
+        "np.copy([1])\n"
+        "copy.copy({1: 2})\n"
+    ),
+    "the function unfreeze": "from flax.core import unfreeze\nunfreeze(x)\n",
+    "checkpoints that are only read": (
+        "from flax.training import checkpoints\ncheckpoints.restore_checkpoint('a', None)\n"
+    ),
+    "checkpoints with a format of choice": (
+        "import flax\n"
+        "from flax.training import checkpoints\n"
+        "flax.config.update('flax_use_orbax_checkpointing', True)\n"
+        "checkpoints.save_checkpoint('a', 1, 2)\n"
+    ),
+    "arrays": (
+        "import jax.numpy as jnp\n"
+        "jnp.broadcast_to(x, (2, 3))\n"
+        "jnp.reshape(x, [2, 3])\n"
+        "jnp.stack([1, 2])\n"
+    ),
+    "an unpacked list": "import jax.numpy as jnp\njnp.broadcast_to(*[[1], (3,)])\n",
+    "an array of numpy by a list": ("import numpy as np\nimport jax\nx = np.zeros(3)\nx[[0, 1]]\n"),
+    "an unknown array by a list": ("import jax\ndef f(x):\n    return x[[0, 1]]\n"),
+    "omnistaging of something else": "import jax\nmy.enable_omnistaging()\n",
+    "a donated argument that gets the result": (
+        "import jax\nf = jax.jit(g, donate_argnums=0)\ndef h(x):\n    x = f(x)\n    return x\n"
+    ),
+    "a donated argument that is not needed any more": (
+        "import jax\n"
+        "f = jax.jit(g, donate_argnums=(0,))\n"
+        "def h(x):\n"
+        "    y = f(x)\n"
+        "    x = y\n"
+        "    return x\n"
+    ),
+    "an argument that another branch reads": (
+        "import jax\n"
+        "f = jax.jit(g, donate_argnums=(0,))\n"
+        "def h(x):\n"
+        "    if x is None:\n"
+        "        return f(x)\n"
+        "    else:\n"
+        "        y = f(x)\n"
+        "    return y\n"
+    ),
+    "cells of today": (
+        "from flax import linen as nn\n"
+        "nn.LSTMCell(8).initialize_carry(key, (2, 8))\n"
+        "nn.LSTMCell(features=8)\n"
+    ),
+    "what may be a dict of something else, without flax": (
+        "import jax\na, b = x.pop('c')\ny = x.copy(z)\n"
+    ),
+    "checkpoints that others write": "from flax.training.checkpoints import save_checkpoint\n",
+    "freezing without flax.optim": "from flax.core import freeze\nfreeze({})\n",
+}
+
+# {what: the text before and after}
+FIXES: dict[str, tuple[str, str]] = {
+    "pop": (
+        (
+            "import flax\n"
+            "state, params = variables.pop('params')\n"
+            "b = f(x).pop('batch_stats')[1]\n"
+            "state, stats = self.state.pop('stats')\n"
+        ),
+        (
+            "import flax\n"
+            "state, params = flax.core.pop(variables, 'params')\n"
+            "b = flax.core.pop(f(x), 'batch_stats')[1]\n"
+            "state, stats = flax.core.pop(self.state, 'stats')\n"
+        ),
+    ),
+    "unfreeze and copy": (
+        (
+            "import jax\n"
+            "p = x.params.unfreeze()['a']\n"
+            "q = p.copy({'a': 1}).copy(add_or_replace=new)\n"
+        ),
+        (
+            "import jax\n"
+            "from flax import core\n"
+            "p = core.unfreeze(x.params)['a']\n"
+            "q = core.copy(core.copy(p, {'a': 1}), new)\n"
+        ),
+    ),
+    "checkpoints": (
+        (
+            '"""Train."""\n'
+            "from flax.training.checkpoints import save_checkpoint\n"
+            "import os\n"
+            "\n"
+            "# Why.\n"
+            "A = 1\n"
+            "\n"
+            "\n"
+            "def f():\n"
+            "    save_checkpoint('a', 1, 2)\n"
+            "    save_checkpoint('a', 1, 2)\n"
+        ),
+        (
+            '"""Train."""\n'
+            "from flax.training.checkpoints import save_checkpoint\n"
+            "import os\n"
+            "import flax\n"
+            "\n"
+            'flax.config.update("flax_use_orbax_checkpointing", False)\n'
+            "\n"
+            "# Why.\n"
+            "A = 1\n"
+            "\n"
+            "\n"
+            "def f():\n"
+            "    save_checkpoint('a', 1, 2)\n"
+            "    save_checkpoint('a', 1, 2)\n"
+        ),
+    ),
+    "freezing beside flax.optim": (
+        (
+            "import flax\n"
+            "from flax import optim\n"
+            "\n"
+            "x: optim.Optimizer\n"
+            "isinstance(flax.core.freeze(x), flax.core.FrozenDict)\n"
+        ),
+        (
+            "import flax\n"
+            "from flaxoptim_compat import optim\n"
+            "\n"
+            'flax.config.update("flax_return_frozendict", True)\n'
+            "\n"
+            "x: optim.Optimizer\n"
+            "isinstance(flax.core.freeze(x), flax.core.FrozenDict)\n"
+        ),
+    ),
+    "an annotation alone": (
+        "from flax import core, optim\nx: core.FrozenDict\n",
+        "from flax import core\nfrom flaxoptim_compat import optim\nx: core.FrozenDict\n",
+    ),
+    "lists": (
+        (
+            "import jax.numpy as jnp\n"
+            "jnp.broadcast_to([x], s)\n"
+            "jnp.linalg.norm(x=(1, 2))\n"
+            "jnp.hstack([[1], x])\n"
+            "jnp.vstack([[i] for i in x])\n"
+            "jnp.meshgrid([1], x)\n"
+        ),
+        (
+            "import jax.numpy as jnp\n"
+            "jnp.broadcast_to(jnp.asarray([x]), s)\n"
+            "jnp.linalg.norm(x=jnp.asarray((1, 2)))\n"
+            "jnp.hstack([jnp.asarray([1]), x])\n"
+            "jnp.vstack([jnp.asarray([i]) for i in x])\n"
+            "jnp.meshgrid(jnp.asarray([1]), x)\n"
+        ),
+    ),
+    "lists for a function that has another name today": (
+        "import jax.numpy as jnp\njnp.row_stack([[1], [2]])\n",
+        ("import jax.numpy as jnp\njnp.vstack([jnp.asarray([1]), jnp.asarray([2])])\n"),
+    ),
+    "lists that jit wants to know": (
+        (
+            "import jax.numpy as jnp\n"
+            "import numpy as np\n"
+            "jnp.repeat(x, [1, 2]), np.e, jnp.repeat(x, [n])\n"
+        ),
+        (
+            "import jax.numpy as jnp\n"
+            "import numpy as np\n"
+            "jnp.repeat(x, np.asarray([1, 2])), np.e, jnp.repeat(x, jnp.asarray([n]))\n"
+        ),
+    ),
+    "lists as indices": (
+        ("import jax.numpy as jnp\nx = jnp.arange(3)\nx[[0, 1]]\n"),
+        ("import jax.numpy as jnp\nx = jnp.arange(3)\nx[jnp.asarray([0, 1])]\n"),
+    ),
+    "omnistaging": (
+        ("import jax\nfrom jax.config import config\n\nconfig.enable_omnistaging()\n\njax.jit\n"),
+        ("import jax\n\njax.jit\n"),
+    ),
+    "omnistaging in a block, with a comment, beside something": (
+        (
+            "import jax\n"
+            "jax.config.enable_omnistaging()  # as in 0.2\n"
+            "if x:\n"
+            "    jax.config.enable_omnistaging()\n"
+            "jax.config.enable_omnistaging(); f()\n"
+        ),
+        ("# as in 0.2\nif x:\n    pass\npass; f()\n"),
+    ),
+}
+
+# {what: the text, the code, a part of the reason}
+LEFT: dict[str, tuple[str, str, str]] = {
+    "flax.nn": (
+        "from flax import nn\nnn.Module\n",
+        "FOC158",
+        "subclass flax.linen.Module",
+    ),
+    "flax.nn by name": (
+        "from flax.nn.base import Model\n",
+        "FOC158",
+        "keep the module and its",
+    ),
+    "xmap": (
+        "from jax.experimental import maps\nmaps.xmap\n",
+        "FOC159",
+        "use jax.shard_map",
+    ),
+    "names of one release": (
+        "import jax\njax.core.mapped_aval\n",
+        "FOC159",
+        "since jax 0.10.0",
+    ),
+    "import *": (
+        "from jax.experimental.stax import *\n",
+        "FOC151",
+        "import the names that you need",
+    ),
+    "other names of jax.config": (
+        "from jax.config import flags\n",
+        "FOC159",
+        "the object jax.config",
+    ),
+    "pop of what may be a dict": (
+        "import flax\na, b = x.pop('c')\n",
+        "FOC161",
+        "is not known",
+    ),
+    "copy with what may be a dict": (
+        "import flax\nx.copy(y)\n",
+        "FOC161",
+        "is not known",
+    ),
+    "omnistaging as a value": (
+        "import jax\nf(jax.config.enable_omnistaging)\n",
+        "FOC164",
+        "nothing to call",
+    ),
+    "a method of a class": (
+        "from flax import linen as nn\nnn.LSTMCell.initialize_carry(key, (3,), 8)\n",
+        "FOC171",
+        "write nn.LSTMCell(features).initialize_carry(rng, input_shape)",
+    ),
+    "a cell without features": (
+        "from flax import linen\nlinen.GRUCell()\n",
+        "FOC171",
+        "linen.GRUCell(features)",
+    ),
+    "donated": (
+        (
+            "import jax\n"
+            "f = jax.pmap(g, donate_argnums=(1,))\n"
+            "def h(x):\n"
+            "    y = f(1, x)\n"
+            "    return x\n"
+        ),
+        "FOC172",
+        "x is used again after it was donated to f",
+    ),
+}

@@ -1,0 +1,291 @@
+"""Programs with names that are gone, and what ``rewrite`` makes of them."""
+
+from __future__ import annotations
+
+# What no rule has anything to say about.
+LEFT_ALONE: dict[str, str] = {
+    "names of today": (
+        "import jax\nimport jax.numpy as jnp\nx = jax.tree.map(jnp.sin, jnp.ones(2))\n"
+    ),
+    "the same names of another library": (
+        "import tree\nfrom mylib import jax\ntree.tree_map\njax.tree_map\n"
+    ),
+    "a variable of the same name": ("import jax\ndef f(jax):\n    return jax.tree_map\n"),
+    "a parameter of the same name": ("import jax\ndef g(tree_map):\n    return tree_map(1, 2)\n"),
+    "an attribute that the program sets": "import numpy as np\nnp.float = float\n",
+    "a look-up that is ready for its absence": (
+        "import numpy as np\nf = getattr(np, 'float', float)\n"
+    ),
+    "the object jax.config": (
+        "import jax\nfrom jax import config\njax.config.update('a', 1)\nconfig.x\n"
+    ),
+    "numpy's bool": "import numpy as np\nnp.bool\n",
+    "jax.numpy as it is": ("import jax.numpy as np\nnp.float_\nnp.float32\n"),
+    "Linen": ("from flax import linen as nn\nnn.Dense(3)\nnn.relu\n"),
+    "numpy's long, which is there again": "import numpy as np\nnp.long\n",
+}
+
+# {what: the text before and after}
+FIXES: dict[str, tuple[str, str]] = {
+    "an attribute": (
+        "import jax\njax.tree_map\n",
+        "import jax\njax.tree.map\n",
+    ),
+    "an import by name keeps its name": (
+        "from jax import tree_map as tm, jit\ntm, jit\n",
+        ("from jax import jit\nfrom jax.tree_util import tree_map as tm\ntm, jit\n"),
+    ),
+    "what is not used may be wanted elsewhere": (
+        "from jax.interpreters.xla import DeviceArray\n",
+        "from jax import Array as DeviceArray\n",
+    ),
+    "an alias of jax": (
+        "import jax as j\nj.partial(f)\n",
+        "import functools\nfunctools.partial(f)\n",
+    ),
+    "attributes of it": (
+        "import jax\njax.tree_map.__doc__\n",
+        "import jax\njax.tree.map.__doc__\n",
+    ),
+    "getattr": (
+        "import jax\ngetattr(jax, 'tree_map')(f, x)\n",
+        "import jax\njax.tree.map(f, x)\n",
+    ),
+    "an annotation in quotes": (
+        ("import jax\nimport jax.numpy as jnp\nx: 'jnp.DeviceArray'\n"),
+        "import jax\nx: 'jax.Array'\n",
+    ),
+    "a module that moved": (
+        "from jax.experimental import optimizers\noptimizers.adam(1)\n",
+        "from jax.example_libraries import optimizers\noptimizers.adam(1)\n",
+    ),
+    "a module under another name": (
+        "import jax.numpy.lax_numpy as np\nnp.sin\n",
+        "import jax.numpy as np\nnp.sin\n",
+    ),
+    "a name that left its module, and the module that left": (
+        "from jax import api\napi.tree_map, api.jit\n",
+        "import jax as api\napi.tree.map, api.jit\n",
+    ),
+    "the module jax.config": (
+        "from jax.config import config\nconfig.update('a', 1)\n",
+        "from jax import config\nconfig.update('a', 1)\n",
+    ),
+    "the module jax.config in full": (
+        ("import jax.config\njax.config.config.update('a', 1)\njax.config.FLAGS\n"),
+        ("import jax\njax.config.update('a', 1)\njax.config.FLAGS\n"),
+    ),
+    "the module jax.config by another name": (
+        "import jax.config as c\nc.update('a', 1)\n",
+        "from jax import config as c\nc.update('a', 1)\n",
+    ),
+    "a variable": (
+        ("import jax\nf = jax.tree_map\nf(g, x)\n"),
+        ("import jax\nf = jax.tree.map\nf(g, x)\n"),
+    ),
+    "a fallback": (
+        (
+            "import jax\n"
+            "try:\n"
+            "    from jax import tree_map\n"
+            "except ImportError:\n"
+            "    tree_map = jax.tree_map\n"
+        ),
+        (
+            "import jax\n"
+            "try:\n"
+            "    from jax.tree_util import tree_map\n"
+            "except ImportError:\n"
+            "    tree_map = jax.tree.map\n"
+        ),
+    ),
+    "an import at run time": (
+        ("import importlib\nm = importlib.import_module('jax.experimental.stax')\nm.Dense\n"),
+        ("from jax.example_libraries import stax\nm = stax\nm.Dense\n"),
+    ),
+    "None in the first tree": (
+        ("import jax\njax.tree_map(f, {'a': None}, x)\njax.tree_map(f, {'a': None})\n"),
+        (
+            "import jax\n"
+            "from flaxoptim_compat.legacy.stand_ins import jax_trees\n"
+            "jax_trees.tree_map(f, {'a': None}, x)\n"
+            "jax.tree.map(f, {'a': None})\n"
+        ),
+    ),
+    "builtins": (
+        "import numpy as np\nx = np.float(np.int(1))\n",
+        "x = float(int(1))\n",
+    ),
+    "builtins that are hidden": (
+        ("import numpy as np\nclass A:\n    float = np.float\n"),
+        ("import builtins\nclass A:\n    float = builtins.float\n"),
+    ),
+    "names of numpy": (
+        "import numpy as np\nnp.float_, np.AxisError, np.math.pi, np.lib.index_tricks.ix_\n",
+        ("import numpy as np\nimport math\nnp.float64, np.exceptions.AxisError, math.pi, np.ix_\n"),
+    ),
+    "constants": (
+        (
+            "import numpy as np\n"
+            "[np.NINF, 1 - np.NINF, -np.NINF, np.NINF ** 2, x[np.NINF], np.PZERO]\n"
+        ),
+        (
+            "import numpy as np\n"
+            "[-np.inf, 1 - (-np.inf), -(-np.inf), (-np.inf) ** 2, x[-np.inf], 0.0]\n"
+        ),
+    ),
+    "a constant in a pattern": (
+        ("import numpy as np\nmatch x:\n    case np.NINF:\n        pass\n"),
+        (
+            "from flaxoptim_compat.legacy.stand_ins import numpy_names\n"
+            "match x:\n"
+            "    case numpy_names.NINF:\n"
+            "        pass\n"
+        ),
+    ),
+    "constants by name": (
+        "from jax.numpy import NINF\nprint(NINF)\n",
+        "import jax.numpy as jnp\nprint(-jnp.inf)\n",
+    ),
+    "an update": (
+        ("import jax\ndef f(x):\n    return jax.ops.index_update(x, jax.ops.index[1:, 0], y)\n"),
+        ("import jax\ndef f(x):\n    return jax.numpy.asarray(x).at[1:, 0].set(y)\n"),
+    ),
+    "an update of an array of jax": (
+        (
+            "from jax.ops import index, index_add\n"
+            "import jax.numpy as jnp\n"
+            "x = jnp.zeros(3)\n"
+            "x = index_add(x, index[1], 2)\n"
+            "x = index_add(idx=0, x=x, y=1)\n"
+        ),
+        (
+            "from flaxoptim_compat.legacy.stand_ins.jax_ops import index_add\n"
+            "import jax.numpy as jnp\n"
+            "x = jnp.zeros(3)\n"
+            "x = x.at[1].add(2)\n"
+            "x = index_add(idx=0, x=x, y=1)\n"
+        ),
+    ),
+    "updates in each other": (
+        (
+            "from jax import ops\n"
+            "ops.index_mul(ops.index_min(x, (0,), a), i, b, True, unique_indices=u)\n"
+        ),
+        (
+            "import jax.numpy as jnp\n"
+            "jnp.asarray(x).at[(0,)].min(a).at[i]"
+            ".multiply(b, indices_are_sorted=True, unique_indices=u)\n"
+        ),
+    ),
+    "an update that is passed on": (
+        (
+            "import jax, functools\n"
+            "f = functools.partial(jax.ops.index_update, x, jax.ops.index[0])\n"
+        ),
+        (
+            "import functools\n"
+            "import numpy as np\n"
+            "from flaxoptim_compat.legacy.stand_ins import jax_ops\n"
+            "f = functools.partial(jax_ops.index_update, x, np.s_[0])\n"
+        ),
+    ),
+    "an update with comments": (
+        ("import jax\ny = jax.ops.index_max(\n    x,  # the array\n    0, 1.0)\n"),
+        ("import jax\n# the array\ny = jax.numpy.asarray(x).at[0].max(1.0)\n"),
+    ),
+    "tie_in": (
+        (
+            "from jax import lax\n"
+            "y = lax.tie_in(state.step, y)\n"
+            "z = lax.tie_in(x, a + b) * 2\n"
+            "lax.tie_in(f(), y)\n"
+        ),
+        (
+            "from flaxoptim_compat.legacy.stand_ins import jax_lax\n"
+            "z = (a + b) * 2\n"
+            "jax_lax.tie_in(f(), y)\n"
+        ),
+    ),
+    "shuffle": (
+        (
+            "from jax import random\n"
+            "random.shuffle(\n"
+            "    key,\n"
+            "    x,  # all\n"
+            ")\n"
+            "random.shuffle(*a)\n"
+        ),
+        (
+            "from jax import random\n"
+            "from flaxoptim_compat.legacy.stand_ins import jax_random\n"
+            "random.permutation(\n"
+            "    key,\n"
+            "    x, independent=True,  # all\n"
+            ")\n"
+            "jax_random.shuffle(*a)\n"
+        ),
+    ),
+    "methods in place of functions": (
+        "import jax, numpy as np\nnp.asscalar(a + b), jax.dlpack.to_dlpack(x)\n",
+        "(a + b).item(), x.__dlpack__()\n",
+    ),
+    "sorting": (
+        "import numpy as np\nnp.msort(x), np.in1d(a, b, invert=True), np.asfarray((x))\n",
+        (
+            "import numpy as np\n"
+            "from flaxoptim_compat.legacy.stand_ins import numpy_names\n"
+            "np.sort(x, axis=0), np.isin(a, b, invert=True).ravel(), numpy_names.asfarray((x))\n"
+        ),
+    ),
+    "spherical harmonics": (
+        "from jax.scipy.special import sph_harm\nsph_harm(m, n, t, p, n_max=3)\n",
+        "from jax.scipy import special\nspecial.sph_harm_y(n, m, p, t, n_max=3)\n",
+    ),
+    "stand-ins": (
+        (
+            "from jax.experimental import host_callback as hcb\n"
+            "from jax.util import safe_map, partial\n"
+            "hcb.id_tap, safe_map, partial\n"
+        ),
+        (
+            "from flaxoptim_compat.legacy.stand_ins import jax_host_callback as hcb\n"
+            "from flaxoptim_compat.legacy.stand_ins.jax_util import safe_map\n"
+            "from functools import partial\n"
+            "hcb.id_tap, safe_map, partial\n"
+        ),
+    ),
+    "backends": (
+        "from jax.lib import xla_bridge\nxla_bridge.get_backend().platform\n",
+        "from jax.extend import backend\nbackend.get_backend().platform\n",
+    ),
+    "flax.nn with what Linen has": (
+        "from flax import nn\nnn.relu, nn.initializers.zeros\n",
+        "from flax import linen as nn\nnn.relu, nn.initializers.zeros\n",
+    ),
+    "tensorboard": (
+        "from flax.metrics import tensorboard\ntensorboard.SummaryWriter('x')\n",
+        (
+            "from flaxoptim_compat.legacy.stand_ins import flax_tensorboard as tensorboard\n"
+            "tensorboard.SummaryWriter('x')\n"
+        ),
+    ),
+    "f-strings": (
+        (
+            "import jax\n"
+            "import numpy as np\n"
+            'x = f"""\n'
+            "{np.float_(1)}\n"
+            '"""\n'
+            'y = f"{jax.random.threefry2x32_key(1)} {np.NINF!r}"\n'
+        ),
+        (
+            "from flaxoptim_compat.legacy.stand_ins import jax_random\n"
+            "import numpy as np\n"
+            'x = f"""\n'
+            "{np.float64(1)}\n"
+            '"""\n'
+            'y = f"{jax_random.threefry2x32_key(1)} {-np.inf!r}"\n'
+        ),
+    ),
+}
