@@ -70,6 +70,11 @@ BODIES = {
     "target": ("return o.target", "return o.params"),
     "target of a subscript": ("return o.target['w'].sum()", "return o.params['w'].sum()"),
     "step": ("return int(o.state.step[0])", "return int(o.step[0])"),
+    "step, asked for its dtype": (
+        "return o.state.step.dtype",
+        "return jax.numpy.asarray(o.step, jax.numpy.int32).dtype",
+    ),
+    "in brackets": ("return (g or o).state.step", "return (g or o).step"),
     "a step": ("return o.apply_gradient(g)", "return o.apply_gradients(grads=g)"),
     "a step, by keyword": ("return o.apply_gradient(grads=g)", "return o.apply_gradients(grads=g)"),
     "a step, in brackets": (
@@ -265,6 +270,11 @@ BRIDGED = {
     "the state of a parameter": (
         "return o.state.param_states['w'].momentum",
         "return optim.Optimizer.from_train_state(o).state.param_states['w'].momentum",
+    ),
+    "another step, where optax does not count": (
+        "return o.replace(state=o.state.replace(step=r))",
+        "return optim.Optimizer.from_train_state(o)"
+        ".replace(state=optim.Optimizer.from_train_state(o).state.replace(step=r)).to_train_state()",
     ),
     "another state": (
         "return o.replace(state=r)",

@@ -37,7 +37,7 @@ def _state(document: Document, node: ast.Attribute, sites: Sites) -> Use:
         if parent.attr == "step" and isinstance(parent.ctx, ast.Load):
             return Use("FOC204", document, parent, sites)
         if parent.attr == "replace" and _is_step_replaced(document, parent):
-            return Use("FOC207", document, parent, sites)
+            return Use("FOC207", document, parent, sites, bridge="reads")
         problem = _STATE.format(f"state.{parent.attr}")
         return Use("FOC213", document, node, sites, problem, bridge="reads")
     return Use("FOC213", document, node, sites, _STATE.format("state"), bridge="reads")

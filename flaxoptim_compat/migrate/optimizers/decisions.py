@@ -39,13 +39,38 @@ def decide(evaluation: Evaluation, unit: Unit) -> None:
     if unit.schedule is None:
         steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
+    new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
+    if new_steps and not _counts_at_top(unit):
+        unit.bridged += new_steps
     unit.kept = _why_kept(evaluation, unit)
     if unit.kept:
         unit.schedule = None
+        unit.bridged += [each for each in new_steps if each not in unit.bridged]
         # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
         steps = _bridge_some(unit, [each for each in steps if not {*each.overrides} - {RATE}])
         unit.overrides = _given(steps)
+
+
+def _sets_step(use: Use) -> bool:
+    """Whether this replaces the step, or is the inner call in which that is done."""
+    call = use.node
+    return isinstance(call, ast.Attribute) or (
+        isinstance(call, ast.Call) and any(each.arg == "state" for each in call.keywords)
+    )
+
+
+def _counts_at_top(unit: Unit) -> bool:
+    """Whether optax counts the steps where ``tree_set`` finds it.
+
+    It does not look into the state of ``inject_hyperparams``, which has a count of its own, and
+    it fails where nothing counts.
+    """
+    counting = all(each.name in _COUNTING for each in unit.sites)
+    return counting and not unit.overrides and unit.schedule is None and not _focuses(unit)
+
+
+_COUNTING = frozenset({"AdaBelief", "Adafactor", "Adam", "LAMB"})
 
 
 def _given(steps: Sequence[Use]) -> tuple[str, ...]:
@@ -77,6 +102,12 @@ def _default_rate(unit: Unit, without: Sequence[Use]) -> ast.expr | None:
     numbers = len(rates) == 1 and all(map(_is_number, rates.values()))
     named = all(is_simple(_receiver(each)) for each in without)
     return next(iter(rates.values())) if numbers and named else None
+
+
+_BRIDGED = {
+    "FOC205": "Only some of its steps are given a hyper-parameter.",
+    "FOC207": "Its step is replaced.",
+}
 
 
 def _lacks_rate(unit: Unit) -> bool:
@@ -145,7 +176,7 @@ def _other_uses(evaluation: Evaluation) -> set[ast.Call]:
 def _why_kept(evaluation: Evaluation, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
-            return use.problem or "Only some of its steps are given a hyper-parameter."
+            return use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
     creates = [use.node for use in unit.uses if use.code == "FOC202"]
     if not creates:
         return "It is not seen where an optimizer is made of this definition."

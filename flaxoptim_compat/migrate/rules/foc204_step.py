@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.optimizers.findings import findings
+from flaxoptim_compat.migrate.optimizers.pieces import Parts, owner, replaced
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
@@ -17,8 +18,10 @@ RULE = Rule(
     code="FOC204",
     name="step",
     summary="the number of steps done, `optimizer.state.step`",
-    what="`--to optax` writes `.step`. `--to shim` leaves it.",
-    why="Both count from 0, and one more with every step.",
+    what="`--to optax` writes `.step`, and `jnp.asarray(state.step, jnp.int32)` where the "
+    "program asks the step for something, such as its dtype. `--to shim` leaves it.",
+    why="Both count from 0, and one more with every step. A TrainState starts with a "
+    "Python number; flax.optim had an int32 array.",
     refuses="",
     examples=(
         Example(
@@ -54,8 +57,16 @@ def find(reading: Reading) -> Iterator[Finding]:
     def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
         del unit
         assert isinstance(use.node, ast.Attribute) and isinstance(use.node.value, ast.Attribute)
+        state = use.node.value
+        if isinstance(reading.document.parents[use.node], ast.Attribute):
+            # A TrainState starts with a Python 0, which has no dtype and its like.
+            imports = reading.imports["optax"]
+            asarray = imports.name_of("jax.numpy:asarray", use.node)
+            int32 = imports.name_of("jax.numpy:int32", use.node)
+            step: Parts = (*owner(reading, state.value), ".step")
+            return (replaced(reading, use.node, f"{asarray}(", *step, f", {int32})"),)
         # What stands before `.state` may have brackets, which belong to no node.
-        end = reading.document.span(use.node.value)[1]
+        end = reading.document.span(state)[1]
         start = reading.document.text.rindex(".", 0, end - len("state"))
         return (Edit(start, end, ("",)),)
 

@@ -18,10 +18,10 @@ RULE = Rule(
     code="FOC207",
     name="replace",
     summary="an optimizer with other parameters or another step, `optimizer.replace(target=...)`",
-    what="`--to optax` writes `.replace(params=...)`. "
-    "`.replace(state=optimizer.state.replace(step=n))` sets the step of the TrainState and the "
-    "counts in the state of optax. Any other `state=` is replaced in the optimizer that the "
-    "TrainState stands for: FOC213. `--to shim` leaves it.",
+    what="`--to optax` writes `.replace(params=...)`. Of Adam, AdaBelief, LAMB and "
+    "Adafactor whose rate is built in, `.replace(state=optimizer.state.replace(step=n))` sets "
+    "the step of the TrainState and the counts in the state of optax. Any other `state=` is "
+    "replaced in the optimizer that the TrainState stands for: FOC213. `--to shim` leaves it.",
     why="Optax counts steps by itself, for the bias correction of Adam and for schedules. "
     "In flax.optim there was one step, so all of them have to follow.",
     refuses="Where what is replaced is not written out.",
