@@ -306,6 +306,51 @@ def test_the_optimizer_that_a_train_state_stands_for_does_the_rest(name: str) ->
     assert rewrite(program, "optax") == f"{SHIM}\n\n\n{wanted}"
 
 
+CLASSES = {
+    "a parameter": "def f(p, cls=optim.Adam):\n    return cls(0.1).create(p)\n",
+    "one of two": "def f(p, x):\n    return (optim.Adam if x else optim.LAMB)(0.1).create(p)\n",
+    "a variable that changes": (
+        "def f(p, x):\n    cls = optim.Adam\n    if x:\n        cls = optim.LAMB\n"
+        "    return cls(0.1).create(p)\n"
+    ),
+    "looked up by name": "def f(p, x):\n    return getattr(optim, x)(0.1).create(p)\n",
+    "partly given its arguments": (
+        "import functools\n\n\ndef f(p):\n"
+        "    return functools.partial(optim.Adam, 0.1)(beta1=0.5).create(p)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_a_class_that_only_the_running_program_knows_stays(name: str) -> None:
+    text = re.sub(" *# FOC103: .*\n", "", rewrite(HEAD + CLASSES[name], "optax"))
+    assert text.endswith(CLASSES[name].replace(".create(p)", ".create(p).to_train_state()"))
+    assert text.startswith(SHIM)
+
+
+def test_a_class_that_is_imported_in_two_ways_is_one() -> None:
+    imports = (
+        "try:\n    from flax import optim\nexcept ImportError:\n"
+        "    from flaxoptim_compat import optim\n"
+    )
+    program = f"{imports}\n\ndef f(p):\n    return optim.GradientDescent(0.1).create(p)\n"
+    assert "optax.sgd(0.1)" in rewrite(program, "optax")
+
+
+def test_a_focus_becomes_a_partition() -> None:
+    program = (
+        f"{HEAD}def f(p, g, r):\n"
+        "    heads = optim.ModelParamTraversal(lambda path, _: 'head' in path)\n"
+        "    o = optim.GradientDescent(0.1).create(p, focus=heads)\n"
+        "    return o.apply_gradient(g, learning_rate=r)\n"
+    )
+    text = rewrite(program, "optax")
+    assert "    heads = lambda path, _: 'head' in path\n" in text
+    assert "tx=optax.inject_hyperparams(\n" in text and "optax.partition(\n" in text
+    assert '"0" if heads(path, value) else "frozen"' in text
+    assert "optim." not in text
+
+
 STAYS = {
     "it averages gradients itself": ("return o.replicate()", "FOC211"),
     "another package takes it": ("return some_package.train(o)", "FOC218"),

@@ -11,9 +11,11 @@ from flaxoptim_compat.migrate.chains.partition import Part, partition, partition
 from flaxoptim_compat.migrate.chains.place import Place, place_of
 from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.edits import Span
+from flaxoptim_compat.migrate.optimizers import legacy_names
 from flaxoptim_compat.migrate.optimizers.bindings import bound_of, filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
 from flaxoptim_compat.migrate.optimizers.pieces import Parts
+from flaxoptim_compat.migrate.optimizers.scopes import parameters
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.values import External, Site
 from flaxoptim_compat.migrate.reading import Reading
@@ -22,7 +24,12 @@ RATE = "learning_rate"
 
 
 def definition_parts(
-    reading: Reading, evaluation: Evaluation, site: Site, unit: Unit, place: Place | None = None
+    reading: Reading,
+    evaluation: Evaluation,
+    site: Site,
+    unit: Unit,
+    place: Place | None = None,
+    focus: ast.expr | None = None,
 ) -> Parts:
     """The optax expression for a constructor call.
 
@@ -32,6 +39,7 @@ def definition_parts(
       site: the call.
       unit: what it belongs to.
       place: where the expression will stand; None: in the place of the call.
+      focus: what selects the parameters that it moves; None: it moves them all.
     """
     place = place or place_of(site.document, site.node)
 
@@ -43,14 +51,17 @@ def definition_parts(
     if unit.schedule is not None:
         schedule = (Span(*reading.document.span(unit.schedule)),)
         injected.remove(RATE)
+    plain = reading.accept_changes
     if site.name == "MultiOptimizer":
         parts = parts_of(evaluation, site, injected, schedule)
-        return partition(parts, site.document, name_of, place, plain=reading.accept_changes)
+        return partition(parts, site.document, name_of, place, plain=plain)
     bound = bound_of(evaluation, site)
     assert isinstance(bound, Bound)
-    return chain(
-        bound, site.document, name_of, injected, schedule, place, plain=reading.accept_changes
-    )
+    if focus is None:
+        return chain(bound, site.document, name_of, injected, schedule, place, plain=plain)
+    names = {name: name for name in injected}
+    part = Part(_filter(evaluation, focus), bound, injected=names, schedule=schedule)
+    return partition([part], site.document, name_of, place, plain=plain)
 
 
 def change_of(evaluation: Evaluation, site: Site) -> str:
@@ -72,15 +83,33 @@ def why_no_text(
     evaluation: Evaluation, site: Site, injected: Sequence[str], scheduled: bool
 ) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
-    callees = evaluation.values(site.node.func)
-    alone = len(callees) == 1 and all(isinstance(each, External) for each in callees)
-    if not site.name or not alone:
+    if not site.name or not _is_certain(evaluation, site):
         return "Its class is not one of flax.optim, or not known before the program runs."
     if site.name == "MultiOptimizer":
         return _sentence(_why_no_partition(evaluation, site, injected, scheduled))
     bound = bound_of(evaluation, site)
     reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected, scheduled)
     return _sentence(reason)
+
+
+def _is_certain(evaluation: Evaluation, site: Site) -> bool:
+    """Whether a call is one of the class itself, however it is called in the file."""
+    callees = evaluation.values(site.node.func)
+    names = {
+        legacy_names.legacy_name(each.name) if isinstance(each, External) else None
+        for each in callees
+    }
+    root = site.node.func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if names != {site.name} or not isinstance(root, ast.Name):
+        return False
+    scope = evaluation.scopes[site.document].binder(root, root.id)
+    # What a parameter holds is for callers to say, and for gin, which is none of the program.
+    is_parameter = isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and any(
+        each.arg == root.id for each in parameters(scope.args)
+    )
+    return not is_parameter
 
 
 def _why_no_partition(

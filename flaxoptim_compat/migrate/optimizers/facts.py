@@ -73,11 +73,16 @@ class Facts:
                     yield site, unit
 
     def created_here(self, definition: ast.expr) -> Site | None:
-        """The constructor call that ``create`` is called on at once, without a focus."""
+        """The constructor call that ``create`` is called on at once.
+
+        With a focus it stays out of a MultiOptimizer, which cannot be a part of a partition.
+        """
         call = self._creates.get(definition)
-        if call is None or any(each.arg == "focus" for each in call.keywords):
+        site = None if call is None else is_inline(self.evaluation, definition)
+        if call is None or site is None:
             return None
-        return is_inline(self.evaluation, definition)
+        has_focus = any(each.arg == "focus" for each in call.keywords)
+        return None if has_focus and site.name == "MultiOptimizer" else site
 
     def traversals(self, document: Document) -> Iterator[tuple[ast.Call, bool]]:
         """The traversals whose function alone is left, and whether another text has it already."""

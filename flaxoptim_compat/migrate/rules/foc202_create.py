@@ -107,13 +107,13 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit) -> Parts:
     facts = reading.facts
     assert isinstance(call.func, ast.Attribute) and facts is not None
     definition = call.func.value
+    focus = next((each.value for each in call.keywords if each.arg == "focus"), None)
     site = facts.created_here(definition)
     if site is not None and reading.writes:
         # Here and not as an edit of its own, because only so it is known how long the line gets.
         place = place_of(reading.document, call)
         inside = place._replace(indent=place.indent + place.step, before=len("tx="), after=1)
-        return definition_parts(reading, facts.evaluation, site, unit, inside)
-    focus = next((each.value for each in call.keywords if each.arg == "focus"), None)
+        return definition_parts(reading, facts.evaluation, site, unit, inside, focus)
     if focus is None or not reading.writes:
         return value(reading, definition)
     part = focused(facts.evaluation, focus, (span(reading, definition),))
