@@ -306,6 +306,58 @@ def test_the_optimizer_that_a_train_state_stands_for_does_the_rest(name: str) ->
     assert rewrite(program, "optax") == f"{SHIM}\n\n\n{wanted}"
 
 
+PARTS = """\
+from flax import optim
+
+
+def make(params):
+    first = optim.ModelParamTraversal(lambda path, _: "a" in path)
+    second = optim.ModelParamTraversal(lambda path, _: "b" in path)
+    return optim.MultiOptimizer(
+        (first, optim.GradientDescent()), (second, optim.GradientDescent())
+    ).create(params)
+
+
+def train_step(o, g, a, b):
+    one, other = o.optimizer_def.hyper_params
+    {step}
+
+
+train_step(make({{}}), {{}}, 1, 2)
+"""
+EACH = "hyper_params=[one.replace(learning_rate=a), other.replace(learning_rate=b)]"
+
+
+def test_each_part_of_a_multi_optimizer_has_its_own_rate() -> None:
+    text = rewrite(PARTS.format(step=f"return o.apply_gradient(g, {EACH})"), "optax")
+    assert "lambda learning_rate_0, learning_rate_1: optax.partition(" in text
+    assert '"1": optax.sgd(learning_rate_1)' in text
+    assert (
+        "def train_step(o, g, a, b):\n"
+        "    return o.replace(\n"
+        "        opt_state=optax.tree_utils.tree_set("
+        "o.opt_state, learning_rate_0=a, learning_rate_1=b)\n"
+        "    ).apply_gradients(grads=g)\n"
+    ) in text
+    assert "optim." not in text
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        f"print(one)\n    return o.apply_gradient(g, {EACH})",
+        f"return o.apply_gradient(g, {EACH}).apply_gradient(g, learning_rate=a)",
+        "return o.apply_gradient(g, hyper_params=[other.replace(learning_rate=a), one])",
+        "return o.apply_gradient(g, hyper_params=list(a))",
+    ],
+    ids=["used otherwise", "another step", "in another order", "not written out"],
+)
+def test_other_hyper_parameters_of_parts_are_left_to_the_optimizer(step: str) -> None:
+    text = rewrite(PARTS.format(step=step), "optax")
+    assert ".from_train_state(o).optimizer_def.hyper_params" in text
+    assert "optax.partition" not in text
+
+
 CLASSES = {
     "a parameter": "def f(p, cls=optim.Adam):\n    return cls(0.1).create(p)\n",
     "one of two": "def f(p, x):\n    return (optim.Adam if x else optim.LAMB)(0.1).create(p)\n",

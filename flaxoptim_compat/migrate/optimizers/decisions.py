@@ -6,9 +6,11 @@ import ast
 import dataclasses
 from collections.abc import Sequence
 
-from flaxoptim_compat.migrate.optimizers.bindings import filters_of
+from flaxoptim_compat.migrate.chains.binding import Refused, pairs
+from flaxoptim_compat.migrate.optimizers.bindings import filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.definitions import RATE, why_no_focus, why_no_text
 from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.optimizers.part_rates import PartRates, part_rates
 from flaxoptim_compat.migrate.optimizers.schedules import schedule_of
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
@@ -33,6 +35,10 @@ def decide(evaluation: Evaluation, unit: Unit) -> None:
     if unit.problems:
         return
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
+    unit.part_rates = _part_rates(evaluation, unit)
+    if unit.part_rates is not None:
+        unit.bridged = [each for each in unit.bridged if each not in unit.part_rates.uses]
+        return
     steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
     unit.lacks_rate = _lacks_rate(unit)
     unit.schedule = schedule_of(evaluation, unit.sites, steps)
@@ -50,6 +56,25 @@ def decide(evaluation: Evaluation, unit: Unit) -> None:
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
         steps = _bridge_some(unit, [each for each in steps if not {*each.overrides} - {RATE}])
         unit.overrides = _given(steps)
+
+
+def _part_rates(evaluation: Evaluation, unit: Unit) -> PartRates | None:
+    """The rates of the parts, if they are all that keeps the unit from being optax."""
+    sites = [each for each in unit.sites if each.name == "MultiOptimizer"]
+    steps = [each for each in unit.uses if each.code in STEPS]
+    others = [each for each in unit.uses if each.code in ("FOC201", "FOC214")]
+    rest = [each for each in unit.bridged if each not in steps and each not in others]
+    sets_step = any(each.code == "FOC207" and _sets_step(each) for each in unit.uses)
+    if len(sites) != 1 or rest or sets_step or _focuses(unit):
+        return None
+    read = pairs(sites[0].node)
+    # A part that has a name is written where it gets it, and knows of no other names.
+    if isinstance(read, Refused) or not all(is_inline(evaluation, each) for _, each in read):
+        return None
+    found = part_rates(evaluation, sites[0], steps, others)
+    if found is None or why_no_text(evaluation, sites[0], (), False, found.names):
+        return None
+    return found
 
 
 def _sets_step(use: Use) -> bool:

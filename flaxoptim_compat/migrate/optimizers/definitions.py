@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.migrate.chains.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.chains.binding import Bound, Refused, pairs, refusal
@@ -21,6 +21,7 @@ from flaxoptim_compat.migrate.optimizers.values import External, Site
 from flaxoptim_compat.migrate.reading import Reading
 
 RATE = "learning_rate"
+ByPart = Sequence[Mapping[str, str]]
 
 
 def definition_parts(
@@ -53,7 +54,8 @@ def definition_parts(
         injected.remove(RATE)
     plain = reading.accept_changes
     if site.name == "MultiOptimizer":
-        parts = parts_of(evaluation, site, injected, schedule)
+        by_part = None if unit.part_rates is None else unit.part_rates.names
+        parts = parts_of(evaluation, site, injected, schedule, by_part)
         return partition(parts, site.document, name_of, place, plain=plain)
     bound = bound_of(evaluation, site)
     assert isinstance(bound, Bound)
@@ -80,13 +82,17 @@ def change_of(evaluation: Evaluation, site: Site) -> str:
 
 
 def why_no_text(
-    evaluation: Evaluation, site: Site, injected: Sequence[str], scheduled: bool
+    evaluation: Evaluation,
+    site: Site,
+    injected: Sequence[str],
+    scheduled: bool,
+    by_part: ByPart | None = None,
 ) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
     if not site.name or not _is_certain(evaluation, site):
         return "Its class is not one of flax.optim, or not known before the program runs."
     if site.name == "MultiOptimizer":
-        return _sentence(_why_no_partition(evaluation, site, injected, scheduled))
+        return _sentence(_why_no_partition(evaluation, site, injected, scheduled, by_part))
     bound = bound_of(evaluation, site)
     reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected, scheduled)
     return _sentence(reason)
@@ -113,7 +119,11 @@ def _is_certain(evaluation: Evaluation, site: Site) -> bool:
 
 
 def _why_no_partition(
-    evaluation: Evaluation, site: Site, injected: Sequence[str], scheduled: bool
+    evaluation: Evaluation,
+    site: Site,
+    injected: Sequence[str],
+    scheduled: bool,
+    by_part: ByPart | None,
 ) -> str:
     found = pairs(site.node)
     if isinstance(found, Refused):
@@ -126,17 +136,29 @@ def _why_no_partition(
         if isinstance(bound, Refused):
             return bound.reason
     schedule: Parts | None = ("",) if scheduled else None
-    return partition_refusal(parts_of(evaluation, site, injected, schedule))
+    return partition_refusal(parts_of(evaluation, site, injected, schedule, by_part))
 
 
 def parts_of(
-    evaluation: Evaluation, site: Site, injected: Sequence[str], schedule: Parts | None
+    evaluation: Evaluation,
+    site: Site,
+    injected: Sequence[str],
+    schedule: Parts | None,
+    by_part: ByPart | None = None,
 ) -> list[Part]:
-    """The parts of a MultiOptimizer; those that have names are written in optax where they are."""
+    """The parts of a MultiOptimizer; those that have names are written in optax where they are.
+
+    Args:
+      evaluation: what is known of the program.
+      site: the MultiOptimizer.
+      injected: the hyper-parameters that steps give to all parts.
+      schedule: the function of the step that all take their rate from.
+      by_part: the hyper-parameters that steps give to each part, and their names in optax.
+    """
     found = pairs(site.node)
     assert not isinstance(found, Refused)
     parts = []
-    for traversal, optimizer in found:
+    for index, (traversal, optimizer) in enumerate(found):
         selects = _filter(evaluation, traversal)
         inline = is_inline(evaluation, optimizer)
         if inline is None:
@@ -145,7 +167,7 @@ def parts_of(
             continue
         bound = bound_of(evaluation, inline)
         assert isinstance(bound, Bound)
-        names = {name: name for name in injected}
+        names = {name: name for name in injected} if by_part is None else by_part[index]
         parts.append(Part(selects, bound, injected=names, schedule=schedule))
     return parts
 

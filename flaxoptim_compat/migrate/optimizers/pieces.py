@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from flaxoptim_compat.migrate.chains.place import place_of
+from flaxoptim_compat.migrate.chains.place import Place
 from flaxoptim_compat.migrate.edits import Edit, Span
 from flaxoptim_compat.migrate.reading import Reading
 
@@ -42,19 +42,18 @@ def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
 
 
 def laid_out(
-    reading: Reading, node: ast.expr, start: Parts, arguments: Sequence[Parts], end: Parts
+    reading: Reading, place: Place, start: Parts, arguments: Sequence[Parts], end: Parts
 ) -> Parts:
     """``start``, arguments and ``end``, with a line for each argument where one line is too long.
 
     Args:
       reading: the file.
-      node: what the text will stand in place of.
+      place: where the text will stand.
       start: ends with an opening bracket.
       arguments: what stands between the brackets.
       end: starts with the closing one.
     """
-    document = reading.document
-    place = place_of(document, node)
+    lines = reading.document.lines
     on_one_line: list[str | Span] = [*start]
     for index, argument in enumerate(arguments):
         on_one_line += [", "] * bool(index) + [*argument]
@@ -63,7 +62,7 @@ def laid_out(
         len(part) if isinstance(part, str) else part.end - part.start for part in on_one_line
     )
     # A file whose lines are longer has a formatter that allows it.
-    width = max(place.width, min(100, max(len(line) - 1 for line in document.lines)))
+    width = max(place.width, min(100, max(len(line) - 1 for line in lines)))
     if place.indent + place.before + length + place.after <= width:
         return tuple(on_one_line)
     margin = f"\n{' ' * place.indent}"

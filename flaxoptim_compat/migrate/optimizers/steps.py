@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from flaxoptim_compat.migrate.edits import Edit, Span
+from flaxoptim_compat.migrate.chains.place import place_of
+from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.optimizers.definitions import RATE
 from flaxoptim_compat.migrate.optimizers.pieces import Parts, laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -28,15 +30,7 @@ def step_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
     receiver = span(reading, call.func.value)
     given = [each for each in call.keywords if each.arg != "grads"]
     grads = [*call.args, *(each.value for each in call.keywords if each.arg == "grads")][0]
-    scheduled = unit.schedule is not None
-    values: list[tuple[str, Parts]] = [
-        (str(each.arg), value(reading, each.value))
-        for each in given
-        if not (scheduled and each.arg == RATE)
-    ]
-    if unit.default_rate is not None and RATE not in use.overrides:
-        # What was set for the step before is still there.
-        values.append((RATE, (ast.unparse(unit.default_rate),)))
+    values = _values(reading, use, unit, given)
     if not values and not given and not isinstance(grads, _BRACKETED):
         # Only the name changes, and all that stands between the brackets stays as it is.
         return (*_renamed(reading, call.func), *_grads_named(reading, call))
@@ -44,11 +38,33 @@ def step_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
     if not values:
         return (replaced(reading, call, *owner(reading, call.func.value), *end),)
     optax = reading.imports["optax"].name_of("optax", call)
-    setting: list[str | Span] = [f"opt_state={optax}.tree_utils.tree_set(", receiver, ".opt_state"]
-    for name, given_value in values:
-        setting += [f", {name}=", *given_value]
-    parts = laid_out(reading, call, (receiver, ".replace("), [(*setting, ")")], (")", *end))
+    arguments: list[Parts] = [(receiver, ".opt_state")]
+    arguments += [(f"{name}=", *given_value) for name, given_value in values]
+    place = place_of(reading.document, call)
+    inside = place._replace(indent=place.indent + place.step, before=0, after=0)
+    setting = laid_out(
+        reading, inside, (f"opt_state={optax}.tree_utils.tree_set(",), arguments, (")",)
+    )
+    parts = laid_out(reading, place, (receiver, ".replace("), [setting], (")", *end))
     return (replaced(reading, call, *parts),)
+
+
+def _values(
+    reading: Reading, use: Use, unit: Unit, given: Sequence[ast.keyword]
+) -> list[tuple[str, Parts]]:
+    """The hyper-parameters that the step sets in the state, by name."""
+    if unit.part_rates is not None:
+        by_name = unit.part_rates.values[use.node]
+        return [(name, value(reading, node)) for name, node in by_name.items()]
+    values = [
+        (str(each.arg), value(reading, each.value))
+        for each in given
+        if unit.schedule is None or each.arg != RATE
+    ]
+    if unit.default_rate is not None and RATE not in use.overrides:
+        # What was set for the step before is still there.
+        values.append((RATE, (ast.unparse(unit.default_rate),)))
+    return values
 
 
 def _renamed(reading: Reading, function: ast.Attribute) -> tuple[Edit, ...]:

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from flaxoptim_compat.migrate.optimizers.bindings import inner_definitions
 from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.optimizers.part_rates import PartRates
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.optimizers.values import Site
 
@@ -30,6 +31,7 @@ class Unit:
       lacks_rate: whether a definition may have no learning rate, because every step is given one.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       default_rate: what the rate is again in a step that does not give it; None: every step does.
+      part_rates: what the steps give to the parts of a MultiOptimizer.
       schedule: the function of the step that every step takes its rate from.
     """
 
@@ -41,6 +43,7 @@ class Unit:
     lacks_rate: bool = False
     bridged: list[Use] = dataclasses.field(default_factory=list)
     default_rate: ast.expr | None = None
+    part_rates: PartRates | None = None
     schedule: ast.expr | None = None
 
     @property

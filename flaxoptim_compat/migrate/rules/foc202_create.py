@@ -94,7 +94,13 @@ def find(reading: Reading) -> Iterator[Finding]:
             ("tx=", *transformation(reading, call, unit)),
             ("params=", *value(reading, params)),
         ]
-        parts = laid_out(reading, call, (f"{train_state}.create(",), arguments, (")",))
+        parts = laid_out(
+            reading,
+            place_of(reading.document, call),
+            (f"{train_state}.create(",),
+            arguments,
+            (")",),
+        )
         return (replaced(reading, call, *parts),)
 
     yield from findings(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flaxoptim_compat.migrate.chains.place import place_of
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.optimizers.findings import findings
@@ -76,7 +77,13 @@ def find(reading: Reading) -> Iterator[Finding]:
         if len(arguments) == len(call.keywords) == 1:
             start = reading.document.span(call.keywords[0])[0]
             return (Edit(start, start + len("target"), ("params",)),)
-        parts = laid_out(reading, call, (span(reading, call.func), "("), arguments, (")",))
+        parts = laid_out(
+            reading,
+            place_of(reading.document, call),
+            (span(reading, call.func), "("),
+            arguments,
+            (")",),
+        )
         return (replaced(reading, call, *parts),)
 
     yield from findings(

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.optimizers.findings import findings
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.successors.statements import without
 
 RULE = Rule(
     code="FOC214",
@@ -16,7 +20,10 @@ RULE = Rule(
     "`optimizer.optimizer_def`",
     what="`--to optax` reads it from the optimizer that the TrainState stands for, as in "
     "FOC213, and the definition stays. A step that is given `hyper_params=` is done by that "
-    "optimizer too. `--to shim` leaves it.",
+    "optimizer too."
+    "\n\nWhere all steps of a MultiOptimizer give `hyper_params=[first.replace(learning_rate=a), "
+    "...]` for its parts, each part gets a hyper-parameter of its own in optax, "
+    "`learning_rate_0` and so on, which the steps set. `--to shim` leaves it.",
     why="A TrainState has a transformation, `tx`, which does not tell what it was made of. "
     "Values that steps set stand in `opt_state.hyperparams`.",
     refuses="Where the optimizer is left for another reason.",
@@ -45,10 +52,14 @@ def rate_of(params):
 
 def find(reading: Reading) -> Iterator[Finding]:
     """Each such place."""
+
+    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+        statements = {} if unit.part_rates is None else unit.part_rates.statements
+        if use.node not in statements:
+            return ()
+        return (without(reading.document, statements[use.node]),)
+
+    what = "the definition in an optimizer"
     yield from findings(
-        reading,
-        RULE.code,
-        "the definition in an optimizer",
-        "opt_state.hyperparams, for what steps set",
-        lambda use, unit: (),
+        reading, RULE.code, what, "opt_state.hyperparams, for what steps set", edits_of
     )
