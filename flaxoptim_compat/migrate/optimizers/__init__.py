@@ -1,1 +1,1 @@
-"""Which expressions of a program are optimizers, and which of them can become TrainStates."""
+"""What a program does with its optimizers, and what of it can be written with a TrainState."""

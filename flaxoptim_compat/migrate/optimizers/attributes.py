@@ -8,8 +8,8 @@ from typing import Literal
 
 from flaxoptim_compat.migrate.chains.expressions import may_act
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.flow.values import Site
 from flaxoptim_compat.migrate.optimizers.use import Use, call_of, is_simple
-from flaxoptim_compat.migrate.optimizers.values import Site
 
 Sites = frozenset[Site | None]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from flaxoptim_compat.migrate.chains.binding import Bound, Refused, bind
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
-from flaxoptim_compat.migrate.optimizers.values import Definition, Site, Traversal
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.values import Definition, Site, Traversal
 
 
 def is_inline(evaluation: Evaluation, node: ast.expr) -> Site | None:

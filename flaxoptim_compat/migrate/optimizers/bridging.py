@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 
 from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.flow.values import Optimizer
 from flaxoptim_compat.migrate.optimizers.definitions import RATE
 from flaxoptim_compat.migrate.optimizers.pieces import replaced, span
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.values import Optimizer
 from flaxoptim_compat.migrate.reading import Reading
 
 _OPTIMIZER = "flaxoptim_compat.optim:Optimizer"

@@ -7,14 +7,14 @@ import dataclasses
 from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.chains.binding import Refused, pairs
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.values import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.optimizers.bindings import filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.definitions import RATE, why_no_focus, why_no_text
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
 from flaxoptim_compat.migrate.optimizers.part_rates import PartRates, part_rates
 from flaxoptim_compat.migrate.optimizers.schedules import schedule_of
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
-from flaxoptim_compat.migrate.optimizers.values import Definition, Optimizer, Site, Traversal
 
 STEPS = frozenset({"FOC205", "FOC206"})
 

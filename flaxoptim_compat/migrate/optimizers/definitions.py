@@ -11,13 +11,13 @@ from flaxoptim_compat.migrate.chains.partition import Part, partition, partition
 from flaxoptim_compat.migrate.chains.place import Place, place_of
 from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.edits import Span
-from flaxoptim_compat.migrate.optimizers import legacy_names
+from flaxoptim_compat.migrate.flow import legacy_names
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.scopes import parameters
+from flaxoptim_compat.migrate.flow.values import External, Site
 from flaxoptim_compat.migrate.optimizers.bindings import bound_of, filters_of, is_inline
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
 from flaxoptim_compat.migrate.optimizers.pieces import Parts
-from flaxoptim_compat.migrate.optimizers.scopes import parameters
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.values import External, Site
 from flaxoptim_compat.migrate.reading import Reading
 
 RATE = "learning_rate"

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.modules import imported_files
+from flaxoptim_compat.migrate.flow.values import Optimizer, Site
 from flaxoptim_compat.migrate.optimizers.bindings import is_inline
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
-from flaxoptim_compat.migrate.optimizers.modules import imported_files
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use, is_bridged
 from flaxoptim_compat.migrate.optimizers.uses import uses
-from flaxoptim_compat.migrate.optimizers.values import Optimizer, Site
 
 # Methods and fields that only optimizers have.
 _TELLING = frozenset({"apply_gradient", "optimizer_def"})

@@ -10,9 +10,9 @@ import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.values import HyperParams, Site
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
-from flaxoptim_compat.migrate.optimizers.values import HyperParams, Site
 
 Replaced = Mapping[tuple[int, str], ast.expr]
 

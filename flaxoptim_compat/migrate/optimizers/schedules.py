@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.values import External, Function, Site
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.values import External, Function, Site
 
 _RATE = "learning_rate"
 # Packages whose functions of a number depend on nothing but the number.

@@ -10,11 +10,11 @@ import ast
 import dataclasses
 from collections.abc import Hashable, Sequence
 
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.values import Site
 from flaxoptim_compat.migrate.optimizers.bindings import inner_definitions
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
 from flaxoptim_compat.migrate.optimizers.part_rates import PartRates
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.values import Site
 
 
 @dataclasses.dataclass(eq=False)

@@ -7,7 +7,7 @@ import dataclasses
 from typing import Literal
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.optimizers.values import (
+from flaxoptim_compat.migrate.flow.values import (
     Definition,
     Optimizer,
     Site,

@@ -7,17 +7,17 @@ import dataclasses
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.optimizers import known_calls, legacy_names
-from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
-from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
-from flaxoptim_compat.migrate.optimizers.use import Use, call_of, is_bridged, sites_of
-from flaxoptim_compat.migrate.optimizers.values import (
+from flaxoptim_compat.migrate.flow import known_calls, legacy_names
+from flaxoptim_compat.migrate.flow.evaluation import Evaluation
+from flaxoptim_compat.migrate.flow.values import (
     Definition,
     External,
     Optimizer,
     Site,
     StateDict,
 )
+from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
+from flaxoptim_compat.migrate.optimizers.use import Use, call_of, is_bridged, sites_of
 
 
 def uses(evaluation: Evaluation) -> Iterator[Use]:

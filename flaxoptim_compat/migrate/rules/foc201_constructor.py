@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.flow.values import Site
 from flaxoptim_compat.migrate.optimizers.definitions import change_of, definition_parts
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.values import Site
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 

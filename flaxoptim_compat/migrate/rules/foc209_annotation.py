@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.flow.legacy_names import is_optimizer
+from flaxoptim_compat.migrate.flow.values import External
 from flaxoptim_compat.migrate.optimizers.findings import findings
-from flaxoptim_compat.migrate.optimizers.legacy_names import is_optimizer
 from flaxoptim_compat.migrate.optimizers.pieces import replaced
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.values import External
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.foc202_create import TRAIN_STATE
 from flaxoptim_compat.migrate.rules.rule import Example, Rule

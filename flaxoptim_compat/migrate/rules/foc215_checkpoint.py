@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.flow.values import External, Stored
 from flaxoptim_compat.migrate.optimizers.facts import Facts
-from flaxoptim_compat.migrate.optimizers.values import External, Stored
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 

@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.optimizers import legacy_names
-from flaxoptim_compat.migrate.optimizers.calls import ANYWHERE, returned
-from flaxoptim_compat.migrate.optimizers.modules import connected_files
-from flaxoptim_compat.migrate.optimizers.scopes import Scopes
-from flaxoptim_compat.migrate.optimizers.statements import follow
-from flaxoptim_compat.migrate.optimizers.values import (
+from flaxoptim_compat.migrate.flow import legacy_names
+from flaxoptim_compat.migrate.flow.calls import ANYWHERE, returned
+from flaxoptim_compat.migrate.flow.modules import connected_files
+from flaxoptim_compat.migrate.flow.scopes import Scopes
+from flaxoptim_compat.migrate.flow.statements import follow
+from flaxoptim_compat.migrate.flow.values import (
     NOTHING,
     Class,
     Container,

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.migrate.optimizers.modules import joined
-from flaxoptim_compat.migrate.optimizers.scopes import parameters
-from flaxoptim_compat.migrate.optimizers.values import (
+from flaxoptim_compat.migrate.flow.modules import joined
+from flaxoptim_compat.migrate.flow.scopes import parameters
+from flaxoptim_compat.migrate.flow.values import (
     Class,
     Container,
     External,
@@ -21,7 +21,7 @@ from flaxoptim_compat.migrate.optimizers.values import (
 )
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+    from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 
 
 def follow(evaluation: Evaluation, node: ast.AST) -> None:

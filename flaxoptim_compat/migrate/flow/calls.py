@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.migrate.optimizers import known_calls, legacy_names
-from flaxoptim_compat.migrate.optimizers.scopes import parameters
-from flaxoptim_compat.migrate.optimizers.values import (
+from flaxoptim_compat.migrate.flow import known_calls, legacy_names
+from flaxoptim_compat.migrate.flow.scopes import parameters
+from flaxoptim_compat.migrate.flow.values import (
     NOTHING,
     Class,
     Container,
@@ -28,7 +28,7 @@ from flaxoptim_compat.migrate.optimizers.values import (
 )
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.optimizers.evaluation import Evaluation
+    from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 
 # The content of a container at a place that is not known.
 ANYWHERE = "*"
