@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
+from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
+
 _MODULE = "flax.optim"
 # So far a program may have come, with flaxoptim_compat in place of flax.
 _TODAY = ("flaxoptim_compat.optim", "flaxoptim_compat")
 
-DEFINITIONS = frozenset(
-    {
-        "Adadelta",
-        "Adafactor",
-        "Adagrad",
-        "Adam",
-        "AdaBelief",
-        "GradientDescent",
-        "LAMB",
-        "LARS",
-        "Momentum",
-        "MultiOptimizer",
-        "RMSProp",
-        "WeightNorm",
-    }
-)
+DEFINITIONS = OPTIMIZERS | {"MultiOptimizer"}
 # A class that is looked up by a name which is not known before the program runs.
 COMPUTED = "flax.optim.<computed>"
 BASE = "OptimizerDef"
