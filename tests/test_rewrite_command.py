@@ -7,14 +7,13 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from flaxoptim_compat.cli import main
 from tests.processes import ROOT, compat
+from tests.rewrite_runs import Rewrite, read, rewriting_in
 
 OLD = "from flax import optim\nimport jax\n\ndef f(x):  # é\n    return jax.tree_map(g, x)\n"
 NEW = OLD.replace("from flax import", "from flaxoptim_compat import").replace(
@@ -22,35 +21,11 @@ NEW = OLD.replace("from flax import", "from flaxoptim_compat import").replace(
 )
 
 
-class Done(NamedTuple):
-    status: int
-    output: str
-    errors: str
-
-
-Rewrite = Callable[..., Done]
-
-
 @pytest.fixture
 def rewrite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Rewrite:
-    monkeypatch.chdir(tmp_path)
-
-    def run(*options: str, paths: tuple[str, ...] = (".",), to: str = "shim", **files: str) -> Done:
-        for name, text in files.items():
-            file = Path(f"{name.replace('__', '/')}.py")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(text.encode())
-        status = main(["rewrite", *paths, "--to", to, *options])
-        output, errors = capsys.readouterr()
-        return Done(status, output, errors)
-
-    return run
-
-
-def read(name: str) -> str:
-    return Path(name).read_bytes().decode()
+    return rewriting_in(tmp_path, capsys, monkeypatch)
 
 
 @pytest.mark.parametrize("options", [(), ("--diff",)])

@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from flaxoptim_compat.cli import main
-
-
-class Done(NamedTuple):
-    status: int
-    output: str
-    errors: str
-
-
-Rewrite = Callable[..., Done]
+from tests.rewrite_runs import Rewrite, read, rewriting_in
 
 
 @pytest.fixture
 def rewrite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Rewrite:
-    monkeypatch.chdir(tmp_path)
-
-    def run(*options: str, paths: tuple[str, ...] = (".",), to: str = "shim", **files: str) -> Done:
-        for name, text in files.items():
-            file = Path(f"{name.replace('__', '/')}.py")
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(text.encode())
-        status = main(["rewrite", *paths, "--to", to, *options])
-        output, errors = capsys.readouterr()
-        return Done(status, output, errors)
-
-    return run
-
-
-def read(name: str) -> str:
-    return Path(name).read_bytes().decode()
+    return rewriting_in(tmp_path, capsys, monkeypatch)
 
 
 MAKES = "from flax import optim\n\n\ndef make(params):\n    return optim.Adam(0.1).create(params)\n"
