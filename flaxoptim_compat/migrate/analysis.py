@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.flow.legacy_names import is_of_flax_optim
-from flaxoptim_compat.migrate.flow.modules import imported_names
+from flaxoptim_compat.migrate.flow.modules import imported_files, imported_names
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.optimizers.facts import Facts
@@ -62,12 +62,13 @@ def analyse(
     }
     # Others have methods of these names too: without flax.optim nobody has an optimizer.
     has_optimizers = any(map(_mentions_flax_optim, alone.values()))
-    facts = Facts(documents, ignored) if has_optimizers else None
+    imported = imported_files(documents)
+    facts = Facts(documents, imported, ignored) if has_optimizers else None
     read = {
         document: Names(document, exports) if names.project_imports() else names
         for document, names in alone.items()
     }
-    needed = _needed_elsewhere(documents, read.values())
+    needed = _needed_elsewhere(imported, read.values())
     return [
         _findings(
             Reading(
@@ -89,11 +90,11 @@ def _mentions_flax_optim(names: Names) -> bool:
 
 
 def _needed_elsewhere(
-    documents: Sequence[Document], read: Iterable[Names]
+    imported: Mapping[Document, Mapping[str, Document]], read: Iterable[Names]
 ) -> dict[Document, frozenset[str]]:
     """For each file the names that others import from it, or take as its attributes."""
-    needed = {each: set(names) for each, names in imported_names(documents).items()}
-    by_module = {each.module: each for each in documents if each.module}
+    needed = imported_names(imported)
+    by_module = {each.module: each for each in imported if each.module}
     for names in read:
         for module, name in names.taken_from():
             if module in by_module:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -50,7 +51,9 @@ def _rendered(text: str, span: Span, edits: Sequence[Edit]) -> str:
             if edit.end > done:
                 raise ValueError(f"Two edits overlap at {text[edit.start : done]!r}.")
             continue  # inside of the one before, which rendered it
-        inner = [each for each in edits[index + 1 :] if _is_inside(each, edit)]
+        # Those after it that start within it: the edits are in the order of their starts.
+        stop = bisect.bisect_right(edits, edit.end, lo=index + 1, key=lambda each: each.start)
+        inner = [each for each in edits[index + 1 : stop] if _is_inside(each, edit)]
         if any((each.start, each.end) == (edit.start, edit.end) for each in inner):
             raise ValueError(f"Two edits change {text[edit.start : edit.end]!r}.")
         result.append(text[done : edit.start])

@@ -25,6 +25,7 @@ from flaxoptim_compat.migrate.flow.values import (
     Traversal,
     Value,
     Values,
+    fields_of,
 )
 
 if TYPE_CHECKING:
@@ -146,9 +147,8 @@ def _of_method(
                 yield owner
             case Container() if method in ("copy", "replace", "_replace"):
                 yield owner
-            case Container(node=node) if method in ("get", "pop", "setdefault"):
+            case Container() if method in ("get", "pop", "setdefault"):
                 yield from evaluation.contents(frozenset({owner}))
-                del node
             case Container(node=node) if method in ("append", "add"):
                 for values in positional[:1]:
                     evaluation.add(("item", node, ANYWHERE), values)
@@ -199,11 +199,7 @@ def _of_class(
             document = evaluation.document_of(each)
             _of_function(evaluation, Function(document, each, value), positional, keywords)
             return
-    fields = [
-        each.target.id
-        for each in value.node.body
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-    ]
+    fields = fields_of(value.node)
     for name, values in [*zip(fields, positional, strict=False), *keywords]:
         if name is not None:
             evaluation.add(("field", value.node, name), values)

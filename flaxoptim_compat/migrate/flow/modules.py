@@ -52,20 +52,22 @@ def connected_files(
     return numbers
 
 
-def imported_names(documents: Sequence[Document]) -> Mapping[Document, frozenset[str]]:
+def imported_names(
+    imported: Mapping[Document, Mapping[str, Document]],
+) -> dict[Document, set[str]]:
     """For each file the names that other files import from it.
 
     Args:
-      documents: the files of a program.
+      imported: for each file the files that it imports.
     """
-    found: dict[Document, set[str]] = {each: set() for each in documents}
-    for document, modules in imported_files(documents).items():
+    found: dict[Document, set[str]] = {each: set() for each in imported}
+    for document, modules in imported.items():
         for node in ast.walk(document.tree):
             if isinstance(node, ast.ImportFrom):
                 module = modules.get("." * node.level + (node.module or ""))
                 if module is not None:
                     found[module].update(alias.name for alias in node.names)
-    return {document: frozenset(names) for document, names in found.items()}
+    return found
 
 
 def _names(tree: ast.Module) -> Iterator[str]:

@@ -159,6 +159,15 @@ Values = frozenset[Value]
 NOTHING: Values = frozenset()
 
 
+def fields_of(node: ast.ClassDef) -> list[str]:
+    """The names that the body of a class annotates, which are the fields of a dataclass."""
+    return [
+        each.target.id
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+
+
 def key_of(node: ast.expr) -> Hashable:
     """The key of a container as far as it is known: None if it is not."""
     return node.value if isinstance(node, ast.Constant) else None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from flaxoptim_compat.migrate.chains.signatures import RATE
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.flow.values import Optimizer
-from flaxoptim_compat.migrate.optimizers.definitions import RATE
 from flaxoptim_compat.migrate.optimizers.pieces import replaced, span
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use

@@ -7,10 +7,11 @@ import dataclasses
 from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.chains.binding import Refused, pairs
+from flaxoptim_compat.migrate.chains.signatures import RATE
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 from flaxoptim_compat.migrate.flow.values import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.optimizers.bindings import filters_of, is_inline
-from flaxoptim_compat.migrate.optimizers.definitions import RATE, why_no_focus, why_no_text
+from flaxoptim_compat.migrate.optimizers.definitions import why_no_focus, why_no_text
 from flaxoptim_compat.migrate.optimizers.part_rates import PartRates, part_rates
 from flaxoptim_compat.migrate.optimizers.schedules import schedule_of
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -202,8 +203,7 @@ def _why_kept(evaluation: Evaluation, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
             return use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
-    creates = [use.node for use in unit.uses if use.code == "FOC202"]
-    if not creates:
+    if not unit.creates:
         return "It is not seen where an optimizer is made of this definition."
     for focus in _focuses(unit):
         if reason := why_no_focus(evaluation, focus):
@@ -216,14 +216,8 @@ def _why_kept(evaluation: Evaluation, unit: Unit) -> str:
 
 
 def _focuses(unit: Unit) -> list[ast.expr]:
-    calls = [use.node for use in unit.uses if use.code == "FOC202"]
-    return [
-        keyword.value
-        for call in calls
-        if isinstance(call, ast.Call)
-        for keyword in call.keywords
-        if keyword.arg == "focus"
-    ]
+    keywords = [keyword for call in unit.creates for keyword in call.keywords]
+    return [keyword.value for keyword in keywords if keyword.arg == "focus"]
 
 
 def _given_rate(site: Site) -> ast.expr | None:

@@ -9,6 +9,7 @@ from flaxoptim_compat.migrate.chains.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.chains.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.chains.partition import Part, partition, partition_refusal
 from flaxoptim_compat.migrate.chains.place import Place, place_of
+from flaxoptim_compat.migrate.chains.signatures import RATE
 from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.edits import Span
 from flaxoptim_compat.migrate.flow import legacy_names
@@ -20,7 +21,6 @@ from flaxoptim_compat.migrate.optimizers.pieces import Parts
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.reading import Reading
 
-RATE = "learning_rate"
 ByPart = Sequence[Mapping[str, str]]
 
 

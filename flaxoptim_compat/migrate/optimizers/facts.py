@@ -10,8 +10,7 @@ from pathlib import Path
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
-from flaxoptim_compat.migrate.flow.modules import imported_files
-from flaxoptim_compat.migrate.flow.values import Optimizer, Site
+from flaxoptim_compat.migrate.flow.values import Optimizer, Site, fields_of
 from flaxoptim_compat.migrate.optimizers.bindings import is_inline
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
@@ -30,19 +29,21 @@ class Facts:
 
     Args:
       documents: the files of the program that have to do with optimizers.
+      imported: for each file the files that it imports, by the names in its imports.
       ignored: for each file and line the codes that are not wanted; "" stands for all.
     """
 
     def __init__(
         self,
         documents: Sequence[Document],
-        ignored: Mapping[Path, Mapping[int, frozenset[str]]] | None = None,
+        imported: Mapping[Document, Mapping[str, Document]],
+        ignored: Mapping[Path, Mapping[int, frozenset[str]]],
     ) -> None:
-        self.evaluation = Evaluation(documents, imported_files(documents))
+        self.evaluation = Evaluation(documents, imported)
         self.evaluation.run()
         while self._take_hints():
             self.evaluation.run()
-        found = list(_wanted(uses(self.evaluation), ignored or {}))
+        found = list(_wanted(uses(self.evaluation), ignored))
         self.units = units(self.evaluation, found)
         for unit in self.units:
             decide(self.evaluation, unit)
@@ -117,7 +118,7 @@ class Facts:
                     if not evaluation.values(node.value) and not is_bridged(node):
                         self._take_hint(document, node)
                 elif isinstance(node, ast.ClassDef):
-                    for name in _fields(node):
+                    for name in fields_of(node):
                         held = evaluation.cells["field", node, name]
                         evaluation.add(evaluation.hint(node, name), filter(_is_optimizer, held))
         return sum(map(len, evaluation.cells.values())) > before
@@ -148,12 +149,6 @@ def _wanted(
         elif use.code != "FOC218":  # that it may be given away is all that this mark can say
             problem = "A comment says that it is to stay."
             yield dataclasses.replace(use, problem=problem, bridge="")
-
-
-def _fields(node: ast.ClassDef) -> Iterator[str]:
-    for each in node.body:
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name):
-            yield each.target.id
 
 
 def _is_optimizer(value: object) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from flaxoptim_compat.migrate.chains.signatures import RATE
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 from flaxoptim_compat.migrate.flow.values import External, Function, Site
 from flaxoptim_compat.migrate.optimizers.use import Use
 
-_RATE = "learning_rate"
 # Packages whose functions of a number depend on nothing but the number.
 _PURE = ("jax.numpy.", "jax.lax.", "numpy.", "math.", "optax.")
 _PURE_BUILTINS = frozenset({"abs", "float", "int", "max", "min", "pow", "round"})
@@ -54,7 +54,7 @@ def _rate(evaluation: Evaluation, use: Use) -> ast.expr | None:
     call = use.node
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
     for keyword in call.keywords:
-        if keyword.arg == _RATE:
+        if keyword.arg == RATE:
             return _function_of_step(evaluation, use, keyword.value, call.func.value)
     return None
 

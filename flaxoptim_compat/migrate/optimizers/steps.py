@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.chains.place import place_of
+from flaxoptim_compat.migrate.chains.signatures import RATE
 from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.optimizers.definitions import RATE
 from flaxoptim_compat.migrate.optimizers.pieces import Parts, laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use

@@ -11,8 +11,6 @@ from flaxoptim_compat.migrate.reading import Reading
 _COLLECTIONS = frozenset(
     {"params", "batch_stats", "cache", "intermediates", "losses", "params_axes", "spectral_stats"}
 )
-# The methods of what is copied otherwise.
-_ORDERS_OF_NUMPY = ("C", "F", "A", "K")
 
 
 class Method(NamedTuple):
