@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from flaxoptim_compat import optim, parity
-    from flaxoptim_compat.bridge.step import compiled_steps
+    from flaxoptim_compat.bridge.compiled import compiled_steps
     from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
     from flaxoptim_compat.legacy.installing import install, installed, uninstall
     from flaxoptim_compat.optim import (
@@ -99,7 +99,7 @@ __all__ = [
 # The names that are not those of flax.optim, and the modules that they are in.
 _HOMES = {
     "FlaxOptimDeprecationWarning": "deprecation",
-    "compiled_steps": "bridge.step",
+    "compiled_steps": "bridge.compiled",
     "from_optax": "optim.from_optax",
     "install": "legacy.installing",
     "installed": "legacy.installing",

@@ -6,7 +6,7 @@ import pytest
 
 import flaxoptim_compat
 from flaxoptim_compat import deprecation, optim
-from flaxoptim_compat.bridge.step import compiled_steps
+from flaxoptim_compat.bridge.compiled import compiled_steps
 from flaxoptim_compat.legacy import installing
 from tests.processes import ROOT, output_of
 

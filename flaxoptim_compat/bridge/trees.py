@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -24,6 +25,46 @@ def thaw(tree: Any) -> Any:
     )
 
 
+class Target:
+    """The parameters of an optimizer with their structure and leaves, found once.
+
+    Args:
+      tree: the parameters.
+    """
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        flat: tuple[list[Any], Any] = jax.tree.flatten(tree)
+        self.leaves, self.treedef = flat
+
+    def flatten(self, tree: Any, what: str) -> list[Any]:
+        """Flatten another tree as ``leaves_like`` does."""
+        try:
+            return list(self.treedef.flatten_up_to(tree))
+        except ValueError:
+            pass
+        thawed = thaw(self.tree)
+        try:
+            treedef: Any = jax.tree.structure(thawed)
+            return list(treedef.flatten_up_to(thaw(tree)))
+        except ValueError:
+            raise ValueError(_first_difference(thawed, thaw(tree), what)) from None
+
+    def refuse_misshapen(self, gradients: Sequence[Any]) -> None:
+        """Raise the ValueError of a gradient that has not the shape of its parameter."""
+        for index, (param, grad) in enumerate(zip(self.leaves, gradients, strict=True)):
+            if _shape(grad) != np.shape(param):
+                path = keystr(tree_flatten_with_path(self.tree)[0][index][0]) or "the root"
+                raise ValueError(
+                    f"The gradient at {path} has {_describe(grad)}, its parameter has shape"
+                    f" {np.shape(param)}."
+                )
+
+    def parameters(self, gradients: Sequence[jax.Array]) -> list[jax.Array]:
+        """The leaves as floating-point arrays; a step makes floats of integer leaves."""
+        return list(map(_as_inexact, self.leaves, gradients))
+
+
 def leaves_like(target: Any, tree: Any, what: str) -> list[Any]:
     """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
 
@@ -35,17 +76,7 @@ def leaves_like(target: Any, tree: Any, what: str) -> list[Any]:
     Raises:
       ValueError: the structures differ; the message names the first path that does.
     """
-    treedef: Any = jax.tree.structure(target)
-    try:
-        return list(treedef.flatten_up_to(tree))
-    except ValueError:
-        pass
-    thawed = thaw(target)
-    try:
-        treedef = jax.tree.structure(thawed)
-        return list(treedef.flatten_up_to(thaw(tree)))
-    except ValueError:
-        raise ValueError(_first_difference(thawed, thaw(tree), what)) from None
+    return Target(target).flatten(tree, what)
 
 
 def _first_difference(target: Any, tree: Any, what: str) -> str:
@@ -96,16 +127,10 @@ def gradient_leaves(target: Any, grads: Any) -> list[Any]:
     Raises:
       ValueError: another structure, or another shape; the message names the path.
     """
-    leaves = leaves_like(target, grads, "gradients")
-    params = jax.tree.leaves(target)
-    for index, (param, grad) in enumerate(zip(params, leaves, strict=True)):
-        if _shape(grad) != np.shape(param):
-            path = keystr(tree_flatten_with_path(target)[0][index][0]) or "the root"
-            raise ValueError(
-                f"The gradient at {path} has {_describe(grad)}, its parameter has shape"
-                f" {np.shape(param)}."
-            )
-    return [jnp.asarray(grad) for grad in leaves]
+    params = Target(target)
+    leaves = params.flatten(grads, "gradients")
+    params.refuse_misshapen(leaves)
+    return list(map(jnp.asarray, leaves))
 
 
 def _shape(leaf: Any) -> Any:
@@ -120,13 +145,6 @@ def _describe(grad: Any) -> str:
     return f"shape {np.shape(grad)}"
 
 
-def parameter_leaves(target: Any, grads: list[Any]) -> list[jax.Array]:
-    """The target's leaves as floating-point arrays; a step makes floats of integer leaves."""
-    return [
-        _as_inexact(leaf, grad) for leaf, grad in zip(jax.tree.leaves(target), grads, strict=True)
-    ]
-
-
 def _as_inexact(leaf: Any, grad: jax.Array) -> jax.Array:
     array = jnp.asarray(leaf)
     if jnp.issubdtype(array.dtype, jnp.inexact):
@@ -139,12 +157,23 @@ def inexact_moments(state: Any, param: jax.Array) -> Any:
 
     A restored state holds numpy arrays, and op by op numpy would do the arithmetic, by other rules.
     """
+    if all(map(_holds_fractions, jax.tree.leaves(state))):
+        return state
 
     def inexact(moment: Any) -> jax.Array:
         dtype = jnp.result_type(moment)
         return jnp.asarray(moment, dtype if jnp.issubdtype(dtype, jnp.inexact) else param.dtype)
 
     return jax.tree.map(inexact, state)
+
+
+def _holds_fractions(moment: Any) -> bool:
+    """Whether a moment is a jax array already, with a floating-point dtype of its own."""
+    return (
+        isinstance(moment, jax.Array)
+        and jnp.issubdtype(moment.dtype, jnp.inexact)
+        and not moment.weak_type
+    )
 
 
 def step_count(step: Any) -> jax.Array:
@@ -165,8 +194,7 @@ def unshared(tree: Any) -> Any:
     return jax.tree.map(own, tree)
 
 
-def is_abstract(*trees: Any) -> bool:
+def is_abstract(*leaves: Any) -> bool:
     """Whether any leaf is being traced by jit, vmap, grad or another transformation."""
     # There are few types among thousands of leaves.
-    kinds = set(map(type, jax.tree.leaves(trees)))
-    return any(issubclass(kind, jax.core.Tracer) for kind in kinds)
+    return any(issubclass(kind, jax.core.Tracer) for kind in set(map(type, leaves)))

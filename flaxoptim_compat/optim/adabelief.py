@@ -47,6 +47,7 @@ class AdaBelief(OptimizerDef):
       weight_decay: decay of the parameter, scaled by the learning rate.
     """
 
+    leaf_by_leaf = True
     param_state_class = _AdaBeliefParamState
     optax_fields: ClassVar[OptaxFields] = {
         optax.ScaleByBeliefState: {"mu": "grad_ema", "nu": "grad_sq_ema"}

@@ -46,6 +46,7 @@ class Adadelta(OptimizerDef):
       weight_decay: decay of the parameter, scaled by the learning rate.
     """
 
+    leaf_by_leaf = True
     param_state_class = _AdadeltaParamState
     optax_fields: ClassVar[OptaxFields] = {
         optax.ScaleByAdaDeltaState: {"e_g": "sq_avg", "e_x": "acc_delta"}

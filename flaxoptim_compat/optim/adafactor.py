@@ -19,6 +19,7 @@ from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.on_optax import OptaxFields
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
+from flaxoptim_compat.transforms.adafactor import keep_placeholders
 
 
 @struct.dataclass
@@ -66,6 +67,7 @@ class Adafactor(OptimizerDef):
       dtype_momentum: dtype of the average of updates.
     """
 
+    leaf_by_leaf = True
     param_state_class = _AdafactorParamState
     optax_fields: ClassVar[OptaxFields] = {
         optax.FactoredState: {"v_row": "v_row", "v_col": "v_col", "v": "v"},
@@ -154,7 +156,7 @@ class Adafactor(OptimizerDef):
             min_dim_size_to_factor=min_size,
             epsilon=hyper_params.epsilon1,
         )
-        chain = [in_float32(moments)]
+        chain = [keep_placeholders(in_float32(moments))]
         if hyper_params.clipping_threshold is not None:
             chain.append(optax.clip_by_block_rms(hyper_params.clipping_threshold))
         if self.hyper_params.multiply_by_parameter_scale:

@@ -38,6 +38,7 @@ class Adagrad(OptimizerDef):
       eps: added to the root.
     """
 
+    leaf_by_leaf = True
     param_state_class = _AdagradParamState
     optax_fields: ClassVar[OptaxFields] = {optax.ScaleByRssState: {"sum_of_squares": "G"}}
 

@@ -46,6 +46,7 @@ class Adam(OptimizerDef):
         averages.
     """
 
+    leaf_by_leaf = True
     param_state_class = _AdamParamState
     optax_fields: ClassVar[OptaxFields] = {
         optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}

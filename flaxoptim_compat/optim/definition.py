@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +14,7 @@ from jax.sharding import PartitionSpec
 from flaxoptim_compat.bridge import checkpoints, step
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.axes import of_state
+from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import Convertible
@@ -152,6 +154,10 @@ class OptimizerDef(Convertible, Removal, ByValue):
           ValueError: an entry is missing, unexpected or of another shape; the message names it.
         """
         entries = checkpoints.expect_entries(state_dict, ("target", "state"))
+        with contextlib.suppress(Misfit):
+            restored = restore_fitting({"target": opt_target, "state": opt_state}, entries)
+            return restored["target"], restored["state"]
+        # Something is different: say what, or take it as an older layout or as axes.
         if checkpoints.holds_axes(entries):
             target = serialization.from_state_dict(opt_target, entries["target"])
             return target, serialization.from_state_dict(opt_state, entries["state"])

@@ -12,9 +12,9 @@ from jax.sharding import PartitionSpec
 
 from flaxoptim_compat.bridge import axes, injected
 from flaxoptim_compat.bridge.trees import (
+    Target,
     gradient_leaves,
     leaves_like,
-    parameter_leaves,
     step_count,
 )
 from flaxoptim_compat.optim.definition import OptimizerDef
@@ -106,7 +106,7 @@ class FromOptax(OptimizerDef):
         """
         treedef = jax.tree.structure(params)
         gradients = gradient_leaves(params, grads)
-        params = jax.tree.unflatten(treedef, parameter_leaves(params, gradients))
+        params = jax.tree.unflatten(treedef, Target(params).parameters(gradients))
         tx, values = self._transformation(self.normalise(hyper_params), params)
         # A restored state holds numpy arrays, which would not follow jax's rules of dtypes.
         before = jax.tree.map(jnp.asarray, state.param_states)

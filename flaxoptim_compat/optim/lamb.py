@@ -47,6 +47,7 @@ class LAMB(OptimizerDef):
       eps: added to the root.
     """
 
+    leaf_by_leaf = True
     param_state_class = _LAMBParamState
     optax_fields: ClassVar[OptaxFields] = {
         optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}

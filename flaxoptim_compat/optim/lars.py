@@ -50,6 +50,7 @@ class LARS(OptimizerDef):
       nesterov: look one step ahead along the momentum.
     """
 
+    leaf_by_leaf = True
     param_state_class = _LARSParamState
     optax_fields: ClassVar[OptaxFields] = {optax.TraceState: {"trace": "momentum"}}
 

@@ -43,6 +43,7 @@ class Momentum(OptimizerDef):
       nesterov: look one step ahead along the momentum.
     """
 
+    leaf_by_leaf = True
     param_state_class = _MomentumParamState
     optax_fields: ClassVar[OptaxFields] = {optax.TraceState: {"trace": "momentum"}}
 

@@ -20,6 +20,8 @@ class OnOptax:
 
     optax_fields: ClassVar[OptaxFields] = {}
     param_state_class: ClassVar[type | None] = None
+    # Stands beside an optax_chain that moves each parameter without looking at the others.
+    leaf_by_leaf: ClassVar[bool] = False
     hyper_params: Any
 
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
@@ -79,6 +81,12 @@ class OnOptax:
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
         return self.has_chain()
 
+    def splits(self) -> bool:
+        """Whether some of the parameters alone move as they do together with the others."""
+        # A subclass that names another chain has to say so again.
+        home = next(cls for cls in type(self).__mro__ if "optax_chain" in vars(cls))
+        return bool(vars(home).get("leaf_by_leaf", False))
+
     def to_optax_fields(
         self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
     ) -> dict[type, dict[str, Any]]:
@@ -117,17 +125,12 @@ class OnOptax:
         }
         if self.param_state_class is None:
             return list(states)
-        return [
-            self._with_fields(state, {name: column[row] for name, column in columns.items()})
-            for row, state in enumerate(states)
-        ]
-
-    def _with_fields(self, state: Any, values: Mapping[str, Any]) -> Any:
-        assert self.param_state_class is not None
         names = [field.name for field in dataclasses.fields(self.param_state_class)]
-        return self.param_state_class(
-            **{name: values.get(name, getattr(state, name)) for name in names}
-        )
+        for name in names:
+            if name not in columns:
+                columns[name] = [getattr(state, name) for state in states]
+        rows = zip(*(columns[name] for name in names), strict=True)
+        return [self.param_state_class(*row) for row in rows]
 
     def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
         """Which definition moves which of the eligible leaves: here, this one moves them all."""

@@ -43,6 +43,7 @@ class RMSProp(OptimizerDef):
       centered: divide by the standard deviation of the gradient rather than its root mean square.
     """
 
+    leaf_by_leaf = True
     param_state_class = _RMSPropParamState
     optax_fields: ClassVar[OptaxFields] = {
         optax.ScaleByRmsState: {"nu": "v"},

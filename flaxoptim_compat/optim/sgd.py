@@ -30,6 +30,8 @@ class GradientDescent(OptimizerDef):
 
     optax_fields: ClassVar[OptaxFields] = {}
 
+    leaf_by_leaf = True
+
     def __init__(self, learning_rate: Any = None) -> None:
         super().__init__(_GradientDescentHyperParams(learning_rate))
 

@@ -65,6 +65,8 @@ class WeightNorm(OptimizerDef):
       wn_eps: added to the squared norm.
     """
 
+    leaf_by_leaf = True
+
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Any = 0, wn_eps: Any = 1e-8
     ) -> None:
@@ -115,6 +117,10 @@ class WeightNorm(OptimizerDef):
         wrapped = self.wrapped_optimizer
         by_leaf = not isinstance(wrapped, MultiOptimizer | WeightNorm)
         return super().has_chain() and by_leaf and wrapped.on_optax()
+
+    def splits(self) -> bool:
+        """Whether the wrapped definition does not look at other parameters either."""
+        return super().splits() and self.wrapped_optimizer.splits()
 
     def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
         """The chain of the wrapped definition, on directions and scales."""

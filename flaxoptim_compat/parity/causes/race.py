@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flaxoptim_compat.bridge.step import compiled_steps
+from flaxoptim_compat.bridge.compiled import compiled_steps
 from flaxoptim_compat.parity.causes.context import Context
 from flaxoptim_compat.parity.causes.scope import LARGE, Scope, size_of
 from flaxoptim_compat.parity.sides import recorded_step, side

@@ -1,0 +1,224 @@
+"""Steps outside jit: compiled once for each kind of step, and kept for as long as it is in use.
+
+What is called is a few compiled programs rather than hundreds of small kernels.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import operator
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge.batches import batches
+from flaxoptim_compat.bridge.equality import same
+from flaxoptim_compat.bridge.traced import Outcome, traced
+from flaxoptim_compat.bridge.trees import Target
+
+# A decay rate such as beta2 is built into the compiled step. A program that overrides it with ever
+# new numbers would compile at every step: past this many it runs kernel by kernel, as flax did.
+MAX_VARIANTS = 8
+# Programs make definitions as they like, in a search for hyper-parameters by the thousand. This
+# many kinds of step stay compiled, those used last.
+MAX_STEPS = 128
+
+
+@dataclasses.dataclass
+class _Settings:
+    compiled: bool
+
+
+_settings = _Settings(compiled=os.environ.get("FLAXOPTIM_COMPAT_COMPILED", "1") != "0")
+
+
+@contextlib.contextmanager
+def compiled_steps(enabled: bool) -> Iterator[None]:
+    """Switch the compiled step outside jit on or off for a block.
+
+    The environment variable ``FLAXOPTIM_COMPAT_COMPILED=0`` switches it off for a whole program.
+    """
+    before = _settings.compiled
+    _settings.compiled = enabled
+    try:
+        yield
+    finally:
+        _settings.compiled = before
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+    """All of a step that is not an array: equal plans share a compiled step."""
+
+    definition: Any
+    static: Any
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Plan)
+            and same(self.static, other.static)
+            and (
+                self.definition is other.definition
+                or same(self.definition.structure(), other.definition.structure())
+            )
+        )
+
+    def __hash__(self) -> int:
+        return hash(type(self.definition))
+
+
+def plan(definition: Any, hyper_params: Any) -> tuple[Plan, Any] | None:
+    """The plan of a step and what is handed to it, or None where it is not to be compiled."""
+    switched_off = jax.config.jax_disable_jit  # type: ignore[attr-defined]
+    if switched_off or not _settings.compiled or not definition.compiles():
+        return None
+    static, dynamic = hp.separate(hyper_params, definition.hyper_params)
+    made = Plan(definition, static)
+    if hp.builds_in_overrides(hyper_params, definition.hyper_params):
+        kind: Any = type(definition)
+        known = _variants(kind)
+        if made not in known:
+            if len(known) >= MAX_VARIANTS:
+                return None
+            known.append(made)
+    return made, dynamic
+
+
+@functools.lru_cache(maxsize=MAX_STEPS)
+def _variants(kind: type) -> list[Plan]:
+    """The plans with overrides built in that definitions of a class have been compiled for."""
+    del kind
+    return []
+
+
+def compiled(
+    plan: Plan,
+    dynamic: Any,
+    target: Target,
+    step: Any,
+    states: Sequence[Any],
+    gradients: Sequence[Any],
+) -> Outcome:
+    """Do one step by compiled calls.
+
+    Args:
+      plan: what the step does.
+      dynamic: the hyper-parameters that are no part of the plan.
+      target: the parameters.
+      step: the number of steps done.
+      states: the state of each leaf of the target.
+      gradients: the gradient of each.
+    """
+    division = _division(plan, target.treedef, tuple(map(_kind, target.leaves)))
+    leaves: list[Any] = []
+    new_states: list[Any] = []
+    count = None
+    for batch in division.batches:
+        moved, count, moved_states = batch.run(
+            _at(batch.address, dynamic),
+            batch.pick(target.leaves),
+            step,
+            batch.pick(states),
+            batch.pick(gradients),
+        )
+        leaves += moved
+        new_states += moved_states
+    # What the leaves find that no batch holds.
+    leaves.append(None)
+    new_states.append(None)
+    count = step + 1 if count is None else count
+    return division.in_order(leaves), count, division.in_order(new_states)
+
+
+# The shape and the dtype of a leaf.
+_Kind = tuple[tuple[int, ...], Any]
+
+
+def _kind(leaf: Any) -> _Kind:
+    try:
+        return leaf.shape, leaf.dtype
+    except AttributeError:  # a Python number
+        return np.shape(leaf), jnp.result_type(leaf)
+
+
+_Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
+
+
+def _picker(indices: Sequence[int]) -> _Picker:
+    """What picks the values at these indices out of a list."""
+    # An itemgetter of one index picks no tuple but the value.
+    if len(indices) < 2:
+        return lambda values: tuple(values[index] for index in indices)
+    return operator.itemgetter(*indices)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Batch:
+    """Some of the leaves that one definition moves, and the compiled step for them.
+
+    ``address`` is where in nested lists of hyper-parameters, as MultiOptimizers have, its are.
+    """
+
+    address: tuple[int, ...]
+    run: Callable[..., Outcome]
+    pick: _Picker
+
+
+@dataclasses.dataclass(frozen=True)
+class _Division:
+    """The batches of a target, and what brings one value for each of their leaves into order.
+
+    After the values of all batches stands the one for the leaves that no batch holds.
+    """
+
+    batches: Sequence[_Batch]
+    in_order: _Picker
+
+
+@functools.lru_cache(maxsize=MAX_STEPS)
+def _division(plan: Plan, treedef: Any, kinds: tuple[_Kind, ...]) -> _Division:
+    """Which leaves of a target are moved together, and by what: worked out for the first step."""
+    shapes = [jax.ShapeDtypeStruct(*kind) for kind in kinds]
+    params = jax.tree.unflatten(treedef, shapes)
+    divided: list[_Batch] = []
+    order: list[int] = []
+    for each in plan.definition.assign(_addresses(plan.static), params, range(len(kinds))):
+        run = _compiled(Plan(each.definition, _at(each.hyper_params, plan.static)))
+        cut = [tuple(range(len(each.leaves)))]
+        if each.definition.splits():
+            cut = batches([kinds[index] for index in each.leaves])
+        for positions in cut:
+            indices = [each.leaves[position] for position in positions]
+            divided.append(_Batch(each.hyper_params, run, _picker(indices)))
+            order += indices
+    place = {index: position for position, index in enumerate(order)}
+    in_order = [place.get(index, len(order)) for index in range(len(kinds))]
+    return _Division(divided, _picker(in_order))
+
+
+@functools.lru_cache(maxsize=MAX_STEPS)
+def _compiled(plan: Plan) -> Callable[..., Outcome]:
+    def run(dynamic: Any, params: Any, *rest: Any) -> Outcome:
+        return traced(plan.definition, hp.join(plan.static, dynamic), Target(params), *rest)
+
+    return jax.jit(run)
+
+
+def _addresses(hyper_params: Any, above: tuple[int, ...] = ()) -> Any:
+    """Nested lists of hyper-parameters with the place of each in place of its values."""
+    if isinstance(hyper_params, list):
+        return [_addresses(each, (*above, index)) for index, each in enumerate(hyper_params)]
+    return above
+
+
+def _at(address: tuple[int, ...], nested: Any) -> Any:
+    for index in address:
+        nested = nested[index]
+    return nested

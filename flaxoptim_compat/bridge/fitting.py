@@ -1,0 +1,120 @@
+"""Restoring a state dict that is exactly of the expected layout, in one walk."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from flax import serialization
+from flax.core import FrozenDict
+
+_ARRAYS = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+
+
+class Misfit(Exception):
+    """A state dict is not exactly of the expected layout, or this walk cannot tell."""
+
+
+def restore_fitting(like: Any, state_dict: Any) -> Any:
+    """What ``state_dict`` holds, in the structure of ``like``: the usual case, and the quick way.
+
+    Does what ``flax.serialization.from_state_dict`` does, and checks names and shapes on the way.
+    What it refuses may be all right: an older layout, axes in place of arrays, a type of a user.
+
+    Args:
+      like: gives the structure and the shapes; its values are not used.
+      state_dict: nested dicts of arrays.
+
+    Raises:
+      Misfit: an entry is missing, unexpected, no array or of another shape, or ``like`` holds
+        something of a type that is not known here.
+    """
+    return _Walk().take(like, state_dict)
+
+
+class _Walk:
+    """The walk, with the way to restore every type that it has met."""
+
+    def __init__(self) -> None:
+        self._ways: dict[type, Callable[[Any, Any], Any]] = {
+            dict: self._dict,
+            FrozenDict: lambda like, found: FrozenDict(self._dict(like, found)),
+            list: self._list,
+            tuple: lambda like, found: tuple(self._list(like, found)),
+            type(None): _none,
+        }
+
+    def take(self, like: Any, found: Any) -> Any:
+        """What is found, in the structure of ``like``."""
+        way = self._ways.get(type(like))
+        if way is None:
+            way = self._ways[type(like)] = self._way_of(like)
+        return way(like, found)
+
+    def _way_of(self, like: Any) -> Callable[[Any, Any], Any]:
+        kind: Any = type(like)
+        if isinstance(like, tuple) and hasattr(like, "_fields"):
+            return lambda like, found: kind(**self._fields(like, found, kind._fields))
+        if isinstance(like, _ARRAYS) and not serialization.is_serializable(kind):
+            return _array
+        names = _restored_fields(like)
+        return lambda like, found: like.replace(**self._fields(like, found, names))
+
+    def _dict(self, like: Any, found: Any) -> dict[Any, Any]:
+        if type(found) is not dict or found.keys() != like.keys():
+            raise Misfit
+        take = self.take
+        return {name: take(value, found[name]) for name, value in like.items()}
+
+    def _list(self, like: Any, found: Any) -> list[Any]:
+        if type(found) is not dict or len(found) != len(like):
+            raise Misfit
+        return [self.take(value, _entry(found, str(index))) for index, value in enumerate(like)]
+
+    def _fields(self, like: Any, found: Any, names: tuple[str, ...]) -> dict[str, Any]:
+        if type(found) is not dict or len(found) != len(names):
+            raise Misfit
+        take = self.take
+        return {name: take(getattr(like, name), _entry(found, name)) for name in names}
+
+
+def _none(like: None, found: Any) -> None:
+    if found is not None:
+        raise Misfit
+
+
+def _array(like: Any, found: Any) -> Any:
+    # A Python number, and the axes that may be in place of an array, have no shape.
+    if getattr(found, "shape", None) != like.shape:
+        raise Misfit
+    return found
+
+
+def _entry(found: dict[str, Any], name: str) -> Any:
+    if name not in found:
+        raise Misfit
+    return found[name]
+
+
+def _restored_fields(like: Any) -> tuple[str, ...]:
+    """The fields of a ``flax.struct.dataclass``, if it is restored field by field.
+
+    A class may be registered with functions of its own, so flax is asked to restore a sample.
+    """
+    if not dataclasses.is_dataclass(like) or isinstance(like, type) or not hasattr(like, "replace"):
+        raise Misfit
+    fields = dataclasses.fields(like)
+    names = tuple(each.name for each in fields if each.metadata.get("pytree_node", True))
+    sample = {name: object() for name in names}
+    try:
+        restored = serialization.from_state_dict(like.replace(**dict.fromkeys(names)), sample)
+        plain = all(getattr(restored, name) is sample[name] for name in names)
+    # Code of the user's, which did not expect a sample.
+    except Exception:
+        plain = False
+    if not plain:
+        raise Misfit
+    return names

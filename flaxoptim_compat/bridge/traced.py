@@ -1,0 +1,128 @@
+"""The step itself: out of the legacy tree, through optax and a TrainState, into the legacy tree.
+
+Under a transformation of jax it is traced; on concrete arrays every operation runs by itself.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.train_state import Conversion, to_train_state
+from flaxoptim_compat.bridge.trees import (
+    Target,
+    inexact_moments,
+    step_count,
+)
+
+# The new leaves, None for those that no optimizer moves; the step; the new state of every leaf.
+Outcome = tuple[Sequence[Any], Any, Sequence[Any]]
+
+
+def together(assignments: Sequence[Assignment], leaves: Sequence[Any]) -> list[list[Assignment]]:
+    """All assignments as one part."""
+    del leaves
+    return [list(assignments)] if assignments else []
+
+
+def by_device(assignments: Sequence[Assignment], leaves: Sequence[Any]) -> list[list[Assignment]]:
+    """Assignments taken apart so that each part touches the leaves of one set of devices only."""
+    devices = {index: frozenset(leaf.devices()) for index, leaf in enumerate(leaves)}
+    parts = []
+    for place in dict.fromkeys(devices.values()):
+        part = [
+            dataclasses.replace(
+                each, leaves=tuple(index for index in each.leaves if devices[index] == place)
+            )
+            for each in assignments
+        ]
+        parts.append([each for each in part if each.leaves])
+    return [part for part in parts if part]
+
+
+def traced(
+    definition: Any,
+    hyper_params: Any,
+    target: Target,
+    step: Any,
+    states: Sequence[Any],
+    gradients: Sequence[Any],
+    parts: Callable[..., list[list[Assignment]]] = together,
+) -> Outcome:
+    """Do one step.
+
+    Args:
+      definition: what the step does.
+      hyper_params: those of this step, normalised.
+      target: the parameters.
+      step: the number of steps done.
+      states: the state of each leaf of the target.
+      gradients: the gradient of each.
+      parts: takes apart what cannot be computed together.
+
+    Raises:
+      ValueError: a gradient has another shape than its parameter.
+    """
+    step = step_count(step)
+    target.refuse_misshapen(gradients)
+    gradients = list(map(jnp.asarray, gradients))
+    leaves = target.parameters(gradients)
+    states = list(map(inexact_moments, states, leaves))
+    assignments = definition.assign(hyper_params, target.tree, range(len(leaves)))
+    optax_only = [
+        each for each in assignments if each.definition is definition or each.definition.on_optax()
+    ]
+    new_leaves: list[Any] = [None] * len(leaves)
+    new_states: list[Any] = [None] * len(leaves)
+    split = parts(optax_only, leaves)
+    for part in split:
+        count = jax.device_get(step) if len(split) > 1 else step
+        moved, moved_states = _through_train_state(part, leaves, count, states, gradients)
+        for each in part:
+            for index in each.leaves:
+                new_leaves[index], new_states[index] = moved[index], moved_states[index]
+    for each in assignments:
+        if each not in optax_only:
+            moved, moved_states = each.definition.apply_to_leaves(
+                each.hyper_params,
+                [leaves[index] for index in each.leaves],
+                step,
+                [states[index] for index in each.leaves],
+                [gradients[index] for index in each.leaves],
+            )
+            for index, leaf, state in zip(each.leaves, moved, moved_states, strict=True):
+                new_leaves[index], new_states[index] = leaf, state
+    return tuple(new_leaves), step + 1, tuple(new_states)
+
+
+def _through_train_state(
+    assignments: Sequence[Assignment],
+    leaves: Sequence[Any],
+    step: Any,
+    states: Sequence[Any],
+    grads: Sequence[Any],
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    # Any target becomes a mapping with one entry, which is what a TrainState takes.
+    boxed = {"target": tuple(leaves)}
+    conversion = Conversion(assignments, boxed)
+    count = _as_exponent(step, leaves)
+    opt_state = conversion.opt_state(count, states)
+    before = to_train_state(conversion.transformation(), boxed, count, opt_state)
+    after = before.apply_gradients(grads={"target": tuple(grads)})
+    return after.params["target"], conversion.param_states(after.opt_state, states)
+
+
+def _as_exponent(step: Any, leaves: Sequence[Any]) -> Any:
+    """The step such that ``beta2 ** step`` has the bits it had in flax.
+
+    Outside a trace jax multiplies repeatedly for an integer exponent; in a trace, and for a float
+    exponent as flax had it, it calls pow. Near 1 - beta2 ** 1 = 0.001 the last bit matters.
+    """
+    if isinstance(step, jax.core.Tracer):
+        return step
+    return jnp.asarray(step).astype(jnp.result_type(jnp.float32, *leaves))
