@@ -2,34 +2,147 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
+from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, OURS, subjects
+
+MATRIX, LARGE = (64, 64), (4096, 2048)
+# Beside the leaves there are scalars: counters, and powers of decay rates with them. XLA computes
+# one in two places where it saves a kernel, and does that by the kernels around it.
+SCALAR_FLOPS = 3
+# A scalar more among the temporaries takes a line of the cache.
+CACHE_LINE = 64
+# Each array that a step returns takes four bytes, if it is a scalar, and a pointer.
+RETURNED_SCALAR = 4 + 8
+# Adafactor keeps two arrays of shape (1,) for a parameter that has no factors. Optax writes zeros
+# into them with each step; here they stay as they are.
+UNWRITTEN = {"Adafactor": 2 * 4}
+
+by_optimizer = pytest.mark.parametrize("optimizer", DEFINITIONS)
+by_shapes = pytest.mark.parametrize(
+    ("optimizer", "leaves", "shape"),
+    # XLA takes up to a minute for a hundred leaves with norms.
+    [
+        *((optimizer, 2, LARGE) for optimizer in DEFINITIONS),
+        *((optimizer, 100, MATRIX) for optimizer in ("Adam", "Momentum", "MultiOptimizer")),
+        *((optimizer, 16, MATRIX) for optimizer in ("LAMB", "Adafactor")),
+    ],
+)
+
+
+def parameters(leaves: int, shape: tuple[int, ...]) -> Any:
+    """Shapes only: compiling needs no numbers."""
+    leaf = jax.ShapeDtypeStruct(shape, jnp.float32)
+    return {f"layer{index}": {("kernel", "bias")[index % 2]: leaf} for index in range(leaves)}
+
+
+def state(optimizer: str, subject: str, leaves: int, shape: tuple[int, ...]) -> Any:
+    return jax.eval_shape(subjects(optimizer)[subject].create, parameters(leaves, shape))
+
+
+@functools.cache
+def compiled(optimizer: str, subject: str, leaves: int, shape: tuple[int, ...]) -> Any:
+    step = jax.jit(subjects(optimizer)[subject].step, donate_argnums=0)
+    before = state(optimizer, subject, leaves, shape)
+    return step.lower(before, parameters(leaves, shape)).compile()
+
+
+def cost(optimizer: str, subject: str, leaves: int, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Operations, and bytes read and written."""
+    analysis = compiled(optimizer, subject, leaves, shape).cost_analysis()
+    return int(analysis["flops"]), int(analysis["bytes accessed"])
+
+
+def counters(optimizer: str, subject: str) -> int:
+    """How many numbers of steps a state holds: the legacy one has one, a TrainState often two."""
+    leaves = jax.tree.leaves(state(optimizer, subject, 2, MATRIX))
+    return sum(leaf.dtype == jnp.int32 for leaf in leaves)
+
+
+@by_optimizer
+def test_every_leaf_costs_what_it_costs_by_hand(optimizer: str) -> None:
+    ours, by_hand = (
+        np.subtract(cost(optimizer, subject, 8, MATRIX), cost(optimizer, subject, 4, MATRIX))
+        for subject in (OURS, BY_HAND)
+    )
+    assert min(ours) > 0
+    assert ours[0] == by_hand[0]
+    assert ours[1] == by_hand[1] - 4 * UNWRITTEN.get(optimizer, 0)
+
+
+@by_shapes
+def test_beside_the_leaves_there_is_one_counter(
+    optimizer: str, leaves: int, shape: tuple[int, ...]
+) -> None:
+    flops, accessed = np.subtract(
+        cost(optimizer, OURS, leaves, shape), cost(optimizer, BY_HAND, leaves, shape)
+    )
+    # XLA's own count is a float32, which rounds what is large.
+    total = cost(optimizer, BY_HAND, leaves, shape)
+    assert abs(flops) <= max(SCALAR_FLOPS, np.spacing(np.float32(total[0])))
+    # By hand the further counters are read and written, four bytes each.
+    spared = 8 * (counters(optimizer, BY_HAND) - counters(optimizer, OURS))
+    rounding = np.spacing(np.float32(total[1]))
+    if optimizer in UNWRITTEN:
+        assert accessed <= max(0, rounding - spared)
+    else:
+        assert abs(accessed + spared) <= (0 if total[1] < 2**24 else rounding)
+
+
+@by_shapes
+def test_every_buffer_of_the_state_is_used_again(
+    optimizer: str, leaves: int, shape: tuple[int, ...]
+) -> None:
+    arrays = jax.tree.leaves(state(optimizer, OURS, leaves, shape))
+    memory = compiled(optimizer, OURS, leaves, shape).memory_analysis()
+    assert memory.alias_size_in_bytes == sum(map(size, arrays))
+    by_hand = compiled(optimizer, BY_HAND, leaves, shape).memory_analysis()
+    assert memory.temp_size_in_bytes <= by_hand.temp_size_in_bytes + CACHE_LINE
+    # Adafactor's legacy state has an array of shape (1,) for each leaf that optax does not have.
+    more = len(arrays) - len(jax.tree.leaves(state(optimizer, BY_HAND, leaves, shape)))
+    allowed = by_hand.peak_memory_in_bytes + RETURNED_SCALAR * more
+    assert 0 < memory.peak_memory_in_bytes <= allowed
+
+
+@by_optimizer
+def test_no_array_of_a_step_is_larger_than_the_largest_leaf(optimizer: str) -> None:
+    # Inside of fused kernels as well, where most of them never exist.
+    text = compiled(optimizer, OURS, 4, MATRIX).as_text()
+    shapes = re.findall(r"\b[a-z]+(\d+)\[([\d,]*)\]", text)
+    sizes = [
+        int(bits) // 8 * int(np.prod([int(length) for length in shape.split(",") if length]))
+        for bits, shape in shapes
+    ]
+    assert max(sizes) == 4 * 64 * 64
+
+
+def size(leaf: Any) -> int:
+    return int(leaf.size) * int(leaf.dtype.itemsize)
+
 
 PARAMS = {"w": jnp.ones((64, 32)), "b": jnp.ones((256,))}
-GRADS = jax.tree.map(jnp.cos, PARAMS)
 
 
-def by_hand() -> Iterator[Any]:
+def with_a_rate() -> Iterator[Any]:
     adam = optax.inject_hyperparams(optax.adamw)(0.1, b1=0.8, eps=1e-6, weight_decay=0.01)
     momentum = optax.inject_hyperparams(optax.sgd, static_args=("momentum",))(0.1, momentum=0.9)
     yield pytest.param(optim.Adam(0.1, beta1=0.8, eps=1e-6, weight_decay=0.01), adam, id="Adam")
     yield pytest.param(optim.Momentum(0.1), momentum, id="Momentum")
 
 
-def compiled(step: Callable[..., Any], state: Any) -> Any:
-    return jax.jit(step, donate_argnums=0).lower(state, GRADS, 0.1).compile()
-
-
-@pytest.mark.parametrize(("definition", "tx"), list(by_hand()))
-def test_a_step_costs_what_it_costs_in_optax_by_hand(definition: Any, tx: Any) -> None:
+@pytest.mark.parametrize(("definition", "tx"), list(with_a_rate()))
+def test_a_step_with_its_own_rate_costs_no_more_either(definition: Any, tx: Any) -> None:
     def legacy(optimizer: Any, grads: Any, rate: Any) -> Any:
         return optimizer.apply_gradient(grads, learning_rate=rate)
 
@@ -37,9 +150,12 @@ def test_a_step_costs_what_it_costs_in_optax_by_hand(definition: Any, tx: Any) -
         state.opt_state.hyperparams["learning_rate"] = rate
         return state.apply_gradients(grads=grads)
 
-    state = TrainState.create(apply_fn=None, params=PARAMS, tx=tx)
+    before = TrainState.create(apply_fn=None, params=PARAMS, tx=tx)
     optimizer = definition.create(PARAMS)
-    mine, theirs = compiled(legacy, optimizer), compiled(modern, state)
+    mine, theirs = (
+        jax.jit(step, donate_argnums=0).lower(state, PARAMS, 0.1).compile()
+        for step, state in ((legacy, optimizer), (modern, before))
+    )
     costs = [each.cost_analysis() for each in (mine, theirs)]
     assert 0 < costs[0]["flops"] <= costs[1]["flops"]
     assert 0 < costs[0]["bytes accessed"] <= costs[1]["bytes accessed"]

@@ -177,7 +177,7 @@ def test_multioptimizer_takes_more(genuine: Any) -> None:
         short.apply_gradient(grads, hyper_params=[])
 
 
-def test_outside_jit_a_step_is_one_compiled_call() -> None:
+def test_outside_jit_a_step_is_compiled() -> None:
     params = {"w": jnp.linspace(0.1, 1.0, 7)}
     optimizer = optim.Adam(0.1).create(params)
     compiled = optimizer.apply_gradient(params)

@@ -148,6 +148,14 @@ def _kind(leaf: Any) -> _Kind:
         return np.shape(leaf), jnp.result_type(leaf)
 
 
+def _as_filters_see_it(kind: _Kind) -> jax.ShapeDtypeStruct:
+    """A leaf of this kind, with the dtype that jax has for it: numpy's float64 may be a float32."""
+    shape, dtype = kind
+    return jax.ShapeDtypeStruct(
+        shape, jax.dtypes.canonicalize_dtype(dtype, allow_extended_dtype=True)
+    )
+
+
 _Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
@@ -185,8 +193,7 @@ class _Division:
 @functools.lru_cache(maxsize=MAX_STEPS)
 def _division(plan: Plan, treedef: Any, kinds: tuple[_Kind, ...]) -> _Division:
     """Which leaves of a target are moved together, and by what: worked out for the first step."""
-    shapes = [jax.ShapeDtypeStruct(*kind) for kind in kinds]
-    params = jax.tree.unflatten(treedef, shapes)
+    params = jax.tree.unflatten(treedef, list(map(_as_filters_see_it, kinds)))
     divided: list[_Batch] = []
     order: list[int] = []
     for each in plan.definition.assign(_addresses(plan.static), params, range(len(kinds))):

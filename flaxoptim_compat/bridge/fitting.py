@@ -109,12 +109,13 @@ def _restored_fields(like: Any) -> tuple[str, ...]:
     fields = dataclasses.fields(like)
     names = tuple(each.name for each in fields if each.metadata.get("pytree_node", True))
     sample = {name: object() for name in names}
+    expected = {each.name: getattr(like, each.name) for each in fields} | sample
     try:
         restored = serialization.from_state_dict(like.replace(**dict.fromkeys(names)), sample)
-        plain = all(getattr(restored, name) is sample[name] for name in names)
+        plain = all(getattr(restored, name) is value for name, value in expected.items())
     # Code of the user's, which did not expect a sample.
     except Exception:
         plain = False
-    if not plain:
+    if not plain or type(restored) is not type(like):
         raise Misfit
     return names

@@ -17,6 +17,7 @@ import numpy as np
 import optax
 
 from flaxoptim_compat.transforms import keep_dtypes
+from flaxoptim_compat.transforms.dtypes import dtype_of
 
 # Optax computes 1 - x of these: as Python numbers that is exact, as float32 arrays it is not.
 COMPLEMENTED = frozenset({"beta1", "beta2", "rho"})
@@ -34,11 +35,17 @@ def flatten(hyper_params: Any) -> dict[str, Any]:
     mine: dict[str, Any] = {}
     inner: dict[str, Any] = {}
     for name, value in fields_of(hyper_params).items():
-        if dataclasses.is_dataclass(value):
+        if _is_nested(value):
             inner.update(flatten(value))
         else:
             mine[name] = value
     return {**inner, **mine}
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether a hyper-parameter is all of those of a wrapped optimizer."""
+    # Each step outside jit asks this of every number, of which Python knows at once.
+    return type(value) is not float and dataclasses.is_dataclass(value)
 
 
 def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
@@ -46,9 +53,9 @@ def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
     fields = fields_of(hyper_params)
     below = {name: value for name, value in values.items() if name not in fields}
     changes = {
-        name: with_values(value, below) if dataclasses.is_dataclass(value) else values[name]
+        name: with_values(value, below) if _is_nested(value) else values[name]
         for name, value in fields.items()
-        if dataclasses.is_dataclass(value) or name in values
+        if _is_nested(value) or name in values
     }
     # Those of a subclass may be anything, such as a list, which has none by name.
     return dataclasses.replace(hyper_params, **changes) if changes else hyper_params
@@ -104,7 +111,8 @@ def normalise(owner: str, hyper_params: Any) -> Any:
     """
     values = flatten(hyper_params)
     refuse_missing_rate(owner, f"{owner}(learning_rate=...)", values)
-    changed = {name: _normalise(name, value) for name, value in values.items()}
+    normal = {name: _normalise(name, value) for name, value in values.items()}
+    changed = {name: value for name, value in normal.items() if value is not values[name]}
     return with_values(hyper_params, changed) if changed else hyper_params
 
 
@@ -187,7 +195,8 @@ def join(static: Any, dynamic: Any) -> Any:
 
 def float_dtype(leaves: Iterable[Any]) -> Any:
     """The dtype of injected floats: float32 or wider, never the half precision of a parameter."""
-    dtypes = map(jnp.result_type, leaves)
+    # There are few dtypes among thousands of leaves.
+    dtypes = set(map(dtype_of, leaves))
     floats = [dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)]
     return jnp.result_type(jnp.float32, *floats)
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from flax import traverse_util
 from jax.tree_util import PyTreeDef
 
-Array = Any
+_Class = TypeVar("_Class", bound=type)
 
 
 @dataclasses.dataclass
@@ -98,17 +99,18 @@ def select(
     Raises:
       ValueError: two traversals select the same leaf.
     """
-    proxies, treedef = jax.tree.flatten(target)
-    proxies = [_ShapeDtype.create(leaf) for leaf in proxies]
+    leaves, treedef = jax.tree.flatten(target)
+    proxies = list(map(_ShapeDtype.create, leaves))
     index_of = {id(proxy): index for index, proxy in enumerate(proxies)}
     tree = jax.tree.unflatten(treedef, proxies)
+    by_name = _ByName(tree)
     allowed = set(eligible)
     selected: list[tuple[int, ...]] = []
     for number, traversal in enumerate(traversals):
         matches: list[int] = []
-        for match in traversal.iterate(tree):
+        for match in by_name.selected_by(traversal):
             # A traversal may stop at a container: then all that is in it is meant.
-            for proxy in jax.tree.leaves(match):
+            for proxy in (match,) if type(match) is _ShapeDtype else jax.tree.leaves(match):
                 index = index_of[id(proxy)]
                 if index in allowed:
                     proxy._indices.append(number)
@@ -118,3 +120,44 @@ def select(
         indices = jax.tree.unflatten(treedef, [proxy._indices for proxy in proxies])
         raise ValueError(f"Multiple optimizers match the same leaves : {indices}")
     return selected
+
+
+class _ByName:
+    """A tree whose names are listed once, for all traversals that ask but a filter about them.
+
+    Args:
+      tree: the parameters, or what stands for them.
+    """
+
+    def __init__(self, tree: Any) -> None:
+        self._tree = tree
+        self._listed: dict[type, list[tuple[str, Any]]] = {}
+
+    def selected_by(self, traversal: Any) -> Iterator[Any]:
+        """What a traversal iterates over, in its order."""
+        kind = type(traversal)
+        if kind not in _NOTHING_BUT_A_FILTER or vars(traversal).keys() != {"_filter_fn"}:
+            return iter(traversal.iterate(self._tree))
+        if kind not in self._listed:
+            self._listed[kind] = self._list(kind)
+        accepts = traversal._filter_fn
+        return (value for name, value in self._listed[kind] if accepts(name, value))
+
+    def _list(self, kind: type) -> list[tuple[str, Any]]:
+        """All names and values, in the order in which a traversal of this class comes to them."""
+        listed: list[tuple[str, Any]] = []
+        listing: Any = object.__new__(kind)
+        listing._filter_fn = lambda name, value: listed.append((name, value))
+        # Its filter is asked about everything, and accepts nothing: append returns None.
+        list(listing.iterate(self._tree))
+        return listed
+
+
+# Classes whose instances differ in nothing but their filter. A subclass may differ in more.
+_NOTHING_BUT_A_FILTER: set[type] = {traverse_util.ModelParamTraversal}
+
+
+def nothing_but_a_filter(kind: _Class) -> _Class:
+    """Declare that the traversals of this very class differ in nothing but their filter."""
+    _NOTHING_BUT_A_FILTER.add(kind)
+    return kind

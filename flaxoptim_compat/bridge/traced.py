@@ -107,14 +107,13 @@ def _through_train_state(
     states: Sequence[Any],
     grads: Sequence[Any],
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    # Any target becomes a mapping with one entry, which is what a TrainState takes.
-    boxed = {"target": tuple(leaves)}
-    conversion = Conversion(assignments, boxed)
+    params = tuple(leaves)
+    conversion = Conversion(assignments, params)
     count = _as_exponent(step, leaves)
     opt_state = conversion.opt_state(count, states)
-    before = to_train_state(conversion.transformation(), boxed, count, opt_state)
-    after = before.apply_gradients(grads={"target": tuple(grads)})
-    return after.params["target"], conversion.param_states(after.opt_state, states)
+    before = to_train_state(conversion.transformation(), params, count, opt_state)
+    after = before.apply_gradients(grads=tuple(grads))
+    return after.params, conversion.param_states(after.opt_state, states)
 
 
 def _as_exponent(step: Any, leaves: Sequence[Any]) -> Any:

@@ -15,6 +15,7 @@ from flax.training.train_state import TrainState
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.masks import Assignment, Layout
 from flaxoptim_compat.transforms import hold
+from flaxoptim_compat.transforms.dtypes import with_dtype
 
 # Flax's TrainState treats what stands under this key differently; flax.optim knew no such key.
 _OVERWRITE = "_overwrite_with_gradient"
@@ -28,10 +29,18 @@ class AnyTargetTrainState(TrainState):
         updates, opt_state = self.tx.update(grads, self.opt_state, self.params)
         return self.replace(
             step=self.step + 1,
-            params=optax.apply_updates(self.params, updates),
+            params=jax.tree.map(_moved, self.params, updates, is_leaf=lambda leaf: leaf is None),
             opt_state=opt_state,
             **kwargs,
         )
+
+
+def _moved(param: Any, update: Any) -> Any:
+    """What ``optax.apply_updates`` makes of a parameter, by the shortest way there is."""
+    arrays = isinstance(param, jax.Array) and isinstance(update, jax.Array)
+    if arrays and param.dtype == update.dtype and param.shape == update.shape:
+        return with_dtype(jax.lax.add(param, update), param.dtype)
+    return optax.apply_updates(param, update)
 
 
 def to_train_state(

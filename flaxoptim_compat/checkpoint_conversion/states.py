@@ -14,6 +14,9 @@ from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.checkpoint_conversion.definitions import Choice
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
+# Those that give a parameter the same state wherever it stands.
+_LEAF_BY_LEAF = (optim.OptimizerDef.init_state, optim.WeightNorm.init_state)
+
 
 def restored_states(params: Any, param_states: Any, choice: Choice) -> Any:
     """The legacy states of all parameters, out of the dicts that a checkpoint holds.
@@ -59,11 +62,22 @@ def _fresh_states(params: Any, choice: Choice) -> list[Any]:
     leaves = jax.tree.leaves(params)
     states: list[Any] = [None] * len(leaves)
     for each in choice.assignments:
-        mine = tuple(leaves[index] for index in each.leaves)
-        fresh = jax.eval_shape(each.definition.init_state, mine).param_states
-        for index, state in zip(each.leaves, fresh, strict=True):
+        mine = [leaves[index] for index in each.leaves]
+        for index, state in zip(each.leaves, _fresh_of(each.definition, mine), strict=True):
             states[index] = state
     return states
+
+
+def _fresh_of(definition: Any, params: list[Any]) -> list[Any]:
+    """The same of the parameters of one definition."""
+    # A thousand layers have a handful of shapes, and tracing takes a while for each.
+    if type(definition).init_state in _LEAF_BY_LEAF:
+        kinds = [(leaf.shape, leaf.dtype) for leaf in params]
+        distinct = dict(zip(kinds, params, strict=True))
+        fresh = jax.eval_shape(definition.init_state, tuple(distinct.values())).param_states
+        by_kind = dict(zip(distinct, fresh, strict=True))
+        return [by_kind[kind] for kind in kinds]
+    return list(jax.eval_shape(definition.init_state, tuple(params)).param_states)
 
 
 def refuse_copies(step: Any) -> None:

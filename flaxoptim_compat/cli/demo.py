@@ -6,7 +6,6 @@ import argparse
 import math
 import sys
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import NamedTuple
 
 SUMMARY = "Train a small model with a legacy optimizer, and again with a switch to optax halfway"
@@ -77,6 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _introduction(steps: int, switch: int) -> str:
+    # Here, as every subcommand would pay for importing it.
+    from importlib.metadata import version
+
     import jax
 
     versions = ", ".join(f"{name} {version(name)}" for name in ("jax", "flax", "optax"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import platform
 import sys
 
 ENABLE = "Serve flax.optim to every program of this Python environment"
@@ -56,6 +55,8 @@ def disable(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Print what is active; the exit status is 1 if something conflicts."""
+    import platform
+
     from flaxoptim_compat.legacy import environment
 
     del arguments

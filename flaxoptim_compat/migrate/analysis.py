@@ -52,7 +52,7 @@ def analyse(
       documents: files of one program that use optimizers or names of flax.optim, directly or
         through each other.
       ignored: for each file and line the codes that are not wanted; "" stands for all.
-      writes: whether the edits are wanted too; jax is only imported if they are.
+      writes: whether the edits to optax are wanted too; jax is only imported if they are.
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
     """

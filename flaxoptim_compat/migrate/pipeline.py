@@ -90,7 +90,7 @@ def _analysed(loaded: Mapping[int, Loaded], task: Task) -> dict[int, FileReport]
         found = analyse(
             [each.document for each in loaded.values()],
             {each.file.path: ignored_in(each, task) for each in loaded.values()},
-            writes=bool(task.target),
+            writes=task.target == "optax",
             accept_changes=task.accept_changes,
         )
     except Exception as error:

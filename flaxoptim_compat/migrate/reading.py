@@ -25,7 +25,7 @@ class Reading:
       imports: for each target, ``shim`` and ``optax``, the imports that the file will have.
       ignored: for each line the codes that are not to be reported there; "" stands for all.
       facts: which expressions are optimizers; None if the program has none.
-      writes: whether texts are wanted; else only findings are, and edits may be empty.
+      writes: whether texts in optax are wanted; else only findings are, and edits may be empty.
       accept_changes: whether definitions may become their nearest in plain optax.
     """
 

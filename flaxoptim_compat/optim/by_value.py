@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import copy
+from itertools import islice
+from operator import is_
 from typing import Any, Self
 
 from flaxoptim_compat.bridge.equality import same
+
+# A snapshot of the hyper-parameters of a definition and of all definitions inside it: for each of
+# them the length of its list of hyper-parameters, or None where it has no list; and all values in
+# one tuple. It is flat, because each call of a jitted function makes some and compares them.
+Settings = tuple[tuple[int | None, ...], tuple[Any, ...]]
 
 
 class ByValue:
@@ -18,26 +25,42 @@ class ByValue:
         rest = {name: value for name, value in vars(self).items() if name != "hyper_params"}
         return (type(self), rest)
 
-    def settings(self) -> tuple[Any, ...]:
+    def settings(self) -> Settings:
         """A snapshot of the hyper-parameters, those of definitions inside this one included."""
-        mine = getattr(self, "hyper_params", None)
-        return (tuple(mine) if isinstance(mine, list) else mine, *map(_settings, self._parts()))
-
-    def with_settings(self, settings: tuple[Any, ...]) -> Self:
-        """A copy of this definition with the hyper-parameters of a snapshot."""
-        other = copy.copy(self)
-        for (name, value), old in zip(self._parts(), settings[1:], strict=True):
-            if isinstance(value, ByValue):
-                setattr(other, name, value.with_settings(old))
+        lengths: list[int | None] = []
+        values: list[Any] = []
+        definitions: list[Any] = [self]
+        for each in definitions:  # which grows
+            mine = getattr(each, "hyper_params", None)
+            if isinstance(mine, list):
+                lengths.append(len(mine))
+                values += mine
             else:
-                parts = [part.with_settings(each) for part, each in zip(value, old, strict=True)]
-                setattr(other, name, tuple(parts))
-        mine = settings[0]
-        other.hyper_params = list(mine) if type(mine) is tuple else mine
-        return other
+                lengths.append(None)
+                values.append(mine)
+            # Most have no attribute but this, so none to look for definitions in.
+            if len(vars(each)) > 1 or "hyper_params" not in vars(each):
+                for _, inner in _held_by(each):
+                    definitions += inner if isinstance(inner, tuple) else (inner,)
+        return tuple(lengths), tuple(values)
 
-    def _parts(self) -> list[tuple[str, Any]]:
-        return [(name, value) for name, value in vars(self).items() if _holds_definitions(value)]
+    def with_settings(self, settings: Settings) -> Self:
+        """A copy of this definition with the hyper-parameters of a snapshot."""
+        lengths, values = settings[0], iter(settings[1])
+        whole = copy.copy(self)
+        copies: list[Any] = [whole]
+        # In the order of settings(), for which a list grows in the same way.
+        for each, length in zip(copies, lengths, strict=True):
+            for name, inner in _held_by(each):
+                if isinstance(inner, tuple):
+                    inner = tuple(map(copy.copy, inner))
+                    copies += inner
+                else:
+                    inner = copy.copy(inner)
+                    copies.append(inner)
+                setattr(each, name, inner)
+            each.hyper_params = next(values) if length is None else list(islice(values, length))
+        return whole
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and same(vars(self), vars(other))
@@ -46,14 +69,68 @@ class ByValue:
         return hash(type(self))
 
 
-def _holds_definitions(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return bool(value) and all(isinstance(each, ByValue) for each in value)
-    return isinstance(value, ByValue)
+class Static:
+    """The definition as jit compares it, with its hyper-parameters of this moment.
+
+    Assigning ``definition.hyper_params`` changes an object that a cached trace also holds, so the
+    comparison is between snapshots of the hyper-parameters, not between the objects. Each call of
+    a jitted function makes one, compares it with that of the trace, and asks another for its
+    definition: this is code that every step of a program waits for.
+
+    Args:
+      definition: any definition; one that is not of this package has no snapshot.
+    """
+
+    __slots__ = ("definition", "settings")
+
+    def __init__(self, definition: Any) -> None:
+        self.definition = definition
+        self.settings: Settings | None = (
+            definition.settings() if isinstance(definition, ByValue) else None
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Static)
+            and type(self.definition) is type(other.definition)
+            and (self.settings is None or _agree(self.settings, other.settings))
+            and (self.definition is other.definition or self._same_structure(other.definition))
+        )
+
+    def _same_structure(self, other: Any) -> bool:
+        if not isinstance(other, ByValue):
+            return bool(self.definition == other)
+        return same(self.definition.structure(), other.structure())
+
+    def __hash__(self) -> int:
+        return hash(type(self.definition))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.definition!r}, {self.settings!r})"
+
+    def restored(self) -> Any:
+        """The definition, with the hyper-parameters that it had when the snapshot was taken."""
+        definition = self.definition
+        if self.settings is None or _agree(self.settings, definition.settings()):
+            return definition
+        return definition.with_settings(self.settings)
 
 
-def _settings(part: tuple[str, Any]) -> tuple[Any, ...]:
-    value = part[1]
-    if isinstance(value, ByValue):
-        return value.settings()
-    return tuple(each.settings() for each in value)
+def _agree(a: Settings, b: Settings | None) -> bool:
+    """Whether a definition would do the same with the one as with the other."""
+    # They hold the very same objects, unless hyper-parameters were assigned or made anew.
+    return b is not None and a[0] == b[0] and (all(map(is_, a[1], b[1])) or same(a[1], b[1]))
+
+
+def _held_by(definition: Any) -> list[tuple[str, Any]]:
+    """The attributes that are a definition, or a tuple of definitions."""
+    held: list[tuple[str, Any]] = []
+    for name, value in vars(definition).items():
+        of = value if isinstance(value, tuple) else (value,)
+        for each in of:
+            if not isinstance(each, ByValue):
+                break
+        else:
+            if of:
+                held.append((name, value))
+    return held

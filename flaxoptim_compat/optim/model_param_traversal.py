@@ -8,7 +8,10 @@ from typing import Any
 from flax import traverse_util
 from flax.core import unfreeze
 
+from flaxoptim_compat.bridge.masks import nothing_but_a_filter
 
+
+@nothing_but_a_filter
 class ModelParamTraversal(traverse_util.ModelParamTraversal):
     """Selects the parameters whose path and value a function accepts.
 

@@ -52,7 +52,7 @@ class MultiOptimizer(OptimizerDef):
         leaves, treedef = jax.tree.flatten(params)
         states: list[Any] = [None] * len(leaves)
         for each in self.assign(self.hyper_params, params, range(len(leaves))):
-            mine = tuple(jnp.asarray(leaves[index]) for index in each.leaves)
+            mine = tuple(_as_array(leaves[index]) for index in each.leaves)
             for index, state in zip(
                 each.leaves, each.definition.init_state(mine).param_states, strict=True
             ):
@@ -181,3 +181,9 @@ class MultiOptimizer(OptimizerDef):
                 owner[index].upgrade_param_state(param, entry) if index in owner else entry
             ),
         )
+
+
+def _as_array(leaf: Any) -> Any:
+    # Of an array that has values it is the array itself, which asking finds out slowly.
+    concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    return leaf if concrete else jnp.asarray(leaf)

@@ -11,53 +11,14 @@ from flax import jax_utils, serialization, struct
 from flax.training.train_state import TrainState
 from jax.tree_util import GetAttrKey
 
-from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.train_state import to_train_state
 from flaxoptim_compat.bridge.trees import step_count, unshared
+from flaxoptim_compat.optim.by_value import Static
 from flaxoptim_compat.optim.definition import OptimizerDef
 
 
 class _NoAux:
     """Stands for the absence of auxiliary outputs."""
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Static:
-    """The definition as jit compares it.
-
-    Assigning ``definition.hyper_params`` changes an object that a cached trace also holds, so the
-    comparison is between snapshots of the hyper-parameters, not between the objects.
-    """
-
-    definition: Any
-    settings: Any
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _Static)
-            and same(self.settings, other.settings)
-            and (self.definition is other.definition or self._same_structure(other.definition))
-        )
-
-    def _same_structure(self, other: Any) -> bool:
-        if type(self.definition) is not type(other):
-            return False
-        if not isinstance(other, OptimizerDef):
-            return bool(self.definition == other)
-        return same(self.definition.structure(), other.structure())
-
-    def __hash__(self) -> int:
-        return hash(type(self.definition))
-
-    def restored(self) -> Any:
-        """The definition, with the hyper-parameters that it had when the snapshot was taken."""
-        if same(_settings_of(self.definition), self.settings):
-            return self.definition
-        return self.definition.with_settings(self.settings)
-
-
-def _settings_of(definition: Any) -> Any:
-    return definition.settings() if isinstance(definition, OptimizerDef) else None
 
 
 def _register(cls: type) -> None:
@@ -71,21 +32,14 @@ def _register(cls: type) -> None:
     for field in dataclasses.fields(cls):
         (data if field.metadata.get("pytree_node", True) else static).append(field.name)
     static.remove("optimizer_def")
-
-    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
-        definition = optimizer.optimizer_def
-        rest = tuple(getattr(optimizer, name) for name in static)
-        children = tuple(getattr(optimizer, name) for name in data)
-        return children, (_Static(definition, _settings_of(definition)), rest)
+    if (data, static) == (["state", "target"], []):
+        flatten, unflatten = _of_three_fields(cls)
+    else:
+        flatten, unflatten = _of_more_fields(cls, data, static)
 
     def flatten_with_keys(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
         children, aux = flatten(optimizer)
         return tuple(zip(map(GetAttrKey, data), children, strict=True)), aux
-
-    def unflatten(aux: Any, children: Any) -> Any:
-        definition, rest = aux
-        values = dict(zip(static, rest, strict=True)) | dict(zip(data, children, strict=True))
-        return cls(optimizer_def=definition.restored(), **values)
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
     # Through the definition, because a replicated optimizer stores only one copy.
@@ -94,6 +48,42 @@ def _register(cls: type) -> None:
         lambda optimizer: optimizer.state_dict(),
         lambda optimizer, state: optimizer.restore_state(state),
     )
+
+
+_Flatten = Callable[[Any], tuple[tuple[Any, ...], Any]]
+_Unflatten = Callable[[Any, Any], Any]
+
+
+def _of_three_fields(cls: Any) -> tuple[_Flatten, _Unflatten]:
+    """How to take an optimizer apart and put it together, as each call of a jitted step does."""
+
+    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+        return (optimizer.state, optimizer.target), Static(optimizer.optimizer_def)
+
+    def unflatten(static: Any, children: Any) -> Any:
+        state, target = children
+        return cls(optimizer_def=static.restored(), state=state, target=target)
+
+    return flatten, unflatten
+
+
+def _of_more_fields(
+    cls: Any, data: Sequence[str], static: Sequence[str]
+) -> tuple[_Flatten, _Unflatten]:
+    """The same for a subclass with fields of its own."""
+    names = ("optimizer_def", *static, *data)
+
+    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+        rest = tuple(getattr(optimizer, name) for name in static)
+        children = tuple(getattr(optimizer, name) for name in data)
+        return children, (Static(optimizer.optimizer_def), rest)
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        definition, rest = aux
+        values = (definition.restored(), *rest, *children)
+        return cls(**dict(zip(names, values, strict=True)))
+
+    return flatten, unflatten
 
 
 class Optimizer(struct.PyTreeNode):

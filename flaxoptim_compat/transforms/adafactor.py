@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.transforms.dtypes import with_dtype
+from flaxoptim_compat.transforms.inlined import inlined
 from flaxoptim_compat.transforms.parameters import require_parameters
 
 
@@ -15,7 +17,7 @@ def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformat
     """Run a transformation in float32, its state included, whatever dtype the parameters have."""
 
     def cast(tree: Any) -> Any:
-        return jax.tree.map(lambda leaf: leaf.astype(jnp.float32), tree)
+        return jax.tree.map(lambda leaf: with_dtype(leaf, jnp.float32), tree)
 
     def init(params: Any) -> Any:
         return inner.init(cast(params))
@@ -26,6 +28,38 @@ def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformat
         return new_updates, new_state
 
     return optax.GradientTransformation(init, update)
+
+
+def keep_placeholders(inner: optax.GradientTransformation) -> optax.GradientTransformation:
+    """Leave alone what stands in the state of ``scale_by_factored_rms`` in place of moments.
+
+    A parameter has either the two factors of its second moment or the whole of it. In place of the
+    other stands an array of shape (1,), which optax writes anew with each step: two or three
+    kernels for each parameter, and buffers that cannot be reused.
+
+    Args:
+      inner: ``optax.scale_by_factored_rms``, perhaps in other dtypes.
+    """
+
+    def update(
+        updates: Any, state: optax.FactoredState, params: Any = None
+    ) -> tuple[Any, optax.FactoredState]:
+        new_updates, new = inner.update(updates, state, params)
+
+        def kept(fresh: Any, old: Any, whole: bool) -> Any:
+            # The whole second moment has the parameter's shape, and then it is in use.
+            def choose(leaf: Any, param: Any, moment: Any, before: Any) -> Any:
+                return leaf if (moment.shape == param.shape) is whole else before
+
+            return jax.tree.map(choose, fresh, params, new.v, old)
+
+        return new_updates, new._replace(
+            v_row=kept(new.v_row, state.v_row, whole=False),
+            v_col=kept(new.v_col, state.v_col, whole=False),
+            v=kept(new.v, state.v, whole=True),
+        )
+
+    return optax.GradientTransformation(inner.init, update)
 
 
 def scale_by_rate_and_parameter_rms(
@@ -44,12 +78,17 @@ def scale_by_rate_and_parameter_rms(
     """
 
     def scaled(update: jax.Array, param: jax.Array) -> jax.Array:
-        size = jnp.maximum(jnp.sqrt(jnp.mean(param * param)), min_scale)
-        scaled_update: jax.Array = (learning_rate * size) * update
-        return scaled_update
+        return _scaled(update, param, learning_rate, min_scale)
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         require_parameters("scale_by_rate_and_parameter_rms", params)
         return jax.tree.map(scaled, updates, params), state
 
     return optax.GradientTransformation(lambda params: optax.EmptyState(), update)
+
+
+@inlined
+def _scaled(update: jax.Array, param: jax.Array, learning_rate: Any, min_scale: Any) -> jax.Array:
+    size = jnp.maximum(jnp.sqrt(jnp.mean(param * param)), min_scale)
+    scaled_update: jax.Array = (learning_rate * size) * update
+    return scaled_update

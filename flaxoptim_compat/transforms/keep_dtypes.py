@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.transforms.dtypes import dtype_of, with_dtype
+
 
 def keep_dtypes(inner: optax.GradientTransformation) -> optax.GradientTransformation:
     """Give every array in the new state of a transformation the dtype it had in the old one.
@@ -17,8 +19,8 @@ def keep_dtypes(inner: optax.GradientTransformation) -> optax.GradientTransforma
     """
 
     def cast(new: Any, old: Any) -> Any:
-        dtype = jnp.result_type(old)
-        return new.astype(dtype) if jnp.issubdtype(dtype, jnp.inexact) else new
+        dtype = dtype_of(old)
+        return with_dtype(new, dtype) if jnp.issubdtype(dtype, jnp.inexact) else new
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         new_updates, new_state = inner.update(updates, state, params)

@@ -1,0 +1,70 @@
+"""How much of the memory's bandwidth a step of Adam reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from tests.benchmarks.measurement import Bar, Effort, Measurement
+from tests.benchmarks.models import gradients, parameters
+from tests.benchmarks.subjects import GENUINE, OURS, subjects
+from tests.benchmarks.timing import Loop, interleaved
+
+LEAVES = 4
+ONE_EXPRESSION = "one expression"
+# Parameter, both moments and gradient are read, all but the gradient are written; float32.
+BYTES = 7 * 4
+
+
+class Moved:
+    """Parameters and moments, under the name that parameters have in an optimizer."""
+
+    def __init__(self, target: Any, *moments: Any) -> None:
+        self.target = target
+        self.moments = moments
+
+
+jax.tree_util.register_pytree_node(
+    Moved, lambda moved: ((moved.target, *moved.moments), None), lambda _, all_: Moved(*all_)
+)
+
+
+def one_expression(moved: Moved, grads: Any) -> Moved:
+    """The same reads and writes as Adam, with as little arithmetic as possible."""
+
+    def leaf(param: Any, first: Any, second: Any, grad: Any) -> Any:
+        first, second = 0.9 * first + grad, 0.9 * second - grad
+        return param - 1e-3 * (first + second), first, second
+
+    each = jax.tree.map(leaf, moved.target, *moved.moments, grads)
+    outer, inner = jax.tree.structure(moved.target), jax.tree.structure((0, 0, 0))
+    return Moved(*jax.tree.transpose(outer, inner, each))
+
+
+def measure(effort: Effort) -> Iterator[Measurement]:
+    """One row: gigabytes a second of ours, and of an expression that XLA fuses into one loop."""
+    millions = 8 if effort.quick else 64
+    effort.report(f"Adam, {millions} M parameters")
+    params = parameters(LEAVES, (millions * 1024, 1024 // LEAVES))
+    grads = gradients(params)
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    starts: dict[str, Any] = {
+        label: (each.step, each.create(params))
+        for label, each in subjects("Adam").items()
+        if label != GENUINE
+    }
+    starts[ONE_EXPRESSION] = (one_expression, Moved(params, zeros, zeros))
+    loops = {
+        # Every one its own arrays, to be overwritten in place.
+        label: Loop(jax.jit(step, donate_argnums=0), jax.tree.map(jnp.copy, state), grads)
+        for label, (step, state) in starts.items()
+    }
+    interleaved(loops, 2)
+    seconds = interleaved(loops, effort.rounds(25))
+    total = BYTES * sum(leaf.size for leaf in jax.tree.leaves(params))
+    samples = {label: [total / each / 1e9 for each in values] for label, values in seconds.items()}
+    bars = (Bar(OURS, ONE_EXPRESSION, 0.9, at_least=True),)
+    yield Measurement("bandwidth", f"Adam, {millions} M parameters", "GB/s", samples, bars)
