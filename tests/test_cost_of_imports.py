@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from flaxoptim_compat.cli import SUBCOMMANDS
 from tests.processes import ROOT, output_of
 
@@ -75,9 +77,12 @@ def test_help_imports_the_command_line_only() -> None:
     }
 
 
-def test_scan_imports_nothing_that_trains_nor_starts_processes_for_one_file() -> None:
-    arguments = ["scan", "tests/legacy_programs/mnist_cnn.py"]
-    found = imported_by(MAIN.format(arguments=arguments))
+@pytest.mark.parametrize("arguments", [["scan"], ["rewrite", "--to", "shim"]])
+def test_reading_one_file_imports_nothing_that_trains_nor_starts_processes(
+    arguments: list[str],
+) -> None:
+    program = "tests/legacy_programs/mnist_cnn.py"
+    found = imported_by(MAIN.format(arguments=[*arguments, program]))
     assert not packages(found) & (HEAVY | UNNEEDED)
     rooms = {name.partition(".")[0] for name in of_this_package(found)}
     assert not rooms & {"bridge", "checkpoint_files", "optim", "parity", "transforms"}
