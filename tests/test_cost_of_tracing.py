@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import pytest
 
-import flaxoptim_compat
 from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, OURS, subjects
+from tests.python_calls import calls_in_package
 
-PACKAGE = str(Path(flaxoptim_compat.__file__).parent)
 # How often a trace may enter functions of this package for each leaf.
 CALLS_PER_LEAF = {"Adam": 16, "Momentum": 12, "LAMB": 17, "Adafactor": 32, "MultiOptimizer": 18}
 
@@ -50,19 +46,7 @@ def calls(optimizer: str, leaves: int) -> int:
     """How often a trace enters a function of this package."""
     trace = tracing(optimizer, OURS, leaves)
     trace()  # What is traced but once, and imported but once, is no matter of the leaves.
-    entered = 0
-
-    def count(frame: FrameType, event: str, argument: Any) -> None:
-        nonlocal entered
-        entered += event == "call" and frame.f_code.co_filename.startswith(PACKAGE)
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        trace()
-    finally:
-        sys.setprofile(before)
-    return entered
+    return calls_in_package(trace)
 
 
 @by_optimizer

@@ -72,7 +72,8 @@ def _fresh_of(definition: Any, params: list[Any]) -> list[Any]:
     """The same of the parameters of one definition."""
     # A thousand layers have a handful of shapes, and tracing takes a while for each.
     if type(definition).init_state in _LEAF_BY_LEAF:
-        kinds = [(leaf.shape, leaf.dtype) for leaf in params]
+        # A damaged checkpoint may have a Python number here.
+        kinds = [(np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in params]
         distinct = dict(zip(kinds, params, strict=True))
         fresh = jax.eval_shape(definition.init_state, tuple(distinct.values())).param_states
         by_kind = dict(zip(distinct, fresh, strict=True))

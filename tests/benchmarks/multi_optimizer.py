@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ import optax
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
+from tests.benchmarks.growth import Sized, growth
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS
@@ -39,8 +41,12 @@ def measure(effort: Effort) -> Iterator[Measurement]:
             found[work].append(row)
             yield row
     for work, rows in found.items():
-        for place in range(1, len(rows)):
-            yield growth(work, list(zip(sizes, rows, strict=True))[place - 1 : place + 1])
+        sized = [
+            Sized(f"{leaves} × {traversals}", leaves * traversals, row)
+            for (leaves, traversals), row in zip(sizes, rows, strict=True)
+        ]
+        for smaller, larger in pairwise(sized):
+            yield growth(f"{work}, each leaf and traversal", smaller, larger)
 
 
 def creators(params: Any, traversals: int) -> dict[str, Callable[[], Any]]:
@@ -81,24 +87,6 @@ def tracer(state: Any, grads: Any) -> Callable[[], Any]:
             jax.jit(lambda state, grads: state.apply_gradient(grads)).trace(state, grads)
 
     return trace
-
-
-def growth(work: str, rows: Sequence[tuple[tuple[int, int], Measurement]]) -> Measurement:
-    """Time for each leaf and traversal of ours, of a size beside a smaller one."""
-    samples = {
-        f"ours, {leaves} × {traversals}": [
-            each / (leaves * traversals) for each in row.samples[OURS]
-        ]
-        for (leaves, traversals), row in rows
-    }
-    below, above = samples
-    return Measurement(
-        "MultiOptimizer",
-        f"{work}, each leaf and traversal",
-        "s",
-        samples,
-        (Bar(above, below, 1.2),),
-    )
 
 
 def _every(count: int, index: int) -> Callable[[str, Any], bool]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 
+from tests.benchmarks.growth import Sized, growth
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, GENUINE, OURS, Subject, subjects
@@ -39,7 +40,8 @@ def measure(effort: Effort) -> Iterator[Measurement]:
             found[leaves] = Measurement("trace + lower", setting, "s", samples, BARS)
             yield found[leaves]
         if len(found) > 1:
-            yield growth(optimizer, *list(found.items())[-2:])
+            few, many = (Sized(f"{count} leaves", count, found[count]) for count in [*found][-2:])
+            yield growth(f"{optimizer}, each of {many.size} against each of {few.units}", few, many)
 
 
 def tracer(subject: Subject, state: Any, grads: Any) -> Callable[[], Any]:
@@ -49,23 +51,3 @@ def tracer(subject: Subject, state: Any, grads: Any) -> Callable[[], Any]:
         jax.jit(lambda state, grads: subject.step(state, grads)).trace(state, grads).lower()
 
     return trace_and_lower
-
-
-def growth(
-    optimizer: str, few: tuple[int, Measurement], many: tuple[int, Measurement]
-) -> Measurement:
-    """Time for each leaf of ours, of the larger size beside the smaller one."""
-    samples = {
-        f"ours, {leaves} leaves": [each / leaves for each in measurement.samples[OURS]]
-        for leaves, measurement in (few, many)
-    }
-    rounds = min(map(len, samples.values()))
-    samples = {label: values[:rounds] for label, values in samples.items()}
-    larger, smaller = f"ours, {many[0]} leaves", f"ours, {few[0]} leaves"
-    return Measurement(
-        "trace + lower",
-        f"{optimizer}, each of {many[0]} leaves against each of {few[0]}",
-        "s",
-        samples,
-        (Bar(larger, smaller, 1.2),),
-    )
