@@ -13,13 +13,10 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-
-_SYNCS_AT_ONCE = 16
 
 
 @contextlib.contextmanager
@@ -46,16 +43,18 @@ def appearing_directory(path: Path) -> Iterator[Path]:
     with _errors_of(path), _renamed(path) as unfinished:
         unfinished.mkdir()
         yield unfinished
-        _all_to_disk(unfinished)
+        for folder, _, _ in os.walk(unfinished):
+            _directory_to_disk(Path(folder))
 
 
 @contextlib.contextmanager
 def file_in(directory: Path, name: str) -> Iterator[BinaryIO]:
-    """A new file in a directory that is to appear, and is brought to the disk with it."""
+    """A new file in a directory that is to appear."""
     path = directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("xb") as file:
         yield file
+        _to_disk(file)
 
 
 @contextlib.contextmanager
@@ -103,26 +102,6 @@ def refuse_existing(path: Path) -> None:
 def _to_disk(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def _all_to_disk(directory: Path) -> None:
-    """Bring a directory to the disk with all that is in it, many files at a time.
-
-    A file system puts into one write what several ask for at once. One after the other, the six
-    thousand files of a thousand parameters take ten times as long.
-    """
-    found = list(os.walk(directory))
-    files = [Path(folder, name) for folder, _, names in found for name in names]
-    folders = [Path(folder) for folder, _, _ in found]
-    with ThreadPoolExecutor(_SYNCS_AT_ONCE) as pool:
-        # What they return is nothing; asking for it raises their errors.
-        list(pool.map(_closed_file_to_disk, files))
-        list(pool.map(_directory_to_disk, folders))
-
-
-def _closed_file_to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _directory_to_disk(directory: Path) -> None:
