@@ -1,11 +1,11 @@
-"""Fixtures of all tests, and the machine they see: four CPU devices."""
+"""Fixtures of all tests, and the machine they see: eight CPU devices."""
 
 from __future__ import annotations
 
 import os
 
-# Before jax starts: several devices for pmap and for leaves on different devices.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
+# Before jax starts: several devices for pmap, meshes and leaves on different devices.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from typing import Any
 import jax
 import pytest
 
-from tests.oracle.cache import OracleUnavailable
+from tests.support.oracle.cache import OracleUnavailable
 
 
 @pytest.fixture(scope="session")
 def genuine() -> Any:
     """The genuine ``flax.optim`` of Flax 0.5.3, running on today's jax."""
-    from tests.oracle.in_process import genuine_optim
+    from tests.support.oracle.in_process import genuine_optim
 
     try:
         return genuine_optim()
@@ -31,7 +31,7 @@ def genuine() -> Any:
 @pytest.fixture(scope="session")
 def old_environment() -> Any:
     """The Python of an environment with Flax 0.5.3 and jax 0.4.13."""
-    from tests.oracle.environments import old_environment
+    from tests.support.oracle.environments import old_environment
 
     try:
         return old_environment()

@@ -10,7 +10,7 @@ import pytest
 
 import flaxoptim_compat
 from flaxoptim_compat import FlaxOptimDeprecationWarning, deprecation, optim
-from tests.processes import output_of, start
+from tests.support.processes import output_of, start
 
 
 def line_of(text: str) -> int:

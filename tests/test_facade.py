@@ -8,7 +8,8 @@ import flaxoptim_compat
 from flaxoptim_compat import deprecation, optim
 from flaxoptim_compat.bridge.compiled import compiled_steps
 from flaxoptim_compat.legacy import installing
-from tests.processes import ROOT, output_of
+from tests.support.places import ROOT
+from tests.support.processes import output_of
 
 MODULES = [
     "adabelief",

@@ -12,7 +12,7 @@ from flaxoptim_compat import optim
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.subjects import GENUINE, OURS
-from tests.oracle.in_process import genuine_optim
+from tests.support.oracle.in_process import genuine_optim
 
 RATES = 100
 DEFINITIONS = 10_000

@@ -15,7 +15,8 @@ from flaxoptim_compat import FlaxOptimDeprecationWarning
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.subjects import parameters_of, subjects
 from tests.benchmarks.timing import seconds
-from tests.processes import ROOT, output_of
+from tests.support.places import ROOT
+from tests.support.processes import output_of
 
 SHAPE = (64, 64)
 

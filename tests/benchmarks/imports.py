@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.subjects import BY_HAND, OURS
 from tests.benchmarks.timing import interleaved
-from tests.processes import ROOT
+from tests.support.places import ROOT
 
 MODERN = "import jax, flax, optax"
 TRAIN_STATE = f"{MODERN}; from flax.training.train_state import TrainState"
@@ -23,7 +23,7 @@ STATEMENTS = {
 }
 NOT_SLOWER = (Bar(OURS, BY_HAND, 1.05),)
 
-PROGRAMS = Path("tests", "legacy_programs")
+PROGRAMS = Path("tests", "data", "legacy_programs")
 COMMANDS = {
     "flaxoptim-compat --help": ["--help"],
     "flaxoptim-compat scan, a training script": ["scan", str(PROGRAMS / "mnist_cnn.py")],

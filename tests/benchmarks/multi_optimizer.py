@@ -16,7 +16,7 @@ from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import gradients, parameters
 from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS
 from tests.benchmarks.timing import interleaved
-from tests.oracle.in_process import genuine_optim
+from tests.support.oracle.in_process import genuine_optim
 
 SIZES = ((2500, 2), (2500, 8), (10_000, 8))
 ROUNDS = {"create": 10, "trace": 2}

@@ -11,7 +11,7 @@ from flax import traverse_util
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim, transforms
-from tests.oracle.in_process import genuine_optim
+from tests.support.oracle.in_process import genuine_optim
 
 OURS, GENUINE, BY_HAND = "ours", "genuine", "by hand"
 

@@ -1,0 +1,234 @@
+"""Outside jit a step is compiled calls, compiled once for all steps of a program."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import weakref
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from flaxoptim_compat import compiled_steps, optim
+from flaxoptim_compat.bridge import compiled
+from tests.support import cases
+from tests.support.legacy_subclasses import FACTORIES
+from tests.support.places import ROOT
+from tests.support.side_by_side import assert_same
+
+PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
+GRADS = jax.tree.map(lambda leaf: jnp.cos(3 * leaf), PARAMS)
+OPTIMIZERS = sorted({case.optimizer for case in cases.CASES} - {"MultiOptimizer", "WeightNorm"})
+
+
+class Compilations:
+    """How many steps were traced to be compiled since this object was made."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self._traced = compiled.traced
+        monkeypatch.setattr(compiled, "traced", self._counted)
+
+    def _counted(self, *arguments: Any) -> Any:
+        self.count += 1
+        return self._traced(*arguments)
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> Compilations:
+    return Compilations(monkeypatch)
+
+
+def fresh(base: type = optim.Adam) -> Any:
+    """A class that no compiled step was ever made for."""
+    return type("Fresh", (base,), {})
+
+
+def train(optimizer: Any, steps: int = 3, **overrides: Any) -> Any:
+    for _ in range(steps):
+        optimizer = optimizer.apply_gradient(GRADS, **overrides)
+    return optimizer
+
+
+def test_all_steps_are_one_compilation(compilations: Compilations) -> None:
+    optimizer = train(fresh()(0.1).create(PARAMS), 1)
+    assert compilations.count == 1
+    train(optimizer, 10)
+    assert compilations.count == 1
+
+
+def test_a_hundred_rates_are_one_compilation(compilations: Compilations) -> None:
+    optimizer = fresh()().create(PARAMS)
+    for number in range(100):
+        optimizer = optimizer.apply_gradient(GRADS, learning_rate=0.1 / (number + 1))
+    assert compilations.count == 1
+    optimizer.apply_gradient(GRADS, learning_rate=1)
+    optimizer.apply_gradient(GRADS, learning_rate=np.float64(0.1))
+    assert compilations.count == 1
+
+
+def test_a_hundred_definitions_with_other_rates_are_one_compilation(
+    compilations: Compilations,
+) -> None:
+    cls = fresh()
+    first = [float(train(cls(0.01 * n).create(PARAMS), 1).target["b"][0]) for n in range(100)]
+    assert compilations.count == 1
+    assert len(set(first)) == 100
+
+
+@pytest.mark.parametrize("values", [{"eps": 1e-3}, {"weight_decay": 0.1}, {"beta2": 0.5}])
+def test_other_default_values_are_another_compilation(
+    compilations: Compilations, values: dict[str, float]
+) -> None:
+    cls = fresh()
+    one, other = (train(cls(0.1, **each).create(PARAMS)) for each in ({}, values))
+    assert compilations.count == 2
+    assert not np.array_equal(one.target["w"], other.target["w"])
+
+
+def test_an_equal_multi_optimizer_is_no_new_compilation(compilations: Compilations) -> None:
+    cls = fresh()
+
+    def make(rate: float) -> Any:
+        kernels = optim.ModelParamTraversal(lambda path, value: "w" in path)
+        return optim.MultiOptimizer((kernels, cls(rate)))
+
+    for number in range(5):
+        make(0.1 * number).create(PARAMS).apply_gradient(GRADS)
+    assert compilations.count == 1
+
+
+@pytest.mark.parametrize("switch", [jax.disable_jit, lambda: compiled_steps(False)])
+@pytest.mark.parametrize("name", ["Adam-all", "WeightNorm-over_Momentum", "MultiOptimizer-two"])
+def test_steps_can_be_left_uncompiled(
+    compilations: Compilations, genuine: Any, name: str, switch: Any
+) -> None:
+    case = cases.case(name)
+    params = jax.tree.map(jnp.asarray, case.parameters())
+    results = []
+    with switch():
+        for space in (optim, genuine):
+            optimizer = case.build(space).create(params)
+            grads = jax.tree.map(jnp.asarray, cases.gradients(0, params))
+            results.append(optimizer.apply_gradient(grads))
+    assert compilations.count == 0
+    assert_same(*results, ulps=2.0)
+    if not name.startswith("WeightNorm"):  # what the genuine calls parameters is its moments
+        assert_same(results[0].state, results[1].state)
+
+
+def test_compiled_steps_nest_and_come_back(compilations: Compilations) -> None:
+    optimizer = fresh()(0.1).create(PARAMS)
+    with compiled_steps(False):
+        with compiled_steps(True):
+            train(optimizer)
+            assert compilations.count == 1
+        with pytest.raises(ZeroDivisionError), compiled_steps(True):
+            raise ZeroDivisionError
+        fresh()(0.1).create(PARAMS).apply_gradient(GRADS)
+        assert compilations.count == 1
+    fresh()(0.1).create(PARAMS).apply_gradient(GRADS)
+    assert compilations.count == 2
+
+
+def test_an_environment_variable_switches_them_off_for_a_program() -> None:
+    program = (
+        "import jax.numpy as jnp; from flaxoptim_compat import optim;"
+        "from flaxoptim_compat.bridge import compiled;"
+        "optim.Momentum(0.1).create(jnp.ones(3)).apply_gradient(jnp.ones(3));"
+        "print(compiled._compiled.cache_info().currsize)"
+    )
+    sizes = []
+    for value in ("0", "1"):
+        environment = {**os.environ, "FLAXOPTIM_COMPAT_COMPILED": value}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
+            check=True, cwd=ROOT,
+        )  # fmt: skip
+        sizes.append(done.stdout.split())
+    assert sizes == [["0"], ["1"]]
+
+
+@pytest.mark.parametrize("name", ["own_state", "clipped_bfloat16_momentum", "noisy", "projected"])
+def test_code_of_the_user_is_never_compiled_unasked(compilations: Compilations, name: str) -> None:
+    definition = FACTORIES[name](optim)
+    kernels = optim.ModelParamTraversal(lambda path, value: "w" in path)
+    if name != "projected":  # which calls the library's own step in its own
+        train(definition.create(PARAMS))
+        assert compilations.count == 0
+    seen: list[bool] = []
+    inner = definition.apply_param_gradient
+
+    def spy(step: Any, hyper_params: Any, param: Any, *rest: Any) -> Any:
+        seen.append(isinstance(param, jax.core.Tracer))
+        return inner(step, hyper_params, param, *rest)
+
+    definition.apply_param_gradient = spy
+    train(definition.create(PARAMS), 1)
+    train(optim.MultiOptimizer((kernels, definition)).create(PARAMS), 1)
+    assert seen == [False] * 3
+
+
+def test_inside_jit_nothing_is_compiled_apart(compilations: Compilations) -> None:
+    optimizer = fresh()(0.1).create(PARAMS)
+    jax.jit(train)(optimizer)
+    jax.vmap(lambda rate: train(optimizer, learning_rate=rate))(jnp.ones(2))
+    jax.grad(lambda rate: jnp.sum(train(optimizer, learning_rate=rate).target["w"]))(0.1)
+    assert compilations.count == 0
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_compiled_step_has_the_bits_of_a_step_in_jit(name: str) -> None:
+    optimizer = cases.case(f"{name}-default").build(optim).create(PARAMS)
+    jitted = jax.jit(lambda each, grads, rate: each.apply_gradient(grads, learning_rate=rate))
+    in_jit, outside = optimizer, optimizer
+    for rate in (0.1, 0.03):
+        in_jit = jitted(in_jit, GRADS, rate)
+        outside = outside.apply_gradient(GRADS, learning_rate=rate)
+    assert_same(outside, in_jit)
+
+
+def test_ever_new_decays_stop_being_compiled(compilations: Compilations, genuine: Any) -> None:
+    cls = fresh()
+    numbers = [0.9 + 0.001 * n for n in range(compiled.MAX_VARIANTS + 5)]
+    results = []
+    for definition in (cls(0.1), genuine.Adam(0.1)):
+        optimizer = definition.create(PARAMS)
+        for number in numbers:
+            optimizer = optimizer.apply_gradient(GRADS, beta2=number)
+        results.append(optimizer)
+    assert compilations.count == compiled.MAX_VARIANTS
+    assert_same(*results, ulps=8.0)
+    train(cls(0.1).create(PARAMS))
+    assert compilations.count == compiled.MAX_VARIANTS + 1
+
+
+def test_definitions_that_come_and_go_are_let_go() -> None:
+    alive = []
+    for number in range(compiled.MAX_STEPS + 20):
+        definition = optim.Momentum(0.1, beta=number / 1000)
+        definition.create(jnp.ones(())).apply_gradient(jnp.ones(()))
+        alive.append(weakref.ref(definition))
+        del definition
+    gc.collect()
+    assert sum(each() is not None for each in alive) <= compiled.MAX_STEPS
+    assert [each() for each in alive[:20]] == [None] * 20
+
+
+def test_ten_thousand_definitions_with_other_rates_are_one_compilation(
+    compilations: Compilations,
+) -> None:
+    cls = fresh(optim.GradientDescent)
+    optimizer = cls(0.1).create(jnp.zeros(()))
+    kept = compiled._division.cache_info().currsize
+    for number in range(10_000):
+        optimizer = optimizer.replace(optimizer_def=cls(1e-4 * number))
+        optimizer = optimizer.apply_gradient(jnp.ones(()))
+    assert compilations.count == 1
+    assert compiled._division.cache_info().currsize <= kept + 1
+    assert int(optimizer.state.step) == 10_000

@@ -1,0 +1,223 @@
+"""A checkpoint that does not fit is refused, and the message says where and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import jax_utils, serialization
+
+from flaxoptim_compat import optim
+from tests.support.optimizer_checkpoints import TrainState
+from tests.support.own_errors import PARAMS, edited, in_multi_optimizer, in_weight_norm, raises
+from tests.support.side_by_side import assert_same_bits
+
+START = "Cannot restore the optimizer: "
+
+
+@contextmanager
+def refuses(optimizer: Any, *parts: str) -> Iterator[None]:
+    """Expect a ValueError with these parts, and the optimizer as it was before."""
+    before = jax.tree.map(np.array, optimizer)
+    leaves = jax.tree.leaves(optimizer)
+    with raises(ValueError, START, *parts):
+        yield
+    assert all(map(lambda one, other: one is other, leaves, jax.tree.leaves(optimizer)))
+    assert_same_bits(optimizer, before)
+
+
+def written(optimizer: Any) -> Any:
+    """What a checkpoint of the optimizer holds."""
+    return serialization.msgpack_restore(serialization.to_bytes(optimizer))
+
+
+def through_bytes(optimizer: Any, content: Any) -> Any:
+    return serialization.from_bytes(optimizer, serialization.msgpack_serialize(content))
+
+
+def through_train_state(optimizer: Any, content: Any) -> Any:
+    fresh = TrainState(optimizer, jnp.asarray(0))
+    return through_bytes(fresh, {"optimizer": content, "step": np.int32(0)})
+
+
+def through_method(optimizer: Any, content: Any) -> Any:
+    return optimizer.restore_state(content)
+
+
+def replicated(definition: Any) -> Any:
+    return definition.create(PARAMS).replicate(jax.devices()[:2])
+
+
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "plain": lambda definition: definition.create(PARAMS),
+    "weight_norm": lambda definition: in_weight_norm(definition).create(PARAMS),
+    "multi_optimizer": lambda definition: in_multi_optimizer(definition).create(PARAMS),
+    "replicated": replicated,
+}
+every_way = pytest.mark.parametrize("way", [through_bytes, through_train_state, through_method])
+every_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+
+KERNEL = "state/param_states/dense/kernel"
+
+
+def array(*shape: int, dtype: str = "float32") -> str:
+    """How a message describes an array."""
+    return f"an array of shape {shape} and dtype {dtype}"
+
+
+# Path, what stands there instead (if anything), and what the message says of both.
+ONES = np.ones(3, np.float32)
+STEPS = np.zeros((2, 3), np.int32)
+MISFITS: dict[str, tuple[str, list[Any], str, str]] = {
+    "missing_parameter": ("target/dense/kernel", [], array(2, 3), "nothing"),
+    "missing_group": ("target/pair", [], "the entries ['0', '1']", "nothing"),
+    "extra_parameter": ("target/dense/extra", [ONES], "nothing", array(3)),
+    "extra_group": ("target/other", [{"kernel": ONES}], "nothing", "the entries ['kernel']"),
+    "extra_moment": (f"{KERNEL}/moment", [ONES], "nothing", array(3)),
+    "transposed": ("target/dense/kernel", [np.ones((3, 2), "f4")], array(2, 3), array(3, 2)),
+    "array_for_group": ("target/dense", [ONES], "the entries ['bias', 'kernel']", array(3)),
+    "group_for_array": ("target/dense/bias", [{"a": ONES}], array(3), "the entries ['a']"),
+    "none_for_array": ("target/dense/kernel", [None], array(2, 3), "None"),
+    "matrix_for_step": ("state/step", [STEPS], array(dtype="int32"), array(2, 3, dtype="int32")),
+}
+
+
+@every_maker
+@every_way
+@pytest.mark.parametrize(("path", "value", "expected", "found"), MISFITS.values(), ids=MISFITS)
+def test_entry_that_does_not_fit(
+    path: str, value: list[Any], expected: str, found: str, way: Any, make: Any
+) -> None:
+    optimizer = make(optim.Momentum(0.1))
+    content = edited(written(optimizer), path, *value)
+    with refuses(optimizer, f"at {path} expected {expected}, found {found}. Nothing was restored."):
+        way(optimizer, content)
+
+
+@every_maker
+@every_way
+def test_state_of_a_parameter_is_missing(way: Any, make: Any) -> None:
+    optimizer = make(optim.Momentum(0.1))
+    content = written(optimizer)
+    names = sorted(content["state"]["param_states"]["dense"]["kernel"])
+    with refuses(optimizer, f"at {KERNEL} expected the entries {names}, found nothing."):
+        way(optimizer, edited(content, KERNEL))
+
+
+@every_maker
+@every_way
+@pytest.mark.parametrize("missing", ["step", "param_states"])
+def test_state_without_one_of_its_entries(missing: str, way: Any, make: Any) -> None:
+    optimizer = make(optim.Momentum(0.1))
+    with refuses(optimizer, "state", missing):
+        way(optimizer, edited(written(optimizer), f"state/{missing}"))
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("mine", "other"),
+    [("Momentum", "Adam"), ("Adam", "Momentum"), ("GradientDescent", "Adam"), ("LARS", "RMSProp")],
+)
+def test_checkpoint_of_another_optimizer(mine: str, other: str, way: Any) -> None:
+    optimizer, source = (getattr(optim, name)(0.1).create(PARAMS) for name in (mine, other))
+    with refuses(optimizer, "at state/param_states/dense/bias", ", found "):
+        way(optimizer, written(source))
+
+
+@every_way
+@pytest.mark.parametrize("mine_is_centered", [True, False])
+def test_moments_that_are_none_on_one_side_only(mine_is_centered: bool, way: Any) -> None:
+    optimizer, source = (
+        optim.RMSProp(0.1, centered=centered).create(PARAMS)
+        for centered in (mine_is_centered, not mine_is_centered)
+    )
+    sides = (array(3), "None") if mine_is_centered else ("None", array(3))
+    message = "at state/param_states/dense/bias/mg expected {}, found {}".format(*sides)
+    with refuses(optimizer, message):
+        way(optimizer, written(source))
+
+
+@every_way
+def test_parameters_that_no_optimizer_moved_before(way: Any) -> None:
+    part = optim.ModelParamTraversal(lambda path, _: "kernel" in path)
+    optimizer = optim.Momentum(0.1).create(PARAMS)
+    source = optim.Momentum(0.1).create(PARAMS, focus=part)
+    with refuses(optimizer, "at state/param_states/dense/bias expected the entries", "found None"):
+        way(optimizer, written(source))
+
+
+@every_maker
+def test_checkpoint_of_a_train_state(make: Any) -> None:
+    optimizer = make(optim.Adam(0.1))
+    content = {"optimizer": written(optimizer), "step": np.int32(3)}
+    for way in (through_bytes, through_method):
+        with refuses(
+            optimizer, "['target', 'state']", "['optimizer', 'step']", "is under 'optimizer'"
+        ):
+            way(optimizer, content)
+
+
+@every_maker
+@pytest.mark.parametrize("content", [None, 3, np.ones(2), {}, {"target": {}}], ids=repr)
+def test_what_is_no_checkpoint(content: Any, make: Any) -> None:
+    optimizer = make(optim.Adam(0.1))
+    with refuses(optimizer, "['target', 'state']"):
+        optimizer.restore_state(content)
+
+
+@every_way
+def test_replicated_checkpoint_into_a_single_optimizer(way: Any) -> None:
+    optimizer = optim.Adam(0.1).create(PARAMS)
+    content = written(jax_utils.replicate(optimizer, jax.devices()[:2]))
+    for fresh in (optimizer, optimizer.replicate()):
+        with refuses(
+            fresh, f"at target/dense/bias expected {array(3)}, found {array(2, 3)}", "x[0]"
+        ):
+            way(fresh, content)
+
+
+@every_way
+def test_single_checkpoint_into_replicated_arrays(way: Any) -> None:
+    optimizer = optim.Adam(0.1).create(PARAMS)
+    stacked = jax_utils.replicate(optimizer, jax.devices()[:2])
+    message = f"at target/dense/bias expected {array(2, 3)}, found {array(3)}"
+    with refuses(stacked, message, "restore first and replicate then"):
+        way(stacked, written(optimizer))
+
+
+LISTS = {
+    "too_few": lambda states: states[:1],
+    "too_many": lambda states: [*states, states[0]],
+    "other_steps": lambda states: [states[0], edited(states[1], "step", np.int32(4))],
+    "parameter_missing": lambda states: [states[0], edited(states[1], "param_states/0")],
+    "parameter_extra": lambda states: [states[0], edited(states[1], "param_states/2", {})],
+    "no_parameters": lambda states: [states[0], edited(states[1], "param_states", np.ones(2))],
+    "no_step": lambda states: [states[0], edited(states[1], "step")],
+    "no_state": lambda states: [states[0], np.ones(2)],
+}
+
+
+@every_way
+@pytest.mark.parametrize("change", LISTS.values(), ids=LISTS)
+def test_old_list_of_states_that_does_not_fit(change: Any, way: Any) -> None:
+    optimizer = in_multi_optimizer(optim.Momentum(0.1)).create(PARAMS)
+    new = written(optimizer)
+    groups = (new["state"]["param_states"][name].values() for name in ("pair", "dense"))
+    old = [
+        {"step": np.int32(3), "param_states": dict(zip("01", group, strict=True))}
+        for group in groups
+    ]
+    with refuses(optimizer, "at state expected "):
+        way(optimizer, {**new, "state": dict(zip("012", change(old), strict=False))})
+
+
+def test_old_rms_prop_without_centering_into_one_with() -> None:
+    optimizer = optim.RMSProp(0.1, centered=True).create(PARAMS)
+    content = edited(written(optimizer), f"{KERNEL}/mg")
+    with refuses(optimizer, f"at {KERNEL}/mg expected {array(2, 3)}, found nothing"):
+        optimizer.restore_state(content)

@@ -1,0 +1,197 @@
+"""Hyper-parameters given with a step, and hyper-parameters assigned to a definition."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from flaxoptim_compat import optim
+from tests.support import cases
+from tests.support.side_by_side import assert_same, ulps
+
+PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6)}
+GRADS = [{"w": jnp.cos(1.7 * number + 3.0 * PARAMS["w"])} for number in range(3)]
+OPTIMIZERS = sorted({case.optimizer for case in cases.CASES} - {"MultiOptimizer", "WeightNorm"})
+# Where the value of the case is None, or makes no difference here.
+VALUES = {"clipping_threshold": 0.3, "epsilon2": 5.0}
+# What these were at the start decides the shapes of the state, so a call cannot change them.
+LASTING = {"factored", "min_dim_size_to_factor", "multiply_by_parameter_scale"}
+# The genuine ones branch on these, and so cannot have them traced.
+BRANCHES = {("Momentum", "weight_decay"), ("LARS", "weight_decay"), ("LAMB", "weight_decay")}
+
+
+def definition(namespace: Any, name: str, **changes: Any) -> Any:
+    return getattr(namespace, name)(**{**cases.case(f"{name}-default").kwargs, **changes})
+
+
+def every_override() -> Iterator[tuple[str, str]]:
+    for name in OPTIMIZERS:
+        for field in dataclasses.fields(definition(optim, name).hyper_params):
+            # The state of an RMSProp that is not centered lacks what centering needs.
+            if field.name != "centered":
+                yield name, field.name
+
+
+def value_of(name: str, hyper_parameter: str) -> Any:
+    return VALUES.get(
+        hyper_parameter, cases.case(f"{name}-{hyper_parameter}").kwargs[hyper_parameter]
+    )
+
+
+def after_one_step(namespace: Any, name: str) -> Any:
+    return definition(namespace, name).create(PARAMS).apply_gradient(GRADS[0])
+
+
+def each_form(value: Any, traced: Any) -> dict[str, Any]:
+    if isinstance(value, bool):
+        return {"Python": value}
+    forms = {"Python": value, "numpy": np.asarray(value)[()], "jax": jnp.asarray(value)}
+    return {**forms, "numpy float32": np.float32(value), "traced": traced}
+
+
+@pytest.mark.parametrize(("name", "field"), list(every_override()))
+def test_every_hyper_parameter_can_be_overridden_in_every_form(
+    genuine: Any, name: str, field: str
+) -> None:
+    value = value_of(name, field)
+
+    def program(start: Any, grads: Any, traced: Any) -> Any:
+        forms = each_form(value, traced)
+        if (name, field) in BRANCHES and type(start).__module__.startswith("genuine"):
+            forms = dict.fromkeys(forms, value)
+        return {
+            form: start.apply_gradient(grads, **{field: given})
+            for form, given in forms.items()
+            if field not in LASTING or form == "Python"
+        }
+
+    start = after_one_step(genuine, name)
+    plain = jax.jit(lambda start: start.apply_gradient(GRADS[1]))(start)
+    theirs = jax.jit(program)(start, GRADS[1], value)
+    changed = not np.array_equal(theirs["Python"].target["w"], plain.target["w"])
+    assert changed == (field not in LASTING)
+    mine = jax.jit(program)(after_one_step(optim, name), GRADS[1], value)
+    bound = max(ulps(name), 1.0)  # a traced rate or decay may be fused with its factor
+    for form in theirs:
+        assert_same(mine[form], theirs[form], 0.0 if form == "Python" and not ulps(name) else bound)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_outside_jit_all_overrides_at_once(genuine: Any, name: str) -> None:
+    fields = [field for owner, field in every_override() if owner == name]
+    every = {field: value_of(name, field) for field in fields}
+    mine, theirs = (
+        after_one_step(space, name).apply_gradient(GRADS[1], **every) for space in (optim, genuine)
+    )
+    assert_same(mine, theirs, max(ulps(name), 1.0))  # compiled here, op by op there
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_an_override_lasts_for_one_call(genuine: Any, name: str) -> None:
+    def program(optimizer: Any) -> Any:
+        for grads, overrides in zip(GRADS, ({}, {"learning_rate": 0.5}, {}), strict=True):
+            optimizer = optimizer.apply_gradient(grads, **overrides)
+        return optimizer
+
+    mine, theirs = (definition(space, name).create(PARAMS) for space in (optim, genuine))
+    assert_same(jax.jit(program)(mine), jax.jit(program)(theirs), ulps(name))
+    assert mine.optimizer_def == definition(optim, name)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_hyper_params_replaces_them_all(genuine: Any, name: str) -> None:
+    results = []
+    for space in (optim, genuine):
+        other = definition(space, name, learning_rate=0.25).hyper_params
+
+        def program(optimizer: Any, other: Any = other) -> Any:
+            whole = optimizer.apply_gradient(GRADS[1], hyper_params=other)
+            both = optimizer.apply_gradient(GRADS[1], hyper_params=other, learning_rate=0.7)
+            return whole, both
+
+        results.append(jax.jit(program)(after_one_step(space, name)))
+    assert_same(*results, ulps(name))
+
+
+def build_multi(namespace: Any) -> Any:
+    traversal = namespace.ModelParamTraversal
+    return namespace.MultiOptimizer(
+        (traversal(lambda path, value: "a" in path), namespace.Momentum(0.1)),
+        (traversal(lambda path, value: "b" in path), namespace.GradientDescent(0.2)),
+    )
+
+
+MULTI_PARAMS = {"a": PARAMS["w"], "b": PARAMS["w"] + 1.0, "c": PARAMS["w"]}
+
+
+@pytest.mark.parametrize("form", ["list", "replaced list", "broadcast", "both"])
+@pytest.mark.parametrize("jit", [True, False], ids=["jit", "outside jit"])
+def test_overrides_of_a_multi_optimizer(genuine: Any, form: str, jit: bool) -> None:
+    def program(optimizer: Any, rate: Any) -> Any:
+        first, second = optimizer.optimizer_def.hyper_params
+        changed = [first.replace(learning_rate=rate), second.replace(learning_rate=2 * rate)]
+        overrides = {
+            "list": {"hyper_params": [first, second]},
+            "replaced list": {"hyper_params": changed},
+            "broadcast": {"learning_rate": rate},
+            "both": {"hyper_params": changed, "learning_rate": rate},
+        }
+        return optimizer.apply_gradient(MULTI_PARAMS, **overrides[form])
+
+    results = []
+    for space in (optim, genuine):
+        optimizer = build_multi(space).create(MULTI_PARAMS)
+        results.append((jax.jit(program) if jit else program)(optimizer, 0.3))
+    # Outside jit, ours is compiled: XLA fuses what the genuine one does op by op.
+    assert_same(*results, 0.0 if jit else 1.0)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_the_rate_may_come_with_each_call_only(genuine: Any, name: str) -> None:
+    step = jax.jit(lambda optimizer, rate: optimizer.apply_gradient(GRADS[0], learning_rate=rate))
+    results = []
+    for space in (optim, genuine):
+        optimizer = definition(space, name, learning_rate=None).create(PARAMS)
+        assert optimizer.optimizer_def.hyper_params.learning_rate is None
+        for call in (optimizer.apply_gradient, jax.jit(optimizer.apply_gradient)):
+            with pytest.raises(AssertionError, match="no learning rate provided"):
+                call(GRADS[0])
+        results.append(step(step(optimizer, 0.1), 0.2))
+    assert_same(*results, max(ulps(name), 1.0))
+
+
+INTEGERS = [
+    ("Adam", {"learning_rate": 1, "beta1": 0, "weight_decay": 0, "eps": 1}),
+    ("Adam", {"learning_rate": np.int32(1), "beta2": 0}),
+    ("Momentum", {"learning_rate": 1, "beta": 0, "weight_decay": 0}),
+    ("Momentum", {"learning_rate": 2, "beta": 1, "weight_decay": 1}),
+    ("LAMB", {"learning_rate": 1, "weight_decay": 1, "eps": 1}),
+    ("LARS", {"learning_rate": 1, "trust_coefficient": 1, "eps": 0}),
+    ("RMSProp", {"learning_rate": 1, "beta2": 0, "eps": 1}),
+    ("GradientDescent", {"learning_rate": 1}),
+    ("Adafactor", {"learning_rate": 1, "clipping_threshold": 1, "step_offset": 0}),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), INTEGERS)
+@pytest.mark.parametrize(
+    ("per_call", "jit"),
+    [(False, True), (True, True), (True, False)],
+    ids=["constructor", "call", "call outside jit"],
+)
+def test_integers_are_numbers(
+    genuine: Any, name: str, values: dict[str, Any], per_call: bool, jit: bool
+) -> None:
+    overrides = values if per_call else {}
+    results = []
+    for space in (optim, genuine):
+        optimizer = definition(space, name, **({} if per_call else values)).create(PARAMS)
+        program = lambda optimizer: optimizer.apply_gradient(GRADS[0], **overrides)
+        results.append((jax.jit(program) if jit else program)(optimizer))
+    assert_same(*results, ulps(name) if jit else max(ulps(name), 1.0))

@@ -1,0 +1,161 @@
+"""Steps of sharded optimizers on eight devices."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax
+import pytest
+from jax.sharding import AxisType, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.bridge import sharding
+from tests.support.sharded_cases import (
+    DEFINITIONS,
+    LAYOUTS,
+    SHAPES,
+    SPREAD,
+    TWO_AXES,
+    ULPS,
+    ULPS_OF_TRAIN_STATE,
+    apply,
+    assert_moves_only_sums,
+    assert_placed,
+    collectives,
+    gradients,
+    mesh,
+    parameters,
+)
+from tests.support.side_by_side import assert_same
+
+STEPS = 3
+
+
+class Step:
+    """A jitted step of an Optimizer or a TrainState, and how often it was traced."""
+
+    def __init__(self, **options: Any) -> None:
+        self.traces = 0
+        self.run = jax.jit(self._step, **options)
+
+    def _step(self, tree: Any, grads: Any) -> Any:
+        self.traces += 1
+        return apply(tree, grads)
+
+
+@functools.cache
+def on_one_device(name: str) -> Any:
+    optimizer, step = DEFINITIONS[name]().create(parameters()), Step()
+    for number in range(STEPS):
+        optimizer = step.run(optimizer, gradients(number))
+    return optimizer
+
+
+def sharded(name: str, layout: str, kind: str = "Optimizer") -> tuple[Any, Any, Any]:
+    """An optimizer on its mesh; where its arrays are; where those of the gradients are."""
+    where, of_params, of_moments = LAYOUTS[layout]()
+    definition = DEFINITIONS[name]()
+    tree = definition.create(parameters())
+    if kind == "TrainState":
+        tree = tree.to_train_state()
+    places = sharding.shardings(where, tree, of_params, of_moments, definition)
+    of_grads = places.target if isinstance(tree, optim.Optimizer) else places.params
+    return jax.device_put(tree, places), places, of_grads
+
+
+def train(step: Step, tree: Any, places: Any, of_grads: Any) -> Any:
+    for number in range(STEPS):
+        tree = step.run(tree, jax.device_put(gradients(number), of_grads))
+        jax.block_until_ready(tree)
+        assert_placed(tree, places)
+    assert (step.traces, step.run._cache_size()) == (1, 1)  # type: ignore[attr-defined]
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("name", "layout"),
+    [
+        *((name, "two axes") for name in DEFINITIONS),
+        *((name, "fsdp") for name in ("Adam", "Sketch", "Adafactor")),
+    ],
+)
+def test_an_optimizer_stays_where_it_is_and_gathers_nothing(name: str, layout: str) -> None:
+    step = Step()  # XLA finds out itself where the results should be
+    tree, places, of_grads = sharded(name, layout)
+    grads = jax.device_put(gradients(0), of_grads)
+    assert_moves_only_sums(name, step.run.lower(tree, grads).compile().as_text())
+    assert_same(train(step, tree, places, of_grads), on_one_device(name), ulps=ULPS[name])
+
+
+@pytest.mark.parametrize("name", ["Adam", "Sketch", "Adafactor", "MultiOptimizer", "WeightNorm"])
+def test_so_does_the_train_state_it_turns_into(name: str) -> None:
+    tree, places, of_grads = sharded(name, "two axes", "TrainState")
+    step = Step(donate_argnums=0, in_shardings=(places, of_grads), out_shardings=places)
+    grads = jax.device_put(gradients(0), of_grads)
+    assert_moves_only_sums(name, step.run.lower(tree, grads).compile().as_text())
+    state = train(step, tree, places, of_grads)
+    again = optim.Optimizer.from_train_state(state, DEFINITIONS[name]())
+    assert_same(again, on_one_device(name), ulps=ULPS_OF_TRAIN_STATE[name])
+
+
+@pytest.mark.parametrize("name", ["Adam", "focus", "Adafactor", "WeightNorm"])
+def test_only_new_parameters_are_gathered_where_moments_alone_are_sharded(name: str) -> None:
+    tree, places, of_grads = sharded(name, "moments")
+    step = Step(donate_argnums=0, out_shardings=places)
+    grads = jax.device_put(gradients(0), of_grads)
+    moved = collectives(step.run.lower(tree, grads).compile().as_text())
+    new = ["kernel"] if name == "focus" else [each for each, spec in SPREAD.items() if spec != P()]
+    found = [shape for how, shape in moved if how == "all-gather"]
+    assert sorted(found) == sorted(SHAPES[each] for each in new)
+    assert {how for how, _ in moved} <= {"all-gather", "all-reduce"}
+    assert_same(train(step, tree, places, of_grads), on_one_device(name), ulps=ULPS[name])
+
+
+@pytest.mark.parametrize("name", ["Adam", "Adafactor", "WeightNorm", "focus"])
+def test_it_stays_where_it_is_outside_jit_as_well(name: str) -> None:
+    tree, places, of_grads = sharded(name, "two axes")
+    for number in range(STEPS):
+        tree = tree.apply_gradient(jax.device_put(gradients(number), of_grads))
+        jax.block_until_ready(tree)
+        assert_placed(tree, places)
+    assert_same(tree, on_one_device(name), ulps=ULPS[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("MultiOptimizer", "Optimizer"), ("WeightNorm", "Optimizer"), ("Adafactor", "TrainState")],
+)
+def test_an_optimizer_can_be_created_in_its_place(name: str, kind: str) -> None:
+    def create() -> Any:
+        optimizer = DEFINITIONS[name]().create(parameters())
+        return optimizer if kind == "Optimizer" else optimizer.to_train_state()
+
+    places = sharding.shardings(mesh(4, 2), jax.eval_shape(create), TWO_AXES)
+    created = jax.jit(create, out_shardings=places)()
+    assert_placed(created, places)
+    assert_same(created, create(), ulps=ULPS[name])
+
+
+@pytest.mark.parametrize("name", ["Adam", "Adafactor"])
+def test_the_axes_of_the_mesh_may_be_explicit(name: str) -> None:
+    where = jax.make_mesh((4, 2), ("data", "model"), axis_types=(AxisType.Explicit,) * 2)
+    tree = DEFINITIONS[name]().create(parameters())
+    places = sharding.shardings(where, tree, TWO_AXES)
+    step = Step(out_shardings=places)
+    tree = train(step, jax.device_put(tree, places), places, places.target)
+    assert_same(tree, on_one_device(name), ulps=ULPS[name])
+
+
+def test_parameters_are_spread_over_eight_devices() -> None:
+    assert sharding.fsdp_specs(parameters(), mesh(8), "data", min_size=8) == SPREAD
+
+
+def test_the_text_of_a_program_shows_what_it_gathers() -> None:
+    where = mesh(4, 2)
+    array = jax.device_put(parameters()["kernel"], NamedSharding(where, P("data", "model")))
+    together = jax.jit(lambda array: 2.0 * array, out_shardings=NamedSharding(where, P("data")))
+    text = together.lower(array).compile().as_text()
+    assert [(how, math.prod(shape)) for how, shape in collectives(text)] == [("all-gather", 32)]

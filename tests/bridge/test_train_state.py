@@ -1,0 +1,237 @@
+"""An optimizer as a flax TrainState with an optax state, and back again."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import struct
+from flax.core import freeze
+from flax.training.train_state import TrainState
+
+from flaxoptim_compat import optim
+from tests.support import cases
+from tests.support.compiled_steps import gradients, legacy_step, optax_step
+from tests.support.side_by_side import assert_same, bits, named_leaves
+
+NAMES = [case.name for case in cases.CASES]
+SOME = [
+    *(name for name in NAMES if name.endswith("-all") or name.startswith("Multi")),
+    "Adafactor-all_factored",
+    "WeightNorm-over_Adam",
+]
+
+
+def make(name: str) -> Any:
+    case = cases.case(name)
+    return case.build(optim).create(jax.tree.map(jnp.asarray, case.parameters()))
+
+
+def train(optimizer: Any, steps: range) -> Any:
+    for step in steps:
+        optimizer = legacy_step(optimizer, gradients(optimizer.target, step))
+    return optimizer
+
+
+def back(state: Any, definition: Any) -> Any:
+    return optim.Optimizer.from_train_state(state, definition)
+
+
+def _waves(leaf: Any) -> Any:
+    if leaf.shape == (1,):
+        return leaf  # what Adafactor has no use for stays 0
+    return jnp.sin(jnp.arange(leaf.size, dtype=leaf.dtype) + 0.5).reshape(leaf.shape)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_there_and_back_is_the_same_to_the_bit(name: str) -> None:
+    optimizer = make(name)
+    for step in (0, 1, 1000):
+        random = jax.tree.map(_waves, optimizer.state.param_states)
+        state = optimizer.state.replace(step=jnp.asarray(step, jnp.int32))
+        state = state if step == 0 else state.replace(param_states=random)
+        optimizer = optimizer.replace(state=state)
+        again = back(optimizer.to_train_state(), optimizer.optimizer_def)
+        assert_same(again, optimizer)
+        assert jax.tree.structure(again) == jax.tree.structure(optimizer)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_converting_half_way_changes_nothing(name: str) -> None:
+    half_way = train(make(name), range(10))
+    state, in_jit, compiled = half_way.to_train_state(), half_way, half_way
+    assert_same(state.params, half_way.target)
+    for step in range(10, 20):
+        grads = gradients(state.params, step)
+        state = optax_step(state, grads)
+        in_jit, compiled = legacy_step(in_jit, grads), compiled.apply_gradient(grads)
+        assert int(state.step) == step + 1
+    assert_same(back(state, half_way.optimizer_def), compiled)
+    # Inside the user's jit the learning rate is a constant, not an argument: XLA may fold it. That
+    # is a rounding at each of the ten steps, as in tests/support/tolerances.py.
+    folded = name.startswith("Adafactor-all")
+    assert_same(back(state, half_way.optimizer_def), in_jit, ulps=1.5 * 10**0.5 if folded else 0.0)
+
+
+@pytest.mark.parametrize("name", ["Adam-all", "Momentum-all", "Adafactor-all_factored"])
+def test_the_learning_rate_can_be_set_without_tracing_again(name: str) -> None:
+    traces = []
+
+    @jax.jit
+    def step(state: Any, grads: Any) -> Any:
+        traces.append(None)
+        return state.apply_gradients(grads=grads)
+
+    optimizer = make(name)
+    state = optimizer.to_train_state()
+    structure = jax.tree.structure(state)
+    legacy = jax.jit(lambda each, grads, rate: each.apply_gradient(grads, learning_rate=rate))
+    for number, rate in enumerate((0.1, 0.01, 0.3)):
+        grads = gradients(state.params, number)
+        state.opt_state.hyperparams["learning_rate"] = jnp.asarray(rate, jnp.float32)
+        state = step(state, grads)
+        optimizer = legacy(optimizer, grads, rate)
+        assert jax.tree.structure(state) == structure
+    assert len(traces) == 1
+    assert_same(back(state, optimizer.optimizer_def), optimizer)
+
+
+def test_the_default_rate_stands_in_the_state() -> None:
+    state = optim.Adam(0.25).create({"w": jnp.ones(3)}).to_train_state()
+    assert float(state.opt_state.hyperparams["learning_rate"]) == 0.25
+    state = optim.Adam(0.25).create({"w": jnp.ones(3)}).to_train_state(learning_rate=0.5)
+    assert float(state.opt_state.hyperparams["learning_rate"]) == 0.5
+    with pytest.raises(AssertionError, match="no learning rate provided"):
+        optim.Adam().create({"w": jnp.ones(3)}).to_train_state()
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@struct.dataclass
+class Layer:
+    kernel: Any
+
+
+W = jnp.linspace(-1.0, 2.0, 6).reshape(2, 3)
+TARGETS = {
+    "dict": {"w": W},
+    "FrozenDict": freeze({"w": W}),
+    "array": W,
+    "tuple": (W, (W,)),
+    "list": [W],
+    "NamedTuple": Pair(W, W),
+    "dataclass": Layer(W),
+    "overwrite": {"_overwrite_with_gradient": W, "w": W},
+    "empty": {},
+}
+
+
+MAPPINGS = ["dict", "FrozenDict", "overwrite", "empty"]  # only these have paths
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *((name, kind) for name in ("Adam", "WeightNorm") for kind in TARGETS),
+        *(("MultiOptimizer", kind) for kind in MAPPINGS),
+    ],
+)
+def test_targets_of_every_kind(name: str, kind: str) -> None:
+    definition = {
+        "Adam": optim.Adam(0.1),
+        "WeightNorm": optim.WeightNorm(optim.Momentum(0.1)),
+        "MultiOptimizer": optim.MultiOptimizer(
+            (optim.ModelParamTraversal(lambda path, value: path == "/w"), optim.Momentum(0.1))
+        ),
+    }[name]
+    optimizer = definition.create(TARGETS[kind])
+    state = optimizer.to_train_state(apply_fn=len)
+    assert isinstance(state, TrainState)
+    assert state.apply_fn is len
+    assert (type(state) is TrainState) == (kind in {"dict", "FrozenDict", "empty"})
+    grads = jax.tree.map(jnp.cos, TARGETS[kind])
+    expected = legacy_step(legacy_step(optimizer, grads), grads)
+    state = optax_step(optax_step(state, grads), grads)
+    assert jax.tree.structure(state.params) == jax.tree.structure(TARGETS[kind])
+    assert_same(back(state, definition), expected)
+
+
+def test_a_multi_optimizer_is_one_masked_transformation_for_each() -> None:
+    optimizer = train(make("MultiOptimizer-two"), range(2))
+    state = optimizer.to_train_state()
+    kernels, biases, rest = state.opt_state
+    assert all(isinstance(each, optax.MaskedState) for each in (kernels, biases, rest))
+    assert jax.tree.leaves(rest) == []
+    kernels.inner_state.hyperparams["learning_rate"] = jnp.asarray(0.0, jnp.float32)
+    grads = gradients(state.params, 2)
+    after = optax_step(state, grads)
+    unmoved = after.params["dense"]["kernel"]
+    assert bits(unmoved) == bits(state.params["dense"]["kernel"])
+    assert bits(after.params["dense"]["bias"]) != bits(state.params["dense"]["bias"])
+    expected = legacy_step(optimizer, grads).target
+    assert_same(after.params["dense"]["bias"], expected["dense"]["bias"])
+
+
+def test_frozen_parameters_have_no_state_and_keep_their_bits() -> None:
+    frozen = jnp.asarray(np.array([-0.0, np.nan, np.inf, 1e-45], np.float32))
+    params = {"w": W, "frozen": frozen}
+    only_w = optim.ModelParamTraversal(lambda path, value: path == "/w")
+    state = optim.Adam(0.1).create(params, focus=only_w).to_train_state()
+    shapes = [leaf.shape for leaf in jax.tree.leaves(state.opt_state)]
+    assert frozen.shape not in shapes
+    assert shapes.count(W.shape) == 2
+    after = optax_step(state, {"w": W, "frozen": jnp.full(4, jnp.nan)})
+    assert bits(after.params["frozen"]) == bits(frozen)
+    assert bits(after.params["w"]) != bits(W)
+
+
+def test_the_train_state_of_adam_is_what_optax_itself_would_hold() -> None:
+    optimizer = train(optim.Adam(0.1, weight_decay=0.01).create({"w": W}), range(3))
+    state = optimizer.to_train_state()
+    adam = next(each for each in state.opt_state.inner_state if hasattr(each, "mu"))
+    assert type(adam) is optax.ScaleByAdamState
+    assert int(adam.count) == int(state.opt_state.count) == int(state.step) == 3
+    assert bits(adam.mu["w"]) == bits(optimizer.state.param_states["w"].grad_ema)
+    assert bits(adam.nu["w"]) == bits(optimizer.state.param_states["w"].grad_sq_ema)
+    assert set(state.opt_state.hyperparams) == {"learning_rate"}
+    by_hand = optax.inject_hyperparams(optax.adamw)(0.1, weight_decay=0.01)
+    counted = [leaf.shape for leaf in jax.tree.leaves(by_hand.init({"w": W}).inner_state)]
+    assert [leaf.shape for leaf in jax.tree.leaves(state.opt_state.inner_state)] == counted
+
+
+def test_the_state_of_the_optimizer_is_not_aliased_by_the_train_state() -> None:
+    optimizer = make("Momentum-all")
+    state = optimizer.to_train_state()
+    state.opt_state.hyperparams["learning_rate"] = jnp.asarray(7.0)
+    assert optimizer.optimizer_def.hyper_params.learning_rate == 0.02
+    assert named_leaves(optimizer.to_train_state().opt_state.hyperparams)["['learning_rate']"] < 1
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_optimizer_and_state_can_be_donated(name: str) -> None:
+    # Jax refuses to donate a buffer that stands in two places, as the step did in every count.
+    donate = jax.jit(lambda state, grads: state.apply_gradients(grads=grads), donate_argnums=0)
+    state = make(name).to_train_state()
+    for step in range(2):
+        state = donate(state, gradients(state.params, step))
+    legacy = jax.jit(lambda each, grads: each.apply_gradient(grads), donate_argnums=0)
+    optimizer = make(name)
+    for step in range(2):
+        optimizer = legacy(optimizer, gradients(optimizer.target, step))
+    assert int(state.step) == int(optimizer.state.step) == 2
+
+
+def test_an_override_of_a_weight_norm_in_a_weight_norm_is_for_the_outer_one() -> None:
+    params = {"w": W, "b": jnp.ones(3)}
+    optimizer = optim.WeightNorm(optim.WeightNorm(optim.Adam(0.1), wn_decay=0.5)).create(params)
+    state = optimizer.to_train_state(wn_decay=0.1).apply_gradients(grads=params)
+    after = optimizer.apply_gradient(params, wn_decay=0.1)
+    # A parameter and its update are added up, which can miss the last bit.
+    assert_same(state.params, after.target, ulps=1.0)

@@ -1,0 +1,214 @@
+"""``flaxoptim-compat checkpoint inspect``: what a checkpoint holds, read without jax."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import serialization
+from flax.training.train_state import TrainState
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.cli import main
+from tests.data import goldens
+from tests.support.cases import case
+from tests.support.optimizer_checkpoints import LAYOUTS
+from tests.support.training import create
+
+
+def inspected(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(["checkpoint", "inspect", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return str(out)
+
+
+def written(directory: Path, tree: Any) -> Path:
+    path = directory / "checkpoint.msgpack"
+    path.write_bytes(serialization.to_bytes(tree))
+    return path
+
+
+def lines_about(output: str) -> dict[str, str]:
+    """The lines with a name and a text, of the first optimizer."""
+    block = output.partition("Optimizer at ")[2].partition("\n\n")[0]
+    return dict(line.split(maxsplit=1) for line in block.splitlines()[1:])
+
+
+@pytest.mark.parametrize(
+    ("release", "name", "kind"),
+    [
+        ("flax-0.2.2", "RMSProp-default", "RMSProp"),
+        ("flax-0.3.6", "WeightNorm-over_Adam", "WeightNorm over Adam, AdaBelief or LAMB"),
+        ("flax-0.5.3", "Adafactor-default", "Adafactor"),
+        ("flax-0.5.3", "Adam-default", "Adam, AdaBelief or LAMB"),
+        ("flax-0.5.3", "Momentum-default", "Momentum or LARS"),
+        ("flax-0.5.3", "RMSProp-centered", "RMSProp"),
+        ("flax-0.5.3", "WeightNorm-over_Momentum", "WeightNorm over Momentum or LARS"),
+    ],
+)
+def test_kind_layout_and_step_of_what_flax_wrote(
+    release: str, name: str, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = goldens.CHECKPOINTS / release / name / "step10.msgpack"
+    about = lines_about(inspected(path, capsys))
+    assert about["kind"] == kind
+    assert about["step"] == "10"
+    assert about["layout"] == f"legacy, as Flax {release.removeprefix('flax-')} wrote it"
+
+
+def test_every_parameter_with_its_shape_and_size(capsys: pytest.CaptureFixture[str]) -> None:
+    path = goldens.CHECKPOINTS / "flax-0.5.3" / "Adam-default" / "step10.msgpack"
+    assert (
+        inspected(path, capsys)
+        == f"""\
+{path}: msgpack, 4.2 kB in 19 entries
+
+Optimizer at the top of the checkpoint
+  kind      Adam, AdaBelief or LAMB
+  layout    legacy, as Flax 0.5.3 wrote it
+  step      10
+  state     grad_ema, grad_sq_ema, 2.8 kB
+
+  parameter        shape    dtype     size
+  conv/kernel      2×3×5×4  float32  480 B
+  dense/bias       6        float32   24 B
+  dense/kernel     4×6      float32   96 B
+  embed/embedding  16×12    float32  768 B
+  norm/offset      5        float32   20 B
+  temperature      scalar   float32    4 B
+  6 parameters, 348 numbers, 1.4 kB
+"""
+    )
+
+
+def test_which_optimizer_moves_which_parameter(capsys: pytest.CaptureFixture[str]) -> None:
+    path = goldens.CHECKPOINTS / "flax-0.5.3" / "MultiOptimizer-two" / "step10.msgpack"
+    output = inspected(path, capsys)
+    kinds = "Adam, AdaBelief or LAMB and Momentum or LARS"
+    assert lines_about(output)["kind"] == f"{kinds} for a part, 3 parameters frozen"
+    rows = [line.split("  ") for line in output.splitlines() if "float32" in line]
+    assert [row[-1] for row in rows] == [
+        "Adam, AdaBelief or LAMB",
+        "Momentum or LARS",
+        "Adam, AdaBelief or LAMB",
+        *["frozen"] * 3,
+    ]
+
+
+def test_a_list_of_states_does_not_tell_whose_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    path = goldens.CHECKPOINTS / "flax-0.3.2" / "MultiOptimizer-two" / "step10.msgpack"
+    about = lines_about(inspected(path, capsys))
+    assert about["kind"].endswith("which of them moves which parameter is not in the file")
+    assert about["layout"] == "legacy, as Flax 0.3.2 wrote it"
+    assert about["step"] == "10"
+
+
+def test_optimizers_anywhere_and_what_stands_beside(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adam = create(case("Adam-default"), optim)
+    momentum = create(case("Momentum-default"), optim)
+    tree = {
+        "generator": {"optimizer": adam, "ema": {"w": jnp.ones((3, 4))}},
+        "opt": momentum.to_train_state(),
+        "epoch": 7,
+        "note": "a text",
+        "nothing": None,
+    }
+    output = inspected(written(tmp_path, tree), capsys)
+    headings = [line for line in output.splitlines() if line.startswith("Optimizer at")]
+    assert headings == ["Optimizer at generator/optimizer", "Optimizer at opt"]
+    beside = output.partition("Beside that:\n\n")[2].splitlines()
+    assert [line.split() for line in beside] == [
+        ["name", "shape", "dtype", "size"],
+        ["generator/ema/w", "3×4", "float32", "48", "B"],
+        ["epoch", "7", "int"],
+        ["note", "'a", "text'", "str"],
+        ["nothing", "None", "NoneType"],
+    ]
+
+
+@pytest.mark.parametrize("entry", LAYOUTS, ids=lambda entry: entry.name)
+def test_a_train_state_has_the_kind_of_the_optimizer_it_came_from(
+    entry: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    optimizer = create(entry, optim)
+    legacy = inspected(written(tmp_path, optimizer), capsys)
+    state = inspected(written(tmp_path, optimizer.to_train_state()), capsys)
+    about = lines_about(state)
+    if entry.name == "MultiOptimizer-three":
+        # Its part without moments cannot be told from what nothing moves.
+        assert about["kind"].endswith("which of them moves which parameter is not in the file")
+    else:
+        assert about["kind"] == lines_about(legacy)["kind"]
+    assert about["layout"] == "a TrainState with optax and inject_hyperparams"
+    rate = optimizer.optimizer_def.hyper_params
+    if not isinstance(rate, list):
+        rate = getattr(rate, "inner", rate).learning_rate
+        assert about["settable"] == f"learning_rate {rate}"
+
+
+def test_a_train_state_with_plain_optax(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params = {"w": jnp.ones((2, 3))}
+    for tx, kind in (
+        (optax.adamw(0.1), "Adam, AdaBelief or LAMB"),
+        (optax.sgd(0.1, momentum=0.9), "Momentum or LARS"),
+        (optax.sgd(0.1), "GradientDescent"),
+        (optax.rmsprop(0.1), "RMSProp"),
+        (optax.adafactor(0.1), "Adafactor"),
+        (
+            optax.chain(optax.trace(0.9), optax.scale_by_adam(), optax.scale(-0.1)),
+            "no optimizer of flax.optim (fields of its state: trace, mu, nu)",
+        ),
+    ):
+        state = TrainState.create(apply_fn=None, params=params, tx=tx)
+        about = lines_about(inspected(written(tmp_path, state), capsys))
+        assert about["kind"] == kind
+        assert about["layout"] == "a TrainState with optax"
+        assert about["step"] == "0"
+        assert about["settable"] == "nothing: the rates are in the program"
+
+
+def test_a_step_with_a_copy_for_every_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = {
+        "target": {"w": np.ones((8, 3), np.float32)},
+        "state": {
+            "step": np.full((8,), 5, np.int32),
+            "param_states": {"w": {"momentum": np.zeros((8, 3), np.float32)}},
+        },
+    }
+    about = lines_about(inspected(written(tmp_path, tree), capsys))
+    assert about["step"] == "5, with a copy for each of 8 devices"
+
+
+def test_without_an_optimizer_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = inspected(written(tmp_path, {"params": {"w": jnp.ones(3)}}), capsys)
+    assert "No optimizer: neither 'target' beside 'state'" in output
+    assert output.splitlines()[-1].split() == ["params/w", "3", "float32", "12", "B"]
+
+
+def test_the_newest_of_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for step in (1, 20, 3):
+        (tmp_path / f"checkpoint_{step}").write_bytes(serialization.to_bytes({"step": step}))
+    output = inspected(tmp_path, capsys).splitlines()
+    assert output[0].startswith(f"{tmp_path}/checkpoint_20: msgpack")
+    assert output[1] == "It is the newest of 3 in the directory, those of steps 1, 3, 20."
+
+
+def test_ten_thousand_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    params = {f"layer_{number}": np.zeros(2, np.float32) for number in range(10_000)}
+    states = {name: {"momentum": value} for name, value in params.items()}
+    state = {"step": np.int32(1), "param_states": states}
+    path = written(tmp_path, {"target": params, "state": state})
+    output = inspected(path, capsys).splitlines()
+    assert len(output) == 10_010
+    assert output[-1] == "  10,000 parameters, 20,000 numbers, 80.0 kB"

@@ -1,0 +1,224 @@
+"""``checkpoint convert``: the file of an optimizer becomes that of its TrainState, and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import serialization, struct
+from flax.core import freeze
+from flax.training import train_state as flax_train_state
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.checkpoint_conversion.convert import convert
+from flaxoptim_compat.checkpoint_files import StoredArray
+from tests.data import goldens
+from tests.support.cases import CASES, Case, case
+from tests.support.checkpoint_conversions import converted, with_moments, with_rate, written
+from tests.support.compiled_steps import gradients, legacy_step, optax_step
+from tests.support.optimizer_checkpoints import LAYOUTS
+from tests.support.side_by_side import assert_same
+from tests.support.training import create
+
+# Those whose fields alone tell what their TrainState looks like, and those that need a name.
+TOLD = ("GradientDescent", "Momentum", "LARS", "RMSProp", "Adadelta", "Adagrad")
+NAMED = ("Adam", "AdaBelief", "LAMB", "Adafactor")
+SEVERAL = ("MultiOptimizer-two", "MultiOptimizer-three")  # these need their definition
+WRITTEN = [each for each in goldens.checkpoints() if not each[1].startswith("Replicated")]
+
+SOME_CASES = [each for each in LAYOUTS if each.name in SEVERAL or "over_A" in each.name]
+
+every_case = pytest.mark.parametrize("entry", CASES, ids=lambda entry: entry.name)
+every_layout = pytest.mark.parametrize("entry", LAYOUTS, ids=lambda entry: entry.name)
+every_checkpoint_of_flax = pytest.mark.parametrize(("release", "name"), WRITTEN)
+
+
+def after_two_steps(entry: Case) -> Any:
+    return with_moments(create(entry, optim))
+
+
+@every_case
+def test_with_the_definition_it_is_the_file_of_to_train_state(entry: Case, tmp_path: Path) -> None:
+    optimizer = create(entry, optim)
+    source = written(tmp_path / "legacy", optimizer)
+    before = source.read_bytes(), source.stat().st_mtime_ns
+    content = converted(source, "train-state", definitions=entry.build(optim))
+    assert content == serialization.to_bytes(optimizer.to_train_state())
+    assert (source.read_bytes(), source.stat().st_mtime_ns) == before
+
+
+@every_layout
+def test_there_and_back_it_is_the_same_file(entry: Case, tmp_path: Path) -> None:
+    optimizer = after_two_steps(entry)
+    source = written(tmp_path / "legacy", optimizer)
+    definition = entry.build(optim)
+    state = converted(source, "train-state", definitions=definition)
+    assert state == serialization.to_bytes(optimizer.to_train_state())
+    (tmp_path / "state").write_bytes(state)
+    again = converted(tmp_path / "state", "legacy", definitions=definition)
+    assert again == source.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "entry", [each for each in LAYOUTS if each.name not in SEVERAL], ids=lambda entry: entry.name
+)
+def test_without_a_definition_only_the_learning_rate_is_missing(
+    entry: Case, tmp_path: Path
+) -> None:
+    optimizer = after_two_steps(entry)
+    source = written(tmp_path / "legacy", optimizer)
+    inner = entry.inner[0] if entry.inner else entry
+    assert inner.optimizer in TOLD + NAMED
+    name = inner.optimizer if inner.optimizer in NAMED else None
+    content = converted(source, "train-state", name=name)
+    rate = inner.kwargs["learning_rate"]
+    assert with_rate(content, rate) == serialization.to_bytes(optimizer.to_train_state())
+    (tmp_path / "state").write_bytes(content)
+    assert converted(tmp_path / "state", "legacy") == source.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["Adam-all", "Adafactor-all_factored", "WeightNorm-over_Adam", "MultiOptimizer-two"]
+)
+def test_training_goes_on_to_the_bit(name: str, tmp_path: Path) -> None:
+    entry = case(name)
+    optimizer = after_two_steps(entry)
+    content = converted(
+        written(tmp_path / "legacy", optimizer), "train-state", definitions=entry.build(optim)
+    )
+    # A program that starts: its own parameters and moments do not matter.
+    state = serialization.from_bytes(create(entry, optim).to_train_state(), content)
+    state = jax.tree.map(jnp.asarray, state)
+    compiled = optimizer
+    for step in range(2, 5):
+        grads = gradients(optimizer.target, step)
+        state, compiled = optax_step(state, grads), compiled.apply_gradient(grads)
+    assert_same(optim.Optimizer.from_train_state(state, optimizer.optimizer_def), compiled)
+
+
+def test_a_learning_rate_that_nobody_set_shows_in_the_first_step(tmp_path: Path) -> None:
+    optimizer = after_two_steps(case("Momentum-default"))
+    content = converted(written(tmp_path / "legacy", optimizer), "train-state")
+    state = serialization.from_bytes(optimizer.to_train_state(), content)
+    forgotten = optax_step(state, gradients(state.params, 2))
+    assert all(jnp.isnan(leaf).all() for leaf in jax.tree.leaves(forgotten.params))
+    state.opt_state.hyperparams["learning_rate"] = jnp.asarray(0.05, jnp.float32)
+    state = optax_step(state, gradients(state.params, 2))
+    assert_same(state.params, legacy_step(optimizer, gradients(state.params, 2)).target)
+
+
+@every_checkpoint_of_flax
+def test_checkpoints_that_flax_wrote(release: str, name: str, tmp_path: Path) -> None:
+    entry = case(name)
+    source = tmp_path / "legacy"
+    source.write_bytes(goldens.checkpoint(release, name, 10))
+    content = converted(source, "train-state", definitions=entry.build(optim))
+    restored = serialization.from_bytes(create(entry, optim), source.read_bytes())
+    assert content == serialization.to_bytes(restored.to_train_state())
+    (tmp_path / "state").write_bytes(content)
+    again = converted(tmp_path / "state", "legacy", definitions=entry.build(optim))
+    # Older layouts come back in the one of Flax 0.5.3.
+    assert again == serialization.to_bytes(restored)
+    assert release != "flax-0.5.3" or again == source.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["Adam-default", "Adafactor-bf16_momentum", *SEVERAL])
+def test_the_genuine_flax_restores_what_comes_back(name: str, genuine: Any, tmp_path: Path) -> None:
+    entry = case(name)
+    optimizer = after_two_steps(entry)
+    source = written(tmp_path / "state", optimizer.to_train_state())
+    content = converted(source, "legacy", definitions=entry.build(optim))
+    theirs = serialization.from_bytes(create(entry, genuine), content)
+    assert_same(serialization.to_state_dict(theirs), serialization.to_state_dict(optimizer))
+
+
+@struct.dataclass
+class Program:
+    """What a program of the time kept in its checkpoints."""
+
+    step: Any
+    optimizer: Any
+    batch_stats: Any
+
+
+def test_optimizers_anywhere_become_train_states_and_all_else_stays(tmp_path: Path) -> None:
+    generator, critic = (after_two_steps(case(f"{name}-default")) for name in ("Adam", "RMSProp"))
+    stats = freeze({"mean": jnp.arange(3.0), "var": jnp.arange(3, dtype=jnp.bfloat16)})
+    tree = {
+        "generator": Program(jnp.asarray(2), generator, stats),
+        "critics": [critic, critic],
+        "note": "a text",
+        "epoch": 3,
+        "none": None,
+        "complex": np.complex64(1j),
+        "scalar": np.float64(0.1),
+    }
+    source = written(tmp_path / "legacy", tree)
+    definitions = {
+        "generator/optimizer": case("Adam-default").build(optim),
+        "critics/1": case("RMSProp-default").build(optim),
+    }
+    content = converted(source, "train-state", definitions=definitions)
+    state = critic.to_train_state()
+    state.opt_state.hyperparams["learning_rate"] = np.asarray(np.nan, np.float32)
+    expected = {
+        **tree,
+        "generator": tree["generator"].replace(optimizer=generator.to_train_state()),
+        "critics": [state, critic.to_train_state()],
+    }
+    assert content == serialization.to_bytes(expected)
+    (tmp_path / "state").write_bytes(content)
+    assert converted(tmp_path / "state", "legacy") == source.read_bytes()
+
+
+def test_a_list_in_a_file_stays_a_list(tmp_path: Path) -> None:
+    optimizer = serialization.to_state_dict(optim.Momentum(0.1).create({"w": jnp.ones(2)}))
+    source = tmp_path / "legacy"
+    source.write_bytes(serialization.msgpack_serialize({"all": [optimizer, 3]}))
+    content = serialization.msgpack_restore(converted(source, "train-state"))
+    assert isinstance(content["all"], list) and content["all"][1] == 3
+    assert sorted(content["all"][0]) == ["opt_state", "params", "step"]
+
+
+class WithStats(flax_train_state.TrainState):
+    """A TrainState as programs extend it."""
+
+    batch_stats: Any
+
+
+def test_what_stands_in_a_train_state_beside_the_optimizer_stays(tmp_path: Path) -> None:
+    optimizer = after_two_steps(case("Adam-default"))
+    state = optimizer.to_train_state()
+    fields = {name: getattr(state, name) for name in ("step", "params", "opt_state")}
+    stats = {"mean": jnp.arange(3.0)}
+    with_stats = WithStats(apply_fn=None, tx=state.tx, batch_stats=stats, **fields)
+    source = written(tmp_path / "state", with_stats)
+    content = serialization.msgpack_restore(converted(source, "legacy"))
+    assert_same(content.pop("batch_stats"), stats)
+    assert_same(optimizer.restore_state(content), optimizer)
+
+
+def unreadable(tree: Any) -> Any:
+    """The same tree, with arrays that must not be read unless they are scalars."""
+
+    def leaf(array: Any) -> Any:
+        def refuse() -> Any:
+            raise AssertionError("an array was read, but it only moves")
+
+        read = refuse if array.ndim else lambda: np.asarray(array)
+        return StoredArray(array.shape, array.dtype, read)
+
+    return jax.tree.map(leaf, tree)
+
+
+@pytest.mark.parametrize("entry", SOME_CASES, ids=lambda entry: entry.name)
+def test_arrays_are_moved_and_not_read(entry: Case) -> None:
+    optimizer = create(entry, optim)
+    definition = entry.build(optim)
+    tree = unreadable(serialization.to_state_dict(optimizer))
+    state, _ = convert(tree, "train-state", definitions=definition)
+    convert(state, "legacy", definitions=definition)

@@ -1,0 +1,88 @@
+"""Checkpoints whose entries are missing or of another kind give an error in words, if any."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+import pytest
+from flax import serialization
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.checkpoint_contents.summary import summary
+from flaxoptim_compat.checkpoint_conversion.convert import convert
+from flaxoptim_compat.checkpoint_files import CheckpointError, array_in_memory
+from flaxoptim_compat.checkpoint_files.opening import Checkpoint
+from tests.support.cases import case
+from tests.support.training import create
+
+NAMES = [
+    "Adam-default",
+    "Adafactor-default",
+    "GradientDescent-default",
+    "MultiOptimizer-single",
+    "MultiOptimizer-two",
+    "RMSProp-centered",
+    "WeightNorm-over_Adam",
+]
+MISSING = object()
+ODD: list[Any] = [
+    MISSING,
+    None,
+    {},
+    {"a": 1},
+    {"0": {}},
+    {"inner_state": {}},
+    True,
+    5,
+    2.5,
+    1j,
+    "text",
+    b"bytes",
+    array_in_memory(np.zeros((3, 2), np.float32)),
+    array_in_memory(np.zeros((), np.int32)),
+    array_in_memory(np.zeros((0,), np.int8)),
+]
+
+
+def nodes(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of everything in a tree but the tree itself."""
+    for name in tree if isinstance(tree, dict) else ():
+        yield (*path, name)
+        yield from nodes(tree[name], (*path, name))
+
+
+def replaced(tree: Any, path: tuple[str, ...], value: Any) -> Any:
+    name, *rest = path
+    if rest:
+        return {**tree, name: replaced(tree[name], tuple(rest), value)}
+    kept = {key: value if key == name else tree[key] for key in tree}
+    return {key: child for key, child in kept.items() if child is not MISSING}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_entry_that_is_not_what_it_should_be_is_more_than_an_error(name: str) -> None:
+    entry = case(name)
+    optimizer = create(entry, optim)
+    stored = [
+        jax.tree.map(array_in_memory, serialization.to_state_dict(each))
+        for each in (optimizer, optimizer.to_train_state())
+    ]
+    choose = random.Random(name)
+    errors = 0
+    for _ in range(100):
+        form = choose.randrange(2)
+        tree = stored[form]
+        tree = replaced(tree, choose.choice([*nodes(tree)]), choose.choice(ODD))
+        summary(Checkpoint(Path("damaged"), "msgpack", tree))
+        for definition in (None, entry.build(optim), *([] if form else [optax.adam(0.1)])):
+            try:
+                convert(tree, ("train-state", "legacy")[form], None, definition)
+            except CheckpointError:
+                errors += 1
+    assert errors > 100

@@ -1,0 +1,226 @@
+"""``flaxoptim-compat checkpoint convert`` from the command line, with every kind of file."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import serialization, traverse_util
+from flax.training import checkpoints
+from orbax.checkpoint import PyTreeCheckpointer
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+from flaxoptim_compat.cli import main
+from flaxoptim_compat.cli.progress import Progress
+from tests.data import goldens
+from tests.support.cases import case
+from tests.support.checkpoint_conversions import with_moments, written
+from tests.support.optimizer_checkpoints import checkpointing_with_orbax
+from tests.support.side_by_side import assert_same
+from tests.support.training import create
+
+ADAM = goldens.CHECKPOINTS / "flax-0.5.3" / "Adam-default" / "step10.msgpack"
+DEFINITION = """
+from flax import optim
+import jax
+
+MADE = jax.tree_map(lambda value: 2 * value, [0.025])
+
+def definition():
+    return optim.Adam(learning_rate=MADE[0])
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def convert(*arguments: Any) -> int:
+    return main(["checkpoint", "convert", *map(str, arguments)])
+
+
+def adam() -> Any:
+    return serialization.from_bytes(create(case("Adam-default"), optim), ADAM.read_bytes())
+
+
+def test_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    assert convert(ADAM, "new.msgpack", "--to", "train-state", "--optimizer", "Adam") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert (
+        out
+        == """\
+Optimizer at the top of the checkpoint: Adam at step 10, now a TrainState.
+Wrote new.msgpack: msgpack, 22 arrays, 4.2 kB.
+
+Restore it with
+
+  from flax import serialization
+
+  with open('new.msgpack', "rb") as file:
+      state = serialization.from_bytes(optimizer.to_train_state(), file.read())
+
+A legacy checkpoint holds no learning rate. It is NaN in the new one, until you set it:
+
+  state.opt_state.hyperparams["learning_rate"] = 0.001  # yours
+
+--definition knows it, and other hyper-parameters, from your old program.
+"""
+    )
+    assert convert("new.msgpack", "old.msgpack", "--to", "legacy") == 0
+    assert Path("old.msgpack").read_bytes() == ADAM.read_bytes()
+
+
+@pytest.mark.parametrize("format_", ["msgpack", "orbax"])
+def test_the_code_that_it_prints_restores(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
+    optimizer = adam()
+    arguments = ("--to", "train-state", "--optimizer", "Adam", "--format", format_)
+    assert convert(ADAM, "new", *arguments) == 0
+    scope: dict[str, Any] = {"optimizer": optimizer}
+    exec(printed_code(capsys.readouterr().out), scope)
+    state = scope["state"]
+    state.opt_state.hyperparams["learning_rate"] = jnp.asarray(0.05, jnp.float32)
+    assert_same(state, optimizer.to_train_state())
+    assert convert("new", "old", "--to", "legacy", "--format", format_) == 0
+    scope = {"optimizer": create(case("Adam-default"), optim)}
+    exec(printed_code(capsys.readouterr().out), scope)
+    assert_same(scope["optimizer"], optimizer)
+
+
+def printed_code(output: str) -> str:
+    """The first block of code in a report."""
+    block = output.partition("Restore it with\n\n")[2]
+    lines = re.match(r"(?:  .*\n|\n)+", block)
+    assert lines is not None
+    return "\n".join(line[2:] for line in lines.group().splitlines())
+
+
+def test_a_definition_in_a_file_that_says_flax_optim(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("old_program.py").write_text(DEFINITION)
+    arguments = ("--to", "train-state", "--definition", "old_program:definition")
+    assert convert(ADAM, "new", *arguments) == 0
+    assert "learning rate" not in capsys.readouterr().out
+    assert Path("new").read_bytes() == serialization.to_bytes(adam().to_train_state())
+    assert "flax.optim" not in sys.modules
+    sys.modules.pop("old_program")
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "message"),
+    [
+        ("", "bad", "write MODULE:FUNCTION"),
+        ("", "nowhere:definition", "No module named 'nowhere'"),
+        ("", "bad:missing", "has no attribute 'missing'"),
+        ("definition = 3", "bad:definition", "'int' object is not callable"),
+        ("def definition():\n  return 3", "bad:definition", "returned int, not a definition such"),
+        ("def definition():\n  return {}", "bad:definition", "returned an empty dict"),
+        ("def definition():\n  1 / 0", "bad:definition", "bad.py:2: division by zero"),
+        ("import sys; sys.exit(0)", "bad:definition", "SystemExit at "),
+        ("def definition(:", "bad:definition", "SyntaxError"),
+    ],
+)
+def test_definitions_that_are_none(
+    program: str, name: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("bad.py").write_text(program)
+    assert convert(ADAM, "new", "--to", "train-state", "--definition", name) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and message in " ".join(err.split()) and "Traceback" not in err
+    assert not Path("new").exists()
+    sys.modules.pop("bad", None)
+
+
+def test_an_existing_destination_stays(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("new").write_text("precious")
+    assert convert(ADAM, "new", "--to", "train-state", "--optimizer", "Adam") == 2
+    assert "new exists already" in capsys.readouterr().err
+    assert Path("new").read_text() == "precious"
+
+
+@pytest.mark.filterwarnings("ignore:Flax Checkpointing will soon be deprecated")
+@pytest.mark.parametrize("orbax", [False, True], ids=["msgpack", "orbax"])
+@pytest.mark.parametrize("name", ["Adam-all", "MultiOptimizer-two", "WeightNorm-over_Momentum"])
+def test_directories_of_flax_checkpoints(name: str, orbax: bool, tmp_path: Path) -> None:
+    entry = case(name)
+    optimizer = with_moments(create(entry, optim))
+    with checkpointing_with_orbax(orbax):
+        for step in (1, 2):
+            here = optimizer.replace(state=optimizer.state.replace(step=jnp.asarray(step)))
+            checkpoints.save_checkpoint(tmp_path / "run", here, step=step, keep=2)
+    Path("program.py").write_text(
+        f"from tests.support.cases import case\nfrom flaxoptim_compat import optim\n\n"
+        f"def definition():\n    return case({name!r}).build(optim)\n"
+    )
+    arguments = ("--to", "train-state", "--definition", "program:definition")
+    assert convert("run", tmp_path / "new" / "checkpoint_2", *arguments) == 2  # no folder "new"
+    (tmp_path / "new").mkdir()
+    assert convert("run", tmp_path / "new" / "checkpoint_2", *arguments) == 0
+    template = create(entry, optim).to_train_state()
+    restored = checkpoints.restore_checkpoint(tmp_path / "new", template)
+    assert_same(restored, optimizer.to_train_state())
+    sys.modules.pop("program")
+
+
+@pytest.mark.parametrize("name", ["Adam-default", "RMSProp-default", "GradientDescent-default"])
+def test_npz_files(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    optimizer = with_moments(create(case(name), optim))
+    tree = {"opt": serialization.to_state_dict(optimizer), "extra": {"rng": np.arange(2)}}
+    flat = traverse_util.flatten_dict(tree, sep="/")
+    np.savez("old.npz", **{path: leaf for path, leaf in flat.items() if leaf is not None})
+    which = ("--optimizer", "Adam") if name.startswith("Adam") else ()
+    assert convert("old.npz", "new", "--to", "train-state", *which) == 0
+    capsys.readouterr()
+    template = {"opt": optimizer.to_train_state(), "extra": tree["extra"]}
+    restored = serialization.from_bytes(template, Path("new").read_bytes())
+    restored["opt"].opt_state.hyperparams["learning_rate"] = jnp.asarray(0.05, jnp.float32)
+    assert_same(restored, template)
+
+
+@pytest.mark.parametrize("name", ["Adam-all", "MultiOptimizer-two", "WeightNorm-over_Momentum"])
+def test_orbax_directories_of_programs(name: str, tmp_path: Path) -> None:
+    entry = case(name)
+    optimizer = with_moments(create(entry, optim))
+    state = optimizer.to_train_state()
+    PyTreeCheckpointer().save(tmp_path / "state", state)
+    PyTreeCheckpointer().save(tmp_path / "legacy", optimizer)
+    options = {"format_": "msgpack", "definitions": entry.build(optim)}
+    convert_checkpoint("state", "old", "legacy", **options)
+    convert_checkpoint("legacy", "new", "train-state", **options)
+    assert Path("old").read_bytes() == serialization.to_bytes(optimizer)
+    assert Path("new").read_bytes() == serialization.to_bytes(state)
+
+
+def test_orbax_restores_into_a_nested_template(capsys: pytest.CaptureFixture[str]) -> None:
+    optimizer = adam()
+    written(Path("old"), {"optimizer": optimizer, "epoch": jnp.asarray(3)})
+    arguments = ("--to", "train-state", "--optimizer", "LAMB", "--format", "orbax")
+    assert convert("old", "new", *arguments) == 0
+    assert "with optimizer.to_train_state()\nat optimizer, all else" in capsys.readouterr().out
+    lamb = optim.LAMB(0.05).create(optimizer.target).replace(state=optimizer.state)
+    template = {"optimizer": lamb.to_train_state(), "epoch": jnp.asarray(0)}
+    restored = PyTreeCheckpointer().restore(Path("new").absolute(), item=template)
+    assert jax.tree.structure(restored) == jax.tree.structure(template)
+    assert int(restored["epoch"]) == 3
+    assert_same(restored["optimizer"].params, optimizer.target)
+
+
+def test_progress_on_a_terminal_only(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Progress() as progress:
+        progress(1, 2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress() as progress:
+        progress(500_000_000, 2_000_000_000)
+    shown = capsys.readouterr().err.split("\r\033[K")
+    assert re.fullmatch(r"\[#{8}\.{22}\] 500 of 2,000 MB, [\d,]+ MB/s", shown[1])
+    assert shown[2:] == [""]

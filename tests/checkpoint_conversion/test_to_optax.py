@@ -1,0 +1,139 @@
+"""``checkpoint convert --to train-state`` for the optax transformation of a new program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import serialization
+from flax.training.train_state import TrainState
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.checkpoint_files import CheckpointError
+from tests.support.checkpoint_conversions import converted, with_moments, written
+from tests.support.compiled_steps import legacy_step, optax_step
+from tests.support.side_by_side import assert_same
+
+PARAMS = {"bias": jnp.zeros(3), "kernel": jnp.linspace(-1.0, 1.0, 6).reshape(2, 3)}
+KERNELS = optim.ModelParamTraversal(lambda path, _: path.endswith("kernel"))
+LABELS = {"bias": "frozen", "kernel": "trained"}
+RATE = optax.linear_schedule(0.1, 0.0, 10)
+
+
+def saved(directory: Path, definition: Any, focus: Any = None) -> tuple[Any, Path]:
+    optimizer = with_moments(definition.create(PARAMS, focus=focus))
+    return optimizer, written(directory / "legacy", optimizer)
+
+
+def restored(content: bytes, tx: Any) -> TrainState:
+    fresh = TrainState.create(apply_fn=None, params=PARAMS, tx=tx)
+    return serialization.from_bytes(fresh, content)
+
+
+def node(state: Any, kind: type) -> Any:
+    """The one named tuple of this type in an optax state."""
+    found = [
+        each
+        for each in jax.tree.leaves(state, is_leaf=lambda each: isinstance(each, kind))
+        if isinstance(each, kind)
+    ]
+    assert len(found) == 1
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("definition", "tx"),
+    [
+        (optim.Adam(0.1), optax.adamw(RATE)),
+        (optim.LAMB(0.1), optax.lamb(0.1)),
+        (optim.AdaBelief(0.1), optax.chain(optax.clip(1.0), optax.adabelief(0.1))),
+        (optim.Momentum(0.1), optax.inject_hyperparams(optax.sgd)(0.1, momentum=0.9)),
+        (optim.RMSProp(0.1), optax.rmsprop(0.1)),
+        (optim.RMSProp(0.1, centered=True), optax.rmsprop(0.1, centered=True)),
+        (optim.Adadelta(0.1), optax.adadelta(0.1)),
+        (optim.Adagrad(0.1), optax.adagrad(0.1)),
+        (optim.Adafactor(0.1, min_dim_size_to_factor=2), optax.adafactor(0.1, 2)),
+        (optim.Adafactor(0.1, beta1=0.9), optax.adafactor(0.1, momentum=0.9)),
+        (optim.GradientDescent(0.1), optax.sgd(0.1)),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, optim.OptimizerDef) else "optax",
+)
+def test_every_moment_has_its_place(definition: Any, tx: Any, tmp_path: Path) -> None:
+    _, source = saved(tmp_path, definition)
+    state = restored(converted(source, "train-state", definitions=tx), tx)
+    assert_same(state.params, PARAMS)
+    assert state.step == 2
+    back = converted(written(tmp_path / "state", state), "legacy")
+    assert back == source.read_bytes()
+    fresh = tx.init(PARAMS)
+    assert jax.tree.structure(state.opt_state) == jax.tree.structure(fresh)
+    shapes = [jax.tree.map(np.shape, each) for each in (state.opt_state, fresh)]
+    assert shapes[0] == shapes[1]
+
+
+def test_schedules_and_rates_of_the_transformation_are_kept(tmp_path: Path) -> None:
+    _, source = saved(tmp_path, optim.Momentum(0.5))
+    tx = optax.chain(
+        optax.trace(0.9), optax.scale_by_schedule(RATE), optax.inject_hyperparams(optax.scale)(0.3)
+    )
+    state = restored(converted(source, "train-state", definitions=tx), tx)
+    assert node(state.opt_state, optax.ScaleByScheduleState).count == 2
+    assert node(state.opt_state, optax.InjectStatefulHyperparamsState).hyperparams == {
+        "step_size": np.float32(0.3)
+    }
+
+
+def test_training_goes_on_to_the_bit(tmp_path: Path) -> None:
+    optimizer, source = saved(tmp_path, optim.Momentum(0.1, beta=0.9))
+    tx = optax.sgd(0.1, momentum=0.9)
+    state = restored(converted(source, "train-state", definitions=tx), tx)
+    for step in range(3):
+        grads = jax.tree.map(lambda leaf, step=step: jnp.cos(leaf + step), PARAMS)
+        state, optimizer = optax_step(state, grads), legacy_step(optimizer, grads)
+    assert_same(state.params, optimizer.target)
+
+
+def test_frozen_parameters_are_those_that_the_transformation_masks(tmp_path: Path) -> None:
+    optimizer, source = saved(tmp_path, optim.Adam(0.1), focus=KERNELS)
+    frozen = {"trained": optax.adam(0.1), "frozen": optax.set_to_zero()}
+    tx = optax.multi_transform(frozen, LABELS)
+    state = restored(converted(source, "train-state", definitions=tx), tx)
+    moments = node(state.opt_state, optax.ScaleByAdamState)
+    assert_same(moments.mu["kernel"], optimizer.state.param_states["kernel"].grad_ema)
+    (tmp_path / "legacy.train-state").unlink()
+    with pytest.raises(CheckpointError, match=r"keeps opt_state/0/mu/bias .* has nothing for it"):
+        converted(source, "train-state", definitions=optax.adam(0.1))
+
+
+@pytest.mark.parametrize(
+    ("definition", "tx", "message"),
+    [
+        (optim.Adam(0.1), optax.sgd(0.1), "no place for grad_ema of bias"),
+        (optim.Adam(0.1), optax.rmsprop(0.1), "keeps opt_state/0/nu/bias .* nothing for it"),
+        (optim.Momentum(0.1), optax.lars(0.1), "which has the learning rate|has the learning rate"),
+        (optim.Adam(0.1), optax.amsgrad(0.1), "keeps opt_state/0/mu/bias, which no optimizer"),
+        (optim.Adafactor(0.1), optax.adafactor(0.1, 2), r"v_row/kernel of shape \(2,\).*\(1,\)"),
+        (optim.Adafactor(0.1, beta1=0.9), optax.adafactor(0.1), "no place for m of bias"),
+        (optim.WeightNorm(optim.Adam(0.1)), optax.adam(0.1), "moments of plain optimizers only"),
+    ],
+    ids=["sgd", "rmsprop", "lars", "amsgrad", "sizes", "momentum", "WeightNorm"],
+)
+def test_a_transformation_that_does_not_fit(
+    definition: Any, tx: Any, message: str, tmp_path: Path
+) -> None:
+    _, source = saved(tmp_path, definition)
+    with pytest.raises(CheckpointError, match=message):
+        converted(source, "train-state", definitions=tx)
+    assert [each.name for each in tmp_path.iterdir()] == ["legacy"]
+
+
+def test_the_way_back_needs_no_transformation(tmp_path: Path) -> None:
+    state = TrainState.create(apply_fn=None, params=PARAMS, tx=optax.adam(0.1))
+    source = written(tmp_path / "state", state)
+    with pytest.raises(CheckpointError, match="needs a legacy definition, or none"):
+        converted(source, "legacy", definitions=optax.adam(0.1))

@@ -1,0 +1,66 @@
+"""``flaxoptim-compat checkpoint inspect`` as a process: errors, pipes, and what it imports."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flax import serialization
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.cli import main
+from tests.support.cases import case
+from tests.support.checkpoint_conversions import written
+from tests.support.places import ROOT
+from tests.support.processes import start
+from tests.support.training import create
+
+
+def test_what_cannot_be_read_is_an_error_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = serialization.to_bytes(create(case("Adam-default"), optim))
+    (tmp_path / "notes.txt").write_text("no checkpoint\n")
+    (tmp_path / "cut").write_bytes(content[: len(content) // 2])
+    for path in (tmp_path / "notes.txt", tmp_path / "cut", tmp_path / "missing", tmp_path):
+        assert main(["checkpoint", "inspect", str(path)]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("flaxoptim-compat: ") and str(path) in err
+
+
+def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
+    path = written(tmp_path / "many", {f"array_{number}": np.zeros(1) for number in range(5_000)})
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flaxoptim_compat", "checkpoint", "inspect", str(path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == (b"", 0)
+    process.stderr.close()
+
+
+def test_it_does_not_import_jax(tmp_path: Path) -> None:
+    path = written(tmp_path / "adam", create(case("Adam-default"), optim))
+    program = (
+        "import sys; from flaxoptim_compat.cli import main;"
+        f"assert main(['checkpoint', 'inspect', {str(path)!r}]) == 0;"
+        "print(sorted({'jax', 'flax', 'optax', 'orbax'} & set(sys.modules)))"
+    )
+    done = start(["-c", program], tmp_path, {"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_command_needs_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["checkpoint"])
+    assert "COMMAND" in capsys.readouterr().err

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flaxoptim_compat.cli import main, parity, parity_runs
+from tests.support.own_programs import forget_programs
+from tests.support.places import ROOT
+from tests.support.processes import output_of
+
+OLD, NEW = "optim.Momentum(0.1)", "optax.sgd(0.1, 0.9)"
+
+
+@pytest.fixture(autouse=True)
+def in_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    forget_programs(tmp_path.parent)
+    yield
+    forget_programs(tmp_path.parent)
+
+
+TRAIN = """\
+import numpy as np
+from flax import optim
+
+def train():
+    optimizer = optim.Momentum(0.1).create({"w": np.ones(3, np.float32)})
+    for step in range(4):
+        grads = {"w": np.full(3, step - 1.5, np.float32)}
+        yield optimizer, grads, {"learning_rate": 0.1 / (step + 1)}
+        optimizer = optimizer.apply_gradient(grads, learning_rate=0.1 / (step + 1))
+    yield (optimizer,)
+"""
+
+
+def test_record_and_replay(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("train.py").write_text(TRAIN)
+    assert main(["parity", "record", "run.npz", "train.py:train", "--steps", "4"]) == 0
+    assert "Recorded 4 updates of Momentum" in capsys.readouterr().out
+    injected = "optax.inject_hyperparams(optax.sgd)(0.1, 0.9)"
+    assert main(["parity", "replay", "run.npz", injected, "--report", "replay.json"]) == 0
+    out, _ = capsys.readouterr()
+    assert "at each of 4 steps" in out and "first   run.npz" in out
+    assert json.loads(Path("replay.json").read_text())["steps"] == 4
+    assert main(["parity", "replay", "run.npz", "optax.sgd(0.1, 0.9)", "--steps", "3"]) == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "PART at step 2 of 3" in out and "goes by its own learning_rate" in out
+    assert main(["parity", "--params", "run.npz", OLD, "--steps", "2"]) == 0
+
+
+def test_record_of_a_served_program_with_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("train.py").write_text(TRAIN.replace("np.full", "np.ful"))
+    assert main(["parity", "record", "run.npz", "train.py:train"]) == 2
+    assert "Nothing was recorded." in capsys.readouterr().err
+    assert not Path("run.npz").exists()
+    assert main(["parity", "replay", "run.npz", NEW]) == 2
+    assert "run.npz" in capsys.readouterr().err
+
+
+def test_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from flaxoptim_compat.parity import namesakes, survey
+
+    momentum = [each for each in namesakes.NAMESAKES if "Momentum" in each.legacy.text("optim")]
+    monkeypatch.setattr(survey, "NAMESAKES", momentum[:1])
+    assert main(["parity", "--all"]) == 0
+    out, err = capsys.readouterr()
+    assert "to_optax does what flax.optim did with every one of them." in out
+    assert err == ""
+
+    def fails(progress: Any) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(parity_runs, "matrix", fails)
+    assert main(["parity", "--all"]) == 2
+    assert capsys.readouterr().err.startswith("flaxoptim-compat: RuntimeError")
+
+
+def test_help_of_each_form(capsys: pytest.CaptureFixture[str]) -> None:
+    helps = {}
+    for words in ([], [OLD], ["record"], ["replay"]):
+        with pytest.raises(SystemExit, match="0"):
+            sys.exit(main(["parity", *words, "--help"]))
+        helps[" ".join(words)] = capsys.readouterr().out
+    assert helps[""] == helps[OLD]
+    for said in ("parity record OUT", "parity replay OUT", "parity --all", str(parity.RECORDER)):
+        assert said in helps[""]
+    assert helps["record"].startswith("usage: flaxoptim-compat parity record [")
+    assert helps["replay"].startswith("usage: flaxoptim-compat parity replay [")
+    assert parity.RECORDER.is_file()
+    assert max(map(len, helps[""].splitlines())) <= max(100, len(str(parity.RECORDER)) + 12)
+
+
+def test_help_imports_no_jax(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom flaxoptim_compat.cli import main\n"
+        "try: main(['parity', '--help'])\nexcept SystemExit: pass\n"
+        "print(sorted({'jax', 'flax', 'numpy'} & set(sys.modules)))"
+    )
+    out = output_of(["-c", program], tmp_path, {"PYTHONPATH": str(ROOT)})
+    assert out.splitlines()[-1] == "[]"

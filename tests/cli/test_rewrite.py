@@ -1,0 +1,240 @@
+"""``flaxoptim-compat rewrite``: what it shows, what it writes, and what it leaves alone."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.cli import main
+from tests.support.places import ROOT
+from tests.support.processes import compat
+from tests.support.rewrite_runs import Rewrite, read, rewriting_in
+
+OLD = "from flax import optim\nimport jax\n\ndef f(x):  # é\n    return jax.tree_map(g, x)\n"
+NEW = OLD.replace("from flax import", "from flaxoptim_compat import").replace(
+    "jax.tree_map", "jax.tree.map"
+)
+
+
+@pytest.fixture
+def rewrite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Rewrite:
+    return rewriting_in(tmp_path, capsys, monkeypatch)
+
+
+@pytest.mark.parametrize("options", [(), ("--diff",)])
+def test_without_write_it_is_a_patch(rewrite: Rewrite, options: tuple[str, ...]) -> None:
+    done = rewrite(*options, a=OLD, b="x = 1\n", c__d=OLD)
+    assert done.status == 1
+    assert read("a.py") == OLD
+    assert "a.py: changed in the patch: " in done.errors
+    assert "No file was changed. To change them, add --write." in done.errors
+    Path("patch").write_text(done.output)
+    subprocess.run(["git", "apply", "patch"], check=True)
+    assert (read("a.py"), read("b.py"), read("c/d.py")) == (NEW, "x = 1\n", NEW)
+
+
+def test_a_patch_of_lines_without_ends(rewrite: Rewrite) -> None:
+    text = "import jax\r\n\r\nx = 1\n\x0cy = '\u2028'; jax.tree_map"
+    done = rewrite(a=text)
+    Path("patch").write_bytes(done.output.encode())
+    subprocess.run(["git", "apply", "patch"], check=True)
+    assert read("a.py") == text.replace("tree_map", "tree.map")
+
+
+def test_check_only_says(rewrite: Rewrite) -> None:
+    done = rewrite("--check", a=OLD)
+    assert (done.status, done.errors) == (1, "")
+    lines = done.output.splitlines()
+    assert lines[0].startswith("a.py: would be changed: ")
+    assert lines[-1] == "No file was changed. To change it, add --write."
+    assert read("a.py") == OLD
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_write(rewrite: Rewrite, ends: str, mark: str) -> None:
+    old, new = (mark + text.replace("\n", ends) for text in (OLD, NEW))
+    done = rewrite("--write", a=old, b="x = 1\n")
+    assert (done.status, done.errors) == (1, "")
+    assert read("a.py") == new
+    assert "rewrite --to shim: 1 file changed, " in done.output
+    assert "No file was changed" not in done.output
+    # A second run has nothing to do.
+    done = rewrite("--write")
+    assert done.status == 0
+    assert done.output.endswith("\nNo file was changed.\n")
+    assert read("a.py") == new
+
+
+def test_nothing_to_do(rewrite: Rewrite) -> None:
+    for options in ((), ("--check",), ("--write",)):
+        done = rewrite(*options, a="x = 1\n")
+        assert done.status == 0
+        assert "No file was changed." in done.output + done.errors
+    assert rewrite(a="x = 1\n").output == ""
+
+
+def test_what_is_left_and_why(rewrite: Rewrite) -> None:
+    source = (
+        "from flax import optim\n\n\nclass Mine(optim.OptimizerDef):\n"
+        "    def init_param_state(self, param):\n        return None\n"
+    )
+    done = rewrite("--write", to="optax", a=source)
+    assert re.search(r"^a\.py:4:1: FOC106 left: .+", done.output, re.MULTILINE)
+    assert "# FOC106: " in read("a.py")
+    marked = read("a.py")
+    done = rewrite("--write", to="optax")
+    assert done.status == 0
+    assert read("a.py") == marked
+
+
+def test_marks_are_not_forgotten(rewrite: Rewrite, capsys: pytest.CaptureFixture[str]) -> None:
+    # What is marked works on flaxoptim_compat, so that there may be nothing to find any more.
+    source = "def f(x):\n    # FOC101: because\n    # FOC999: so\n    return x\n"
+    done = rewrite("--write", to="optax", a=source)
+    assert done.status == 0
+    assert "a.py:2:7: left by an earlier rewrite: FOC101: because\na.py:3:7: " in done.output
+    assert main(["scan", "."]) == 1
+    assert "a.py:3:7: left by an earlier rewrite: FOC999: so" in capsys.readouterr().out
+
+
+def test_files_that_are_left_alone(rewrite: Rewrite) -> None:
+    latin = f"# coding: latin-1\n{OLD}".encode("latin-1")
+    Path("latin.py").write_bytes(latin)
+    Path("real").write_text(OLD)
+    Path("link.py").symlink_to("real")
+    rewrite("--check", read_only=OLD)
+    Path("read_only.py").chmod(0o444)
+    done = rewrite(
+        "--write",
+        paths=(".", "link.py"),
+        generated=f"# @generated\n{OLD}",
+        vendor__x=OLD,
+        good=OLD,
+    )
+    assert done.status == 1
+    left = dict(re.findall(r"^(\S+): left alone, with .*: (.*)$", done.output, re.MULTILINE))
+    assert left == {
+        "generated.py": "it is generated, as its first lines say",
+        "latin.py": "it is in iso-8859-1, not in UTF-8",
+        "link.py": "it is a link",
+        "read_only.py": "it is read-only",
+        "vendor/x.py": "it is a copy of other people's code, in vendor",
+    }
+    assert read("good.py") == NEW
+    assert read("vendor/x.py") == read("read_only.py") == read("real") == OLD
+    assert Path("link.py").is_symlink() and Path("latin.py").read_bytes() == latin
+
+
+def test_a_file_that_cannot_be_read_is_trouble_and_stops_no_other(rewrite: Rewrite) -> None:
+    done = rewrite("--write", a=OLD, b="import flax\nprint 'x'\n")
+    assert done.status == 2
+    assert "b.py: not read: line 2: " in done.output
+    assert read("a.py") == NEW
+
+
+def test_a_file_that_changes_meanwhile_is_not_written(
+    rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flaxoptim_compat.migrate import verification
+
+    genuine = verification.replace
+
+    def slow(change: object) -> None:
+        Path("a.py").write_text("x = 1\n")
+        genuine(change)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(verification, "replace", slow)
+    done = rewrite("--write", a=OLD, b=OLD)
+    assert done.status == 2
+    assert "a.py: not written: it has changed since it was read" in done.errors
+    assert "rewrite --to shim: 1 file changed, " in done.output
+    assert (read("a.py"), read("b.py")) == ("x = 1\n", NEW)
+
+
+def test_verify(rewrite: Rewrite) -> None:
+    done = rewrite("--write", "--verify", "echo run >> runs; grep -q optim a.py", a=OLD)
+    assert done.status == 1
+    assert read("a.py") == NEW
+    assert read("runs") == "run\nrun\n"
+    # With nothing to write, nothing is run.
+    assert rewrite("--write", "--verify", "echo run >> runs").status == 0
+    assert read("runs") == "run\nrun\n"
+    assert sorted(os.listdir()) == ["a.py", "runs"]
+
+
+def test_verify_that_fails_after(rewrite: Rewrite) -> None:
+    done = rewrite("--write", "--verify", "echo 1 failed; grep -q tree_map a.py", a=OLD, b=OLD)
+    assert done.status == 2
+    assert (read("a.py"), read("b.py")) == (OLD, OLD)
+    assert "1 failed\n" in done.errors
+    assert "The command fails after the rewrite" in done.errors
+    assert "All files are as they were before." in " ".join(done.errors.split())
+    assert sorted(os.listdir()) == ["a.py", "b.py"]
+
+
+def test_verify_that_fails_before(rewrite: Rewrite) -> None:
+    done = rewrite("--write", "--verify", "echo broken; false", a=OLD)
+    assert (done.status, read("a.py")) == (2, OLD)
+    assert "broken\n" in done.errors
+    said = " ".join(done.errors.split())
+    assert "before anything is rewritten, with exit status 1. No file was changed." in said
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--verify", "true"], "--verify goes with --write"),
+        (["--accept-changes"], "--accept-changes goes with --to optax"),
+        (["--diff", "--write"], "not allowed with"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    rewrite: Rewrite, capsys: pytest.CaptureFixture[str], options: list[str], why: str
+) -> None:
+    with pytest.raises(SystemExit) as caught:
+        rewrite(*options, a=OLD)
+    assert caught.value.code == 2
+    assert why in capsys.readouterr().err
+
+
+def test_exit_status_of_the_process(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(OLD)
+    arguments = ["rewrite", "a.py", "--to", "shim"]
+    assert compat(arguments, tmp_path).returncode == 1
+    assert compat([*arguments, "--write"], tmp_path).returncode == 1
+    assert compat(arguments, tmp_path).returncode == 0
+    assert compat(["rewrite", "b.py", "--to", "shim"], tmp_path).returncode == 2
+
+
+def test_colours_on_a_terminal(tmp_path: Path) -> None:
+    pytest.importorskip("rich")
+    (tmp_path / "a.py").write_text(OLD + f"# {'long ' * 60}\n")
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flaxoptim_compat", "rewrite", "a.py", "--to", "shim"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80"},
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += os.read(ours, 65536)
+        except OSError:
+            break
+    os.close(ours)
+    assert process.wait() == 1
+    text = shown.decode().replace("\r\n", "\n")
+    assert "\033[31m-from flax import optim\033[0m\n" in text
+    assert "\033[32m+from flaxoptim_compat import optim\033[0m\n" in text

@@ -1,0 +1,13 @@
+"""All generators by their names, in the order in which they run."""
+
+from __future__ import annotations
+
+from tests.generate import goldens, measured, rewriting, rules
+from tests.generate.generator import Generator
+
+GENERATORS: dict[str, Generator] = {
+    "rules": rules.GENERATOR,
+    "rewriting": rewriting.GENERATOR,
+    "measured": measured.GENERATOR,
+    "goldens": goldens.GENERATOR,
+}

@@ -1,0 +1,70 @@
+"""Committed files that are made of others are those that ``python -m tests.generate`` makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from flax import serialization
+
+from tests.data import goldens
+from tests.generate import __main__ as command
+from tests.generate.generator import Generator
+from tests.generate.generators import GENERATORS
+
+TEXTS = [name for name in GENERATORS if name != "goldens"]
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_committed_files_are_current(name: str) -> None:
+    generator = GENERATORS[name]
+    files = generator.files()
+    same = generator.comparable
+    assert {path: same(path.read_bytes()) for path in files} == {
+        path: same(content) for path, content in files.items()
+    }
+    assert not generator.superfluous(files)
+
+
+@pytest.mark.usefixtures("old_environment")
+def test_the_goldens_are_current() -> None:
+    files = GENERATORS["goldens"].files()
+    assert set(files) == {*goldens.CHECKPOINTS.rglob("*.msgpack"), goldens.TRAJECTORIES}
+    for path, content in files.items():
+        found, expected = (
+            goldens.load(each) if path.suffix == ".xz" else serialization.msgpack_restore(each)
+            for each in (content, path.read_bytes())
+        )
+        assert jax.tree.structure(found) == jax.tree.structure(expected), path
+        # On the machine of the recording not a bit differs; another processor may round otherwise.
+        jax.tree.map(assert_nearly, found, expected)
+
+
+def assert_nearly(found: object, expected: object) -> None:
+    values = (np.asarray(each).astype(np.float64) for each in (found, expected))
+    np.testing.assert_allclose(*values, rtol=1e-4, atol=1e-6)
+
+
+def test_writing_changes_adds_and_deletes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, content in {"same": b"1", "old": b"2", "superfluous": b"3"}.items():
+        (tmp_path / name).write_bytes(content)
+    same = (tmp_path / "same").stat()
+    files = {tmp_path / name: b"1" for name in ("same", "old", "new")}
+    monkeypatch.setattr(command, "GENERATORS", {"mine": Generator("mine", lambda: files, tmp_path)})
+    monkeypatch.setattr(command, "ROOT", tmp_path)
+    command.main([])
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == files
+    assert (tmp_path / "same").stat() == same
+    assert capsys.readouterr().out.split() == ["old", "new", "superfluous"]
+    command.main(["mine"])
+    assert capsys.readouterr().out == ""
+
+
+def test_a_name_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command.main(["rule"])
+    assert "no such name: rule" in capsys.readouterr().err

@@ -1,0 +1,201 @@
+"""One test for each heading of migration_guide/known_differences.md."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import traverse_util
+from flax.training import dynamic_scale
+
+import flaxoptim_compat
+from flaxoptim_compat import optim
+from tests.support import cases, places
+from tests.support.beside_genuine import run
+
+GUIDE = places.GUIDE / "known_differences.md"
+HALVES = (jnp.bfloat16, jnp.float16)
+
+
+def test_each_heading_has_a_test() -> None:
+    headings = re.findall(r"^## (.*)$", GUIDE.read_text(), re.MULTILINE)
+    names = {"test_" + re.sub(r"[^a-z0-9]+", "_", heading.lower()) for heading in headings}
+    assert names <= set(globals())
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("name", ["Adam", "Momentum", "RMSProp", "LARS", "Adagrad"])
+def test_half_precision_parameters_keep_their_dtype(genuine: Any, name: str, dtype: Any) -> None:
+    params, rate = {"w": jnp.ones(3, dtype)}, jnp.float32(0.1)
+    for grads in ({"w": jnp.ones(3, dtype)}, {"w": jnp.ones(3, jnp.float32)}):
+        for eager in (True, False):
+            step = lambda optimizer, grads=grads: optimizer.apply_gradient(
+                grads, learning_rate=rate
+            )
+            before = getattr(optim, name)().create(params)
+            after = step(before) if eager else jax.jit(step)(before)
+            assert {leaf.dtype for leaf in jax.tree.leaves(after.target)} == {jnp.dtype(dtype)}
+            assert jax.tree.map(lambda leaf: leaf.dtype, after.state.param_states) == jax.tree.map(
+                lambda leaf: leaf.dtype, before.state.param_states
+            )
+        widened = step(getattr(genuine, name)().create(params))
+        assert widened.target["w"].dtype == jnp.float32
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdaBelief", "LAMB"])
+def test_half_precision_bias_correction_is_done_in_float32(genuine: Any, name: str) -> None:
+    params = {"w": jnp.linspace(0.5, 1.0, 8, dtype=jnp.bfloat16)}
+    grads = {"w": jnp.linspace(0.1, 1.0, 8, dtype=jnp.bfloat16)}
+    mine = getattr(optim, name)(0.1).create(params).apply_gradient(grads)
+    stuck = getattr(genuine, name)(0.1).create(params).apply_gradient(grads)
+    wide = getattr(genuine, name)(0.1).create({"w": params["w"].astype(jnp.float32)})
+    wide = wide.apply_gradient({"w": grads["w"].astype(jnp.float32)})
+    assert not np.any(np.isfinite(stuck.target["w"]) & (stuck.target["w"] != params["w"]))
+    # Both round once to bfloat16, whose last place is 2**-8 here; the moments are bfloat16 too.
+    np.testing.assert_allclose(
+        np.asarray(mine.target["w"], np.float32), wide.target["w"], rtol=0, atol=2**-7
+    )
+    for moment, same in zip(jax.tree.leaves(mine.state), jax.tree.leaves(stuck.state), strict=True):
+        np.testing.assert_array_equal(moment, same)
+
+
+def test_half_precision_rates_are_not_rounded(genuine: Any) -> None:
+    params, grads = {"w": jnp.zeros((), jnp.bfloat16)}, {"w": jnp.asarray(256.0, jnp.bfloat16)}
+    rate = 1.0 + 2**-8  # not a bfloat16
+    mine = optim.GradientDescent(rate).create(params).apply_gradient(grads)
+    rounded = genuine.GradientDescent(rate).create(params).apply_gradient(grads)
+    assert float(rounded.target["w"]) == -256.0
+    assert float(mine.target["w"]) == float(jnp.asarray(-257.0, jnp.bfloat16))
+    grads = {"w": jnp.asarray(384.0, jnp.bfloat16)}
+    mine = optim.GradientDescent(rate).create(params).apply_gradient(grads)
+    rounded = genuine.GradientDescent(rate).create(params).apply_gradient(grads)
+    assert float(rounded.target["w"]) == -384.0
+    assert float(mine.target["w"]) == -386.0
+
+
+def test_lamb_stands_still_where_there_is_nothing_to_do(genuine: Any) -> None:
+    params = {"w": jnp.ones(3), "zero": jnp.zeros(3)}
+    nothing = jax.tree.map(jnp.zeros_like, params)
+    mine = optim.LAMB(0.1).create(params).apply_gradient(nothing)
+    np.testing.assert_array_equal(mine.target["w"], params["w"])
+    assert np.all(np.isnan(genuine.LAMB(0.1).create(params).apply_gradient(nothing).target["w"]))
+    moved = jax.tree.map(jnp.ones_like, params)
+    for namespace in (optim, genuine):
+        after = namespace.LAMB(0.1).create(params).apply_gradient(moved)
+        np.testing.assert_array_equal(after.target["zero"], params["zero"])
+
+
+def test_weightnorm_takes_scalars_and_zero_columns(genuine: Any) -> None:
+    params = {"s": jnp.ones(()), "w": jnp.ones((3, 2)).at[:, 0].set(0.0)}
+    grads = jax.tree.map(jnp.ones_like, params)
+    mine = optim.WeightNorm(optim.Momentum(0.1), wn_eps=0.0).create(params).apply_gradient(grads)
+    assert all(np.all(np.isfinite(leaf)) for leaf in jax.tree.leaves(mine))
+    alone = optim.Momentum(0.1).create(params["s"]).apply_gradient(grads["s"])
+    np.testing.assert_array_equal(mine.target["s"], alone.target)
+    with pytest.raises(IndexError):
+        genuine.WeightNorm(genuine.Momentum(0.1)).create({"s": params["s"]})
+    theirs = genuine.WeightNorm(genuine.Momentum(0.1), wn_eps=0.0).create({"w": params["w"]})
+    assert np.any(np.isnan(theirs.apply_gradient({"w": grads["w"]}).target["w"]))
+
+
+def test_complex_parameters_use_absolute_squares(genuine: Any) -> None:
+    params, grads = {"w": jnp.ones(2, jnp.complex64)}, {"w": jnp.full(2, 3.0 + 4.0j)}
+    mine = optim.Adam(0.1).create(params).apply_gradient(grads)
+    theirs = genuine.Adam(0.1).create(params).apply_gradient(grads)
+    share = 1.0 - 0.999
+    np.testing.assert_allclose(mine.state.param_states["w"].grad_sq_ema, share * 25.0, rtol=1e-6)
+    np.testing.assert_allclose(
+        theirs.state.param_states["w"].grad_sq_ema, share * (3.0 + 4.0j) ** 2, rtol=1e-6
+    )
+
+
+@pytest.mark.usefixtures("x64")
+def test_64_bit_mode_with_float32_parameters(genuine: Any) -> None:
+    case = next(case for case in cases.CASES if case.name == "Adam-default")
+    (_, narrow), *_ = run(case, optim, genuine, dtype="float32", steps=1, jit=True)
+    (_, wide), *_ = run(case, optim, genuine, dtype="float64", steps=1, jit=True)
+    assert wide.params <= 1.5
+    # 2e-5 of an update, in units in the last place of a leaf that is about one update large.
+    assert 1.5 < narrow.params < 2e-5 * 2**23
+
+
+def test_gradients_must_have_the_shape_of_their_parameters(genuine: Any) -> None:
+    params, scalar = {"w": jnp.ones(3)}, {"w": jnp.ones(())}
+    genuine.Momentum(0.1).create(params).apply_gradient(scalar)
+    with pytest.raises(ValueError, match=r"\['w'\] has shape \(\), its parameter has shape \(3,\)"):
+        optim.Momentum(0.1).create(params).apply_gradient(scalar)
+
+
+def test_restoring_is_strict(genuine: Any) -> None:
+    params = {"w": jnp.ones(3)}
+    extra = optim.Momentum(0.1).create({"w": jnp.ones(3), "b": jnp.ones(3)}).state_dict()
+    other = optim.Momentum(0.1).create({"w": jnp.ones(4)}).state_dict()
+    for state_dict, path in ((extra, "target/b"), (other, "target/w")):
+        genuine.Momentum(0.1).create(params).restore_state(state_dict)
+        with pytest.raises(ValueError, match=f"at {path} expected"):
+            optim.Momentum(0.1).create(params).restore_state(state_dict)
+
+
+def test_assigning_hyper_parameters_reaches_compiled_steps(genuine: Any) -> None:
+    params, grads = {"w": jnp.ones(())}, {"w": jnp.ones(())}
+    results = []
+    for namespace in (optim, genuine):
+        optimizer = namespace.GradientDescent(0.5).create(params)
+        step = jax.jit(lambda optimizer, grads: optimizer.apply_gradient(grads))
+        step(optimizer, grads)
+        definition = optimizer.optimizer_def
+        definition.hyper_params = definition.hyper_params.replace(learning_rate=0.25)
+        results.append(float(step(optimizer, grads).target["w"]))
+    assert results == [0.75, 0.5]
+
+
+def test_multioptimizer_takes_more(genuine: Any) -> None:
+    params = {"a": {"w": jnp.ones((2, 2))}, "b": jnp.ones(2)}
+    grads = jax.tree.map(jnp.ones_like, params)
+
+    def build(namespace: Any) -> Any:
+        inner = namespace.WeightNorm(namespace.Momentum(0.1))
+        return namespace.MultiOptimizer((traverse_util.t_identity["a"], inner))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # flax's own traversals warn that they will go
+        after = build(optim).create(params).apply_gradient(grads)
+        with pytest.raises(Exception):  # noqa: B017, PT011  (an AttributeError of its internals)
+            build(genuine).create(params)
+        alone = optim.WeightNorm(optim.Momentum(0.1)).create(params["a"])
+        short = build(optim).create(params)
+    np.testing.assert_array_equal(
+        after.target["a"]["w"], alone.apply_gradient(grads["a"]).target["w"]
+    )
+    with pytest.raises(ValueError, match="hyper_params has 0 entries"):
+        short.apply_gradient(grads, hyper_params=[])
+
+
+def test_outside_jit_a_step_is_compiled() -> None:
+    params = {"w": jnp.linspace(0.1, 1.0, 7)}
+    optimizer = optim.Adam(0.1).create(params)
+    compiled = optimizer.apply_gradient(params)
+    with flaxoptim_compat.compiled_steps(False):
+        by_kernel = optimizer.apply_gradient(params)
+    jitted = jax.jit(lambda optimizer, grads: optimizer.apply_gradient(grads))(optimizer, params)
+    np.testing.assert_array_equal(compiled.target["w"], jitted.target["w"])
+    np.testing.assert_allclose(compiled.target["w"], by_kernel.target["w"], rtol=0, atol=2**-22)
+
+
+def test_dynamicscale_is_the_one_of_today_s_flax() -> None:
+    assert optim.DynamicScale is dynamic_scale.DynamicScale
+
+
+def test_deprecation_warnings_come_once_for_each_place() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            everything = optim.ModelParamTraversal(lambda path, value: True)
+            optim.MultiOptimizer((everything, optim.Adam(0.1))).create({"w": jnp.ones(2)})
+    assert len(caught) == 2
+    assert {each.category for each in caught} == {flaxoptim_compat.FlaxOptimDeprecationWarning}

@@ -1,0 +1,63 @@
+"""What the README and the guides say runs, and the project files agree with each other."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.cli import main
+from tests.support.pages import NUMBER, PAGES, README, blocks
+from tests.support.places import ROOT
+from tests.support.processes import compat
+
+EXAMPLES = [
+    pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}")
+    for page in PAGES
+    for number, code in enumerate(blocks(page.read_text(), "python"), start=1)
+]
+
+
+@pytest.mark.parametrize("code", EXAMPLES)
+def test_the_examples_run(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "<example>", "exec"), {"__name__": "example"})
+
+
+def without_numbers(output: str) -> list[str]:
+    """The lines before the findings, every number as 0 and runs of blanks and dashes as one."""
+    report = output.partition("ulp:")[0]
+    return [re.sub("[ -]+", " ", NUMBER.sub("0", line)) for line in report.splitlines()]
+
+
+def test_the_demo_prints_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = next(block for block in blocks(README, "text") if "Running on" in block)
+    assert main(["demo"]) == 0
+    printed = capsys.readouterr().out
+    assert without_numbers(shown) == without_numbers(printed)
+
+
+def test_the_warning_is_what_the_readme_shows(tmp_path: Path) -> None:
+    shown = next(line for line in README.splitlines() if "FlaxOptimDeprecationWarning: " in line)
+    program = ["from flax import optim", *[""] * 5, "optim.RMSProp(learning_rate=0.01, beta2=0.9)"]
+    (tmp_path / "train.py").write_text("\n".join(program))
+    done = compat(["run", "train.py"], tmp_path)
+    assert done.stderr.replace(f"{tmp_path}/", "").splitlines()[0] == shown
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    (command,) = [line for line in "".join(blocks(README, "sh")).splitlines() if "pytest" in line]
+    assert command in (ROOT / ".ci" / "run").read_text().splitlines()
+
+
+def test_ci_runs_the_oldest_versions_that_are_allowed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pins = (ROOT / ".ci" / "oldest.txt").read_text().splitlines()
+    allowed = [bound.replace(">=", "==") for bound in project["dependencies"]]
+    assert set(allowed) <= set(pins)
+    for name in ("jax", "flax", "optax", "numpy"):
+        (bound,) = (each for each in allowed if each.startswith(f"{name}=="))
+        version = bound.partition("==")[2].removesuffix(".0")
+        assert f"{name} {version}" in README.replace("\n", " ")

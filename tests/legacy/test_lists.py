@@ -1,0 +1,156 @@
+"""Functions of jax take lists for arrays again, and otherwise do what they do."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from flaxoptim_compat.legacy.lists import TOOK_LISTS, accept_lists
+from tests.support.list_arguments import ARGUMENTS, L
+
+# Their results have shapes that depend on values.
+ONLY_OUTSIDE_JIT = (
+    *("argwhere", "compress", "extract", "flatnonzero", "intersect1d", "nonzero", "roots"),
+    *("setdiff1d", "trim_zeros", "unique"),
+)
+
+
+def function(name: str) -> Any:
+    module, _, attribute = name.rpartition(".")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def with_arrays(name: str) -> list[Any]:
+    """The same arguments, with arrays instead of lists."""
+    module, _, attribute = name.rpartition(".")
+    kinds = TOOK_LISTS[module][attribute].split()
+    arguments = list(ARGUMENTS[name])
+    for place, argument in enumerate(arguments):
+        kind = "*" if kinds == ["*"] else dict(enumerate(kinds)).get(place, "-")
+        if kind.endswith("[]"):
+            arguments[place] = [jnp.asarray(each) for each in argument]
+        elif kind != "-" and isinstance(argument, (list, tuple)):
+            arguments[place] = jnp.asarray(argument)
+    return arguments
+
+
+@pytest.fixture
+def lists_accepted() -> Iterator[None]:
+    undo = accept_lists()
+    yield
+    undo()
+
+
+def assert_equal(found: Any, expected: Any) -> None:
+    assert jax.tree.structure(found) == jax.tree.structure(expected)
+    for mine, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        assert type(mine) is type(other) and mine.dtype == other.dtype
+        assert np.array_equal(mine, other, equal_nan=True)
+
+
+def test_every_function_is_tested() -> None:
+    names = {f"{module}.{name}" for module, names in TOOK_LISTS.items() for name in names}
+    assert names == ARGUMENTS.keys()
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_lists_are_like_arrays(name: str, lists_accepted: None) -> None:
+    taking = function(name)
+    with warnings.catch_warnings():
+        # jax.numpy warns of lists that it still takes.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        arrays = with_arrays(name)
+        assert_equal(taking(*ARGUMENTS[name]), taking(*arrays))
+        if name.rpartition(".")[2] not in ONLY_OUTSIDE_JIT:
+            jitted = jax.jit(lambda: taking(*ARGUMENTS[name]))
+            assert_equal(jitted(), jax.jit(lambda: taking(*arrays))())
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_those_are_replaced_that_refuse_lists(name: str) -> None:
+    original = function(name)
+    undo = accept_lists()
+    taking = function(name)
+    undo()
+    assert function(name) is original
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            original(*ARGUMENTS[name])
+    except TypeError:
+        assert taking.__wrapped__ is original
+        assert taking.__name__ == original.__name__ and taking.__doc__ == original.__doc__
+        assert inspect.signature(taking) == inspect.signature(original)
+        assert {name for name in dir(original) if name[0] != "_"} <= set(dir(taking))
+    else:
+        assert taking is original
+
+
+def test_lists_of_tracers(lists_accepted: None) -> None:
+    @jax.jit
+    def program(x: Any, y: Any) -> Any:
+        grid = jnp.broadcast_to([x, 2.0, y], (2, 3))
+        return grid, jnp.linalg.norm([[x, y], [y, 1.0]]), jnp.take(grid, [0, y.astype(int)], 1)
+
+    grid, norm, taken = program(3.0, jnp.asarray(1.0))
+    assert grid.tolist() == [[3.0, 2.0, 1.0]] * 2
+    assert norm == jnp.linalg.norm(jnp.asarray([[3.0, 1.0], [1.0, 1.0]]))
+    assert taken.tolist() == [[3.0, 2.0]] * 2
+    gradient = jax.grad(lambda x: jnp.sum(jnp.average([x, x**2], weights=[1.0, 3.0])))(2.0)
+    assert gradient == 0.25 + 3.0
+    batch = jax.vmap(lambda x: jnp.dstack([[x, x], jnp.ones(2)]))(jnp.asarray([0.0, 5.0]))
+    assert batch.tolist() == [[[[0.0, 1.0], [0.0, 1.0]]], [[[5.0, 1.0], [5.0, 1.0]]]]
+
+
+def test_repeats_are_known_under_jit(lists_accepted: None) -> None:
+    assert jax.jit(lambda x: jnp.repeat(x, [1, 2]))(jnp.arange(2)).tolist() == [0, 1, 1]
+
+
+def test_keywords(lists_accepted: None) -> None:
+    assert jnp.take(jnp.arange(5), indices=[4, 0], axis=0).tolist() == [4, 0]
+    assert jnp.average(jnp.asarray([1.0, 4.0]), weights=(2.0, 1.0)) == 2.0
+    edges = jnp.histogram(jnp.asarray(L), bins=[0.0, 2.5, 4.0])[1]
+    assert edges.tolist() == [0.0, 2.5, 4.0]
+    assert jnp.percentile(a=jnp.asarray(L), q=[0.0, 100.0]).tolist() == [1.0, 3.0]
+
+
+def test_the_rest_goes_through_untouched(lists_accepted: None) -> None:
+    array = jnp.arange(6)
+    assert jnp.reshape(array, (2, 3)).shape == jnp.reshape(array, [2, 3]).shape == (2, 3)
+    assert jnp.histogram(array, 3)[0].tolist() == [2, 2, 2]
+    with pytest.raises(TypeError):
+        jnp.reshape("text", (4,))
+    with pytest.raises(TypeError):
+        jnp.ravel([{"a": 1}])
+    # These never took a list.
+    for strict in (jnp.sum, jnp.dot, jnp.concatenate):
+        assert not hasattr(strict, "_takes_lists")
+
+
+def test_it_still_is_a_function_of_that_module(lists_accepted: None) -> None:
+    assert pickle.loads(pickle.dumps(jnp.take)) is jnp.take
+    assert jax.nn.sigmoid.lower(jnp.ones(2)).compile() is not None  # type: ignore[attr-defined]
+    assert jax.jit(jnp.take) is not None and inspect.isfunction(jnp.take)
+
+
+def test_undoing_is_only_for_what_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {name: dict(vars(importlib.import_module(name))) for name in TOOK_LISTS}
+    undo = accept_lists()
+    accept_lists()()
+    assert jnp.take is not before["jax.numpy"]["take"]
+    monkeypatch.setattr(jnp, "roll", "replaced by another one")
+    undo()
+    undo()
+    assert jnp.roll == "replaced by another one"  # type: ignore[comparison-overlap]
+    monkeypatch.setattr(jnp, "roll", before["jax.numpy"]["roll"])
+    for name, attributes in before.items():
+        assert dict(vars(importlib.import_module(name))) == attributes

@@ -1,0 +1,107 @@
+"""Hyper-parameters beside one that is injected: read in the lambda if they cannot change."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from flaxoptim_compat.migrate.chains.binding import Refused, bind
+from flaxoptim_compat.migrate.chains.place import Place
+from flaxoptim_compat.migrate.chains.text import chain
+from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from tests.support.migrated_chains import NAMES, document
+
+BEFORE = """\
+beta = 0.8
+def make(beta, decay, rates):
+    {}
+    return optim.Momentum(beta=beta, weight_decay=decay)
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "static"),
+    [
+        ("pass", []),
+        ("eps = decay", []),
+        ("decay = decay + 1", ["weight_decay"]),
+        ("decay += 1", ["weight_decay"]),
+        ("for beta in rates: pass", ["beta"]),
+        ("print(decay := 3)", ["weight_decay"]),
+        ("[decay for decay in rates]", []),
+        ("global beta\n    beta = 1", ["beta"]),
+        ("del decay", ["weight_decay"]),
+        ("import decay", ["weight_decay"]),
+        ("def change():\n        nonlocal decay\n        decay = 1", ["weight_decay"]),
+        ("def keep():\n        decay = 1", []),
+        ("with rates as (beta, decay): pass", ["beta", "weight_decay"]),
+    ],
+)
+def test_names_that_have_one_value_are_read_where_they_are_needed(
+    statement: str, static: list[str]
+) -> None:
+    text = BEFORE.format(statement)
+    if "global" in statement:
+        text = text.replace("(beta, decay", "(decay")
+    assert static_arguments(text, ["learning_rate"]) == static
+
+
+def static_arguments(text: str, injected: list[str]) -> list[str]:
+    each = document(text)
+    call = next(node for node in ast.walk(each.tree) if is_constructor(node))
+    bound = bind(call, call.func.attr)  # type: ignore[attr-defined]
+    assert not isinstance(bound, Refused)
+    parts = chain(bound, each, NAMES.__getitem__, injected)
+    new = apply_edits(text, [Edit(*each.span(call), parts)])
+    ast.parse(new)
+    after = new.rpartition("(learning_rate=")[2]
+    return [name for name in ("beta", "weight_decay") if f"{name}=" in after]
+
+
+def is_constructor(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="optim"))):
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("text", "static"),
+    [
+        ("b = 0.8\ntx = optim.Momentum(beta=b)\n", []),
+        ("for b in (1, 2):\n  tx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("while True:\n  b = read()\n  tx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("if x:\n  b = 1\nelse:\n  b = 2\ntx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("class A:\n  b = 0.8\n  tx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("txs = [optim.Momentum(beta=b) for b in rates]\n", ["beta"]),
+        ("try: f()\nexcept E as b: tx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("f([b := each for each in x])\ntx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("b: float\ntx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("make = lambda b: optim.Momentum(beta=b)\n", []),
+        ("tx = optim.Momentum(beta=unknown)\n", ["beta"]),
+        ("from settings import b\ntx = optim.Momentum(beta=b)\n", ["beta"]),
+        ("b = 1\ntx = optim.Momentum(beta=-b)\n", ["beta"]),
+        # Its name is that of an argument of the lambda.
+        ("learning_rate = 1\ntx = optim.Momentum(beta=learning_rate)\n", ["beta"]),
+    ],
+)
+def test_where_a_name_has_one_value(text: str, static: list[str]) -> None:
+    assert static_arguments(text, ["learning_rate"]) == static
+
+
+def test_a_name_that_an_argument_of_the_lambda_would_hide() -> None:
+    text = """\
+def make(beta1, other):
+    return optim.Adam(beta1=other.beta, beta2=beta1)
+"""
+    each = document(text)
+    call = next(node for node in ast.walk(each.tree) if is_constructor(node))
+    bound = bind(call, "Adam")  # type: ignore[arg-type]
+    assert not isinstance(bound, Refused)
+    parts = chain(bound, each, NAMES.__getitem__, ["learning_rate"], place=Place(width=200))
+    new = apply_edits(text, [Edit(*each.span(bound.call), parts)])
+    assert (
+        "lambda learning_rate, beta1, beta2: optax.adam(learning_rate, b1=beta1, b2=beta2)" in new
+    )
+    assert new.endswith("(learning_rate=0.0, beta1=other.beta, beta2=beta1)\n")

@@ -1,0 +1,525 @@
+"""The rules about names of flax.optim: what they find, what they write, what they leave."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.migrate import rewriting
+from flaxoptim_compat.migrate.analysis import analyse
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.edits import apply_edits
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
+from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.names.surface import served
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules import rule_modules
+from tests.support.oracle.in_process import genuine_optim
+from tests.support.places import DATA
+
+RULES = {code: module for code, module in rule_modules().items() if "FOC101" <= code <= "FOC119"}
+SHIM = "flaxoptim_compat.optim"
+
+
+def read(text: str, module: str = "", is_package: bool = False, **more: Any) -> Reading:
+    document = Document(Path("program.py"), text, ast.parse(text), module, is_package)
+    exports: Mapping[str, Mapping[str, str]] = more.pop("exports", {})
+    names = Names(document, exports)
+    needed = more.pop("needed", ())
+    plans = {target: ImportPlan(document, names, needed) for target in ("shim", "optax")}
+    return Reading(document, names, plans, **more)
+
+
+def findings(reading: Reading) -> list[Finding]:
+    return [each for module in RULES.values() for each in module.find(reading)]
+
+
+def rewritten(text: str, target: str = "shim", **more: Any) -> str:
+    """The text after all of these rules, once they have been found to say what they do."""
+    reading = read(text, **more)
+    edits = [edit for each in findings(reading) for edit in each.edits(target) or ()]
+    return apply_edits(text, [*edits, *reading.imports[target].edits()])
+
+
+def codes(text: str, **more: Any) -> list[str]:
+    found = sorted(findings(read(text, **more)), key=lambda each: (each.start, each.code))
+    return [f"{each.code} {text[each.start : each.end]}" for each in found]
+
+
+def run(text: str) -> dict[str, Any]:
+    scope: dict[str, Any] = {"__name__": "program"}
+    exec(compile(text, "program.py", "exec"), scope)
+    return scope
+
+
+NOTHING = {
+    "no flax": "import jax\njax.tree.map(abs, [1])\n",
+    "the rest of flax": "import flax\nflax.linen, flax.struct.dataclass\n",
+    "another optim": "from torch import optim\noptim.Adam\n",
+    "a name of one's own": "optim = 1\nAdam = 2\n",
+    "this package": "from flaxoptim_compat import optim\noptim.Adam(0.1)\n",
+    "a module of one's own": "from . import optim\nfrom .flax import optim as o\no.Adam\n",
+    "shadowed by a parameter": "import flax\ndef f(flax):\n    return flax.optim.Adam\n",
+    "shadowed by a loop": "import flax\ndef f(xs):\n    for flax in xs: flax.optim\n",
+    "shadowed in a comprehension": "import flax\n[flax.optim for flax in []]\n",
+    "an attribute": "class A: pass\nself = A()\nself.flax = self\nself.flax.optim = 1\n",
+    "prose": "print('flax.optim is gone')\n",
+    "a docstring": "'''flax.optim.Adam'''\ndef f():\n    'flax.optim'\n",
+    "a text in Literal": "from typing import Literal\nx: Literal['optim.Adam']\n",
+    "a look-up elsewhere": "import jax\nname = 'tree'\ngetattr(jax, name), hasattr(jax, 'optim')\n",
+    "a comment": "# flax.optim.Adam\n",
+    "DynamicScale of today": (
+        "from flax.training.dynamic_scale import DynamicScale\nDynamicScale()\n"
+    ),
+    "a class of one's own": "class OptimizerDef: pass\nclass Adam(OptimizerDef): pass\n",
+}
+
+
+@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
+def test_nothing_to_find(text: str) -> None:
+    assert codes(text) == []
+    assert rewritten(text) == text
+
+
+FIXES = {
+    "by an attribute of flax": (
+        "import flax\nx = flax.optim.Adam(0.1)\n",
+        "from flaxoptim_compat import optim\nx = optim.Adam(0.1)\n",
+    ),
+    "flax is needed besides": (
+        "import flax\nx = flax.optim.Adam, flax.struct\n",
+        "import flax\nfrom flaxoptim_compat import optim\nx = optim.Adam, flax.struct\n",
+    ),
+    "from flax": (
+        "from flax import optim\nx = optim.Adam(0.1)\n",
+        "from flaxoptim_compat import optim\nx = optim.Adam(0.1)\n",
+    ),
+    "under another name": (
+        "from flax import optim as optimizers\nx = optimizers.Adam(0.1)\n",
+        "from flaxoptim_compat import optim as optimizers\nx = optimizers.Adam(0.1)\n",
+    ),
+    "among others": (
+        "from flax import linen as nn, optim, struct  # models\nx = nn.Dense, optim.Adam\n",
+        "from flax import linen as nn, struct  # models\nfrom flaxoptim_compat import optim\n"
+        "x = nn.Dense, optim.Adam\n",
+    ),
+    "over several lines": (
+        "from flax import (\n    linen as nn,  # models\n"
+        "    optim,  # optimizers\n    struct,\n)\n",
+        "from flax import (\n    linen as nn,  # models\n    # optimizers\n    struct,\n)\n"
+        "from flaxoptim_compat import optim\n",
+    ),
+    "the last of several lines": (
+        "from flax import (\n    linen as nn,\n    optim,\n)\nx = optim\n",
+        "from flax import (\n    linen as nn,\n)\nfrom flaxoptim_compat import optim\nx = optim\n",
+    ),
+    "the first of a list": (
+        "from flax import optim, \\\n    struct\n",
+        "from flax import struct\nfrom flaxoptim_compat import optim\n",
+    ),
+    "names of it": (
+        "from flax.optim import (\n    Adam as A,  # one\n    Momentum,\n)\nx = A(0.1)\n",
+        f"from {SHIM} import (\n    Adam as A,  # one\n    Momentum,\n)\nx = A(0.1)\n",
+    ),
+    "names of its modules": (
+        "from flax.optim.adam import Adam, _AdamParamState\nfrom flax.optim import base as b\n",
+        f"from {SHIM}.adam import Adam, _AdamParamState\nfrom {SHIM} import base as b\n",
+    ),
+    "the module itself": (
+        "import flax.optim\nx = flax.optim.adam.Adam(0.1)\n",
+        "from flaxoptim_compat import optim\nx = optim.adam.Adam(0.1)\n",
+    ),
+    "the module, and flax": (
+        "import flax.optim\nx = flax.optim.Adam, flax.struct\n",
+        "import flax\nfrom flaxoptim_compat import optim\nx = optim.Adam, flax.struct\n",
+    ),
+    "the module under a name": (
+        "import flax.optim as o, jax\nx = o.Adam(0.1)\n",
+        f"import {SHIM} as o, jax\nx = o.Adam(0.1)\n",
+    ),
+    "a module of it under a name": (
+        "import flax.optim.base as base\nx = base.Optimizer\n",
+        f"import {SHIM}.base as base\nx = base.Optimizer\n",
+    ),
+    "the name is taken": (
+        "import flax\noptim = flax.optim.Adam(0.1)\n",
+        "from flaxoptim_compat import optim as flax_optim\noptim = flax_optim.Adam(0.1)\n",
+    ),
+    "the name is there already": (
+        "import flax\nfrom flaxoptim_compat import optim as o\nx = flax.optim.Adam(0.1)\n",
+        "from flaxoptim_compat import optim as o\nx = o.Adam(0.1)\n",
+    ),
+    "both ways": (
+        "import flax\nfrom flax import optim\nx = flax.optim.Adam, optim.Momentum\n",
+        "from flaxoptim_compat import optim\nx = optim.Adam, optim.Momentum\n",
+    ),
+    "on one line": (
+        "import jax; import flax; x = flax.optim.Adam(0.1)\n",
+        "import jax; from flaxoptim_compat import optim; x = optim.Adam(0.1)\n",
+    ),
+    "in a function": (
+        "def f():\n    import flax\n    return flax.optim.Adam(0.1)\nx = f()\n",
+        "def f():\n    from flaxoptim_compat import optim\n    return optim.Adam(0.1)\nx = f()\n",
+    ),
+    "in functions": (
+        "def f():\n    import flax\n    return flax.optim.Adam(0.1)\n"
+        "def g():\n    import flax\n    return flax.optim.Adam(0.1)\nx = f(), g()\n",
+        "from flaxoptim_compat import optim\n\ndef f():\n    return optim.Adam(0.1)\n"
+        "def g():\n    return optim.Adam(0.1)\nx = f(), g()\n",
+    ),
+    "tried": (
+        "try:\n    from flax import optim\nexcept ImportError:\n    optim = None\nx = optim.Adam\n",
+        "try:\n    from flaxoptim_compat import optim\nexcept ImportError:\n    optim = None\n"
+        "x = optim.Adam\n",
+    ),
+    "for type checkers": (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from flax import optim\n"
+        "def f(x: 'optim.Optimizer'): ...\n",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n"
+        "    from flaxoptim_compat import optim\n"
+        "def f(x: 'optim.Optimizer'): ...\n",
+    ),
+    "after the docstring": (
+        "'''What it does.'''\n\ndef f():\n    import flax\n    def g():\n"
+        "        return flax.optim.Adam\n    return g, flax.struct\n",
+        "'''What it does.'''\n\nfrom flaxoptim_compat import optim\n\ndef f():\n    import flax\n"
+        "    def g():\n        return optim.Adam\n    return g, flax.struct\n",
+    ),
+    "after future": (
+        "from __future__ import annotations\nx = 1\n"
+        "def f(x: flax.optim.Optimizer): ...\nimport flax\n",
+        "from __future__ import annotations\nfrom flaxoptim_compat import optim\nx = 1\n"
+        "def f(x: optim.Optimizer): ...\n",
+    ),
+    "in annotations": (
+        "import flax\nclass S:\n    o: flax.optim.Optimizer\n"
+        "    p: 'dict[str, flax.optim.Optimizer]'\n",
+        "from flaxoptim_compat import optim\nclass S:\n    o: optim.Optimizer\n"
+        "    p: 'dict[str, optim.Optimizer]'\n",
+    ),
+    "by getattr": (
+        "import flax\nx = getattr(flax.optim, 'Adam')(0.1), getattr(flax, 'optim').Adam\n",
+        "from flaxoptim_compat import optim\nx = getattr(optim, 'Adam')(0.1), optim.Adam\n",
+    ),
+    "by a computed name": (
+        "import flax\nx = getattr(flax.optim, 'A' + 'dam')(0.1)\n",
+        "from flaxoptim_compat import optim\nx = getattr(optim, 'A' + 'dam')(0.1)\n",
+    ),
+    "by importlib": (
+        "import importlib\nx = importlib.import_module('flax.optim').Adam\n",
+        f"import importlib\nx = importlib.import_module('{SHIM}').Adam\n",
+    ),
+    "by __import__": (
+        "x = __import__('flax').optim.Adam\n",
+        "from flaxoptim_compat import optim\n\nx = optim.Adam\n",
+    ),
+    "by a variable": (
+        "import flax\no = flax.optim\nAdam = o.Adam\nx = Adam(0.1)\n",
+        "from flaxoptim_compat import optim\no = optim\nAdam = o.Adam\nx = Adam(0.1)\n",
+    ),
+    "all names": (
+        "from flax.optim import *\nx = Adam(0.1), adam.Adam\n",
+        f"from {SHIM} import *\nfrom flaxoptim_compat import optim\n"
+        f"x = Adam(0.1), optim.adam.Adam\n",
+    ),
+    "DynamicScale": (
+        "from flax.optim import Adam, DynamicScale\nx = DynamicScale()\n",
+        f"from flax.training.dynamic_scale import DynamicScale\nfrom {SHIM} import Adam\n"
+        "x = DynamicScale()\n",
+    ),
+    "the module of DynamicScale": (
+        "from flax.optim import dynamic_scale as lib\nx = lib.DynamicScale()\n",
+        "from flax.training import dynamic_scale as lib\nx = lib.DynamicScale()\n",
+    ),
+    "DynamicScale by flax": (
+        "import flax\nx = flax.optim.DynamicScale(), flax.optim.dynamic_scale.DynamicScaleResult\n",
+        "from flax.training import dynamic_scale as dynamic_scale_lib\n"
+        "x = dynamic_scale_lib.DynamicScale(), dynamic_scale_lib.DynamicScaleResult\n",
+    ),
+    "a method of a class": (
+        "import flax\nx = flax.optim.Adam.apply_param_gradient\n",
+        "from flaxoptim_compat import optim\nx = optim.Adam.apply_param_gradient\n",
+    ),
+    "assigned to": (
+        "import flax\nflax.optim.Adam.x = 1\nsetattr(flax.optim.Adam, 'x', 2)\n"
+        "del flax.optim.Adam.x\n",
+        "from flaxoptim_compat import optim\noptim.Adam.x = 1\nsetattr(optim.Adam, 'x', 2)\n"
+        "del optim.Adam.x\n",
+    ),
+    "a name left alone": (
+        "from flax import optim\nfrom flax.optim.adam import jnp\n",
+        "from flaxoptim_compat import optim\nfrom flax.optim.adam import jnp\n",
+    ),
+    "a patch": (
+        "from unittest import mock\nx = mock.patch('flax.optim.Adam')\n",
+        f"from unittest import mock\nx = mock.patch('{SHIM}.Adam')\n",
+    ),
+}
+# These need a package that the tests do not have, or raise as they did.
+NOT_RUN = {"a name left alone"}
+
+
+@pytest.mark.parametrize("case", FIXES)
+def test_fixes(case: str) -> None:
+    before, after = FIXES[case]
+    assert rewritten(before) == after
+    assert rewritten(after) == after
+    assert rewritten(before, "optax") == after
+    if case not in NOT_RUN:
+        run(after)
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_examples(code: str) -> None:
+    rule = RULES[code].RULE
+    assert rule.code == code
+    for example in rule.examples:
+        for target, after in (("shim", example.shim), ("optax", example.optax)):
+            if after is not None:
+                assert by_all_rules(example.before, target) == after
+                assert by_all_rules(after, target) == after
+    found = {each.code for each in findings(read(rule.examples[0].before, "p.q", exports=EXPORTS))}
+    assert code in found
+
+
+def by_all_rules(text: str, target: str) -> str:
+    """What ``rewrite`` makes of a file."""
+    document = Document(Path("program.py"), text, ast.parse(text), "program")
+    (file,) = analyse([document], {}, writes=True)
+    return rewriting.rewritten(file, target).text
+
+
+EXPORTS = {"p.optimizers": {"Adam": "flax.optim.Adam"}}
+
+
+LEFT = {
+    "import flax\nx = flax.optim.adam.jnp\n": (
+        "FOC102 flax.optim.adam.jnp",
+        "flaxoptim_compat.optim has no adam.jnp.",
+    ),
+    "from flax.optim.base import traverse_util\n": (
+        "FOC101 traverse_util",
+        "flaxoptim_compat.optim has no base.traverse_util.",
+    ),
+    "import flax\nx = hasattr(flax, 'optim')\n": (
+        "FOC103 hasattr(flax, 'optim')",
+        "hasattr(flax, 'optim') is False since flax 0.6.0.",
+    ),
+    "import importlib\nx = lambda name: importlib.import_module(f'flax.optim.{name}')\n": (
+        "FOC103 importlib.import_module(f'flax.optim.{name}')",
+        "Which module this is shows only when it runs.",
+    ),
+    "x = __import__('flax.optim')\n": (
+        "FOC103 __import__('flax.optim')",
+        "Which module this is shows only when it runs.",
+    ),
+    "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": (
+        "FOC104 'flax.optim.Adam.beta1 = 0.8'",
+        "Only the program knows what this text is for.",
+    ),
+    "BINDINGS = 'train.definition = @flax.optim.Adam()'\n": (
+        "FOC104 'train.definition = @flax.optim.Adam()'",
+        "Only the program knows what this text is for.",
+    ),
+    "config = dict(optimizer='flax.optim.Adam')\n": (
+        "FOC104 'flax.optim.Adam'",
+        "Only the program knows what this text is for.",
+    ),
+    **{
+        text: (
+            f"FOC108 {place}",
+            "Nothing needs this once no file uses flax.optim.",
+        )
+        for text, place in {
+            "import sys\nsys.modules['flax.optim'] = None\n": "'flax.optim'",
+            "import sys\nx = 'flax.optim' in sys.modules\n": "'flax.optim'",
+            "import sys\nsys.modules.setdefault('flax.optim', 1)\n": "'flax.optim'",
+            "from unittest import mock\nmock.patch.dict('sys.modules', {'flax.optim': 1})\n": (
+                "'flax.optim'"
+            ),
+            "import flax\nflax.optim = 1\n": "flax.optim",
+            "import flax\nsetattr(flax, 'optim', 1)\n": "setattr(flax, 'optim', 1)",
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_left_with_a_reason(text: str) -> None:
+    (found,) = (each for each in findings(read(text)) if each.reason)
+    place = f"{found.code} {text[found.start : found.end]}"
+    assert (place, found.reason) == LEFT[text]
+    assert found.shim is None and found.optax is None
+    assert rewritten(text) == text
+    assert rewritten(text, "optax") == text
+
+
+FOUND = {
+    "import flax\nx = flax.optim.Adam\n": ["FOC102 flax.optim.Adam"],
+    "from flax import optim as o\nx = o.adam.Adam\n": ["FOC101 optim as o", "FOC102 o.adam.Adam"],
+    "from flax.optim import Adam\nAdam(Adam)\n": ["FOC101 Adam", "FOC102 Adam", "FOC102 Adam"],
+    "import flax.optim\n": ["FOC101 flax.optim"],
+    "from flax.optim import *\nLAMB()\n": ["FOC109 *", "FOC102 LAMB"],
+    "import flax\nx: 'list[flax.optim.Adam]'\n": ["FOC105 flax.optim.Adam"],
+    "import flax\ngetattr(flax.optim, name)\n": [
+        "FOC103 getattr(flax.optim, name)",
+        "FOC102 flax.optim",
+    ],
+    "import flax\ngetattr(flax.optim, 'Adam')()\n": ["FOC103 getattr(flax.optim, 'Adam')"],
+    "from flax import optim\nclass A(optim.OptimizerDef): ...\n": [
+        "FOC101 optim",
+        "FOC106 class A(optim.OptimizerDef",
+        "FOC102 optim.OptimizerDef",
+    ],
+    "import flax.optim.dynamic_scale as d\nd.DynamicScale()\n": [
+        "FOC107 flax.optim.dynamic_scale as d",
+        "FOC107 d.DynamicScale",
+    ],
+    "import flaxoptim_compat as c\nc.install(era=True)\n": ["FOC111 c.install(era=True)"],
+    "from flaxoptim_compat import install\ninstall()\n": ["FOC111 install()"],
+}
+
+
+@pytest.mark.parametrize("text", FOUND)
+def test_what_is_found_where(text: str) -> None:
+    assert codes(text) == FOUND[text]
+
+
+OTHER_FILES = {
+    "from .optimizers import Adam\nAdam(0.1)\n": ["FOC110 Adam", "FOC110 Adam"],
+    "from . import optimizers as o\no.Adam(0.1), o.other\n": ["FOC110 o.Adam"],
+    "import p.optimizers\np.optimizers.Adam\n": ["FOC110 p.optimizers.Adam"],
+    "from optimizers import *\nAdam\n": ["FOC110 Adam"],
+    "from .others import Adam\nAdam\n": [],
+    "import optimizers\n": [],
+}
+
+
+@pytest.mark.parametrize("text", OTHER_FILES)
+def test_names_from_other_files_are_changed_there(text: str) -> None:
+    assert codes(text, module="p.q", exports=EXPORTS) == OTHER_FILES[text]
+    for target in ("shim", "optax"):
+        assert rewritten(text, target, module="p.q", exports=EXPORTS) == text
+
+
+@pytest.mark.parametrize("case", FIXES)
+def test_nothing_is_found_that_is_ignored(case: str) -> None:
+    text, _ = FIXES[case]
+    lines = range(1, text.count("\n") + 2)
+    everything = read(text, ignored=dict.fromkeys(lines, frozenset({""})))
+    assert findings(everything) == []
+    assert everything.imports["shim"].edits() == []
+
+
+def test_one_line_is_ignored() -> None:
+    text = "from flax import optim\nimport flax\nx = flax.optim.Adam  # noqa: FOC102\n"
+    assert rewritten(text, ignored={3: frozenset({"FOC102"})}) == text.replace(
+        "from flax import", "from flaxoptim_compat import"
+    )
+
+
+def test_subclasses_are_marked_for_optax_only() -> None:
+    text = "from flax import optim\nclass A(optim.Adam): ...\n"
+    (found,) = (each for each in findings(read(text)) if each.code == "FOC106")
+    assert (found.shim, found.optax) == ((), None)
+    assert "to_optax" in found.reason
+
+
+def test_computed_names_are_marked_for_optax_only() -> None:
+    text = "from flax import optim\ngetattr(optim, name)\n"
+    (found,) = (each for each in findings(read(text)) if each.code == "FOC103")
+    assert (found.shim, found.optax) == ((), None)
+
+
+def test_what_is_left_for_optax_is_found_after_the_shim_too() -> None:
+    for text, found in (
+        ("from flax import optim\ngetattr(optim, name)\n", "FOC103 getattr(optim, name)"),
+        ("from flax.optim import Adam\nclass A(Adam): ...\n", "FOC106 class A(Adam"),
+    ):
+        after = rewritten(text)
+        assert codes(after) == [found]
+        assert by_all_rules(by_all_rules(after, "optax"), "optax") == by_all_rules(after, "optax")
+    other = "import flaxoptim_compat\ngetattr(flaxoptim_compat.parity, name), hasattr(o, 'x')\n"
+    assert codes(other + "setattr(flaxoptim_compat.optim, 'x', 1)\n") == []
+
+
+def test_what_a_rule_about_optimizers_took_over_is_left_to_it() -> None:
+    text = "import flax\nfrom flax import optim\nx = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
+    reading = read(text)
+    for use in reading.names.uses:
+        if use.name == "flax.optim.Adam":
+            reading.imports["optax"].release(use.node)
+    assert all(not each.optax for each in findings(reading))
+    edits = reading.imports["optax"].edits()
+    assert apply_edits(text, edits) == "x = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
+
+
+def test_every_served_name_is_there(every_name: list[str]) -> None:
+    for name in every_name:
+        new = served(name)
+        assert new is not None
+        module, _, attribute = new.rpartition(".")
+        assert hasattr(importlib.import_module(module), attribute), name
+
+
+@pytest.fixture
+def every_name() -> list[str]:
+    path = DATA / "legacy_surface.json"
+    surface = json.loads(path.read_text())["surface"]
+    return [f"{module}.{name}" for module, names in surface.items() for name in names]
+
+
+def test_every_name_that_there_was_is_rewritten(every_name: list[str]) -> None:
+    """Each in a program of its own, that runs afterwards."""
+    for full in every_name:
+        module, _, name = full.rpartition(".")
+        text = f"import flax\nimport {module} as m\nfrom {module} import {name}\n"
+        text += f"x = flax{full.removeprefix('flax')}\ny = m.{name}\n"
+        after = rewritten(text)
+        assert codes(after) == []
+        scope = run(after)
+        assert scope["x"] is scope["y"] is scope[name], full
+
+
+def test_dynamic_scale_is_that_of_flax_0_5_3() -> None:
+    """Bit for bit, until a bound is reached that Flax 0.5.3 had not."""
+    genuine = importlib.import_module(f"{genuine_optim().__name__}.dynamic_scale")
+    losses = [lambda x: 3.0 * x**2, lambda x: x * jnp.inf, lambda x: 1e-4 * x, lambda x: 1e35 * x]
+    ours, theirs = (
+        module.DynamicScale(growth_interval=2, growth_factor=4.0, scale=1024.0)
+        for module in (optim.dynamic_scale, genuine)
+    )
+    for step in range(40):
+        loss = losses[step * step % 7 % len(losses)]
+        found, expected = (each.value_and_grad(loss)(1.1) for each in (ours, theirs))
+        np.testing.assert_array_equal(found[1:], expected[1:])
+        ours, theirs = found.dynamic_scale, expected.dynamic_scale
+        assert float(ours.scale) == float(theirs.scale)
+        assert int(ours.fin_steps) == int(theirs.fin_steps)
+
+
+def test_the_bounds_of_dynamic_scale() -> None:
+    genuine = importlib.import_module(f"{genuine_optim().__name__}.dynamic_scale")
+    for scale, loss, today, then in (
+        (3e38, lambda x: 1e-10 * x, float(jnp.finfo("float32").max), float("inf")),
+        (1.2e-38, lambda x: x * jnp.inf, float(jnp.finfo("float32").tiny), 0.0),
+    ):
+        scales = [
+            float(
+                module.DynamicScale(growth_interval=0, backoff_factor=1e-9, scale=scale)
+                .value_and_grad(loss)(1.0)
+                .dynamic_scale.scale
+            )
+            for module in (optim.dynamic_scale, genuine)
+        ]
+        assert scales == [today, then]

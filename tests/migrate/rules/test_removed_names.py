@@ -1,0 +1,149 @@
+"""Names and behaviours that jax, flax and numpy dropped: what stays, and what becomes of it."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.legacy import era
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.migrate.analysis import analyse
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.rewriting import rewritten
+from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_of
+from flaxoptim_compat.migrate.successors.gone import GONE
+from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
+from flaxoptim_compat.migrate.successors.successor import BACK, OBJECTS_TODAY, successor
+from tests.support import removed_behaviour_texts, removed_name_texts
+from tests.support.removed_behaviour_texts import LEFT
+from tests.support.rewritten_alone import findings_in, rewrite
+
+LEFT_ALONE = removed_name_texts.LEFT_ALONE | removed_behaviour_texts.LEFT_ALONE
+FIXES = removed_name_texts.FIXES | removed_behaviour_texts.FIXES
+
+
+@pytest.mark.parametrize("text", LEFT_ALONE.values(), ids=LEFT_ALONE)
+def test_it_is_left_alone(text: str) -> None:
+    assert findings_in(text) == []
+    assert rewrite(text, "shim") == rewrite(text, "optax") == text
+
+
+@pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
+def test_it_is_rewritten(before: str, after: str) -> None:
+    assert rewrite(before) == after
+    assert rewrite(before, "optax") == after
+
+
+@pytest.mark.parametrize(("text", "code", "reason"), LEFT.values(), ids=LEFT)
+def test_it_says_why_it_leaves_it(text: str, code: str, reason: str) -> None:
+    (found,) = [each for each in findings_in(text) if each.shim is None]
+    assert found.code == code and reason in found.reason
+    assert f"# {code}: {found.reason}\n" in rewrite(text, "optax")
+
+
+def test_what_linen_has_of_flax_nn_comes_from_there_though_not_all_can() -> None:
+    text = "from flax import nn\nnn.relu, nn.Module\n"
+    lines = rewrite(text).splitlines()
+    assert lines[:2] == [
+        "from flaxoptim_compat.legacy.stand_ins import flax_nn as nn",
+        "from flax import linen as flax_nn",
+    ]
+    assert lines[2].startswith("# FOC158: flax.nn.Module, gone since flax 0.4.0: subclass")
+    assert lines[3:] == ["flax_nn.relu, nn.Module"]
+
+
+def test_a_finding_says_what_it_is_and_what_is_instead() -> None:
+    text = "import jax\nfrom jax.util import safe_map\njax.tree_map, safe_map\n"
+    module, use = findings_in(text)
+    assert (use.code, text[use.start : use.end]) == ("FOC151", "jax.tree_map")
+    assert (use.what, use.instead) == ("jax.tree_map, gone since jax 0.6.0", "jax.tree.map")
+    assert module.instead == (
+        "flaxoptim_compat.legacy.stand_ins.jax_util.safe_map; later list(map(..., strict=True))"
+    )
+
+
+def test_what_is_ignored_stays() -> None:
+    text = (
+        "import jax\n"
+        "from jax import tree_map\n"
+        "jax.tree_leaves\n"
+        "x = jax.ops.index_add(x, jax.ops.index[0], 1)\n"
+    )
+    codes = {2: frozenset({"FOC151"}), 3: frozenset({""}), 4: frozenset({"FOC152"})}
+    assert rewrite(text, ignored=codes) == (
+        "import jax\n"
+        "from jax import tree_map\n"
+        "import numpy as np\n"
+        "jax.tree_leaves\n"
+        # The index is a name of its own, which is rewritten where the update around it is not.
+        "x = jax.ops.index_add(x, np.s_[0], 1)\n"
+    )
+
+
+ENTRIES = [entry for entry in era.ENTRIES if entry.name not in BACK]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
+    name = f"{entry.name}.config" if entry.name in OBJECTS_TODAY else entry.name
+    found = successor(name)
+    assert found is not None and found.old == name
+    assert bool(found.today) != (name in NOT_EVERYWHERE)
+    # In one of three ways: by another name, by another call, by a stand-in.
+    code = code_of(found)
+    ways = {
+        "FOC151": not found.is_stand_in,
+        "FOC152": name in REARRANGED,
+        "FOC153": found.is_stand_in,
+        "FOC154": True,
+        "FOC155": not found.is_stand_in,
+        "FOC156": name in REARRANGED,
+        "FOC157": found.is_stand_in,
+        "FOC159": name in NOT_EVERYWHERE,
+        "FOC160": found.is_stand_in,
+    }
+    assert ways[code]
+
+
+def test_the_tables_of_this_package_are_about_names_that_are_gone() -> None:
+    names = {entry.name for entry in era.ENTRIES}
+    modules = {entry.name for entry in era.ENTRIES if entry.is_module}
+    assert set(REARRANGED) <= names and names >= NOT_EVERYWHERE
+    assert all(name in names or name.rpartition(".")[0] in modules for name in PUBLIC)
+    assert not set(GONE) & names
+
+
+def test_a_file_that_freezes_what_goes_into_the_optimizer_of_another_one() -> None:
+    texts = {
+        "making": "from flax import optim\ndef make(p):\n    return optim.Adam(1e-3).create(p)\n",
+        "loading": (
+            "import flax\n"
+            "from making import make\n"
+            "optimizer = make({})\n"
+            "optimizer = optimizer.replace(target=flax.core.freeze(optimizer.target))\n"
+        ),
+    }
+    documents = [
+        Document(Path(f"{name}.py"), text, ast.parse(text), name) for name, text in texts.items()
+    ]
+    making, loading = analyse(documents, {}, writes=True)
+    codes = [[each.code for each in file.findings] for file in (making, loading)]
+    assert "FOC165" not in codes[0] and codes[1].count("FOC165") == 1
+    setting = '\nflax.config.update("flax_return_frozendict", True)\n'
+    assert (
+        setting in rewritten(loading, "shim").text and setting in rewritten(loading, "optax").text
+    )
+
+
+def test_neither_jax_nor_numpy_is_imported() -> None:
+    code = (
+        "import sys, tests.support.rewritten_alone as r\n"
+        "r.rewrite('import jax\\njax.tree_map\\n')\n"
+        "print(sorted({'jax', 'flax', 'numpy', 'optax'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,177 @@
+"""Rewritten programs run without ``install``, and compute what the old ones do under it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from flaxoptim_compat.legacy import era
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.migrate.successors.gone import GONE
+from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
+from flaxoptim_compat.migrate.successors.successor import BACK
+from tests.support import jax_name_cases, numpy_name_cases
+from tests.support.jax_update_cases import UPDATES
+from tests.support.old_code import run, run_as_it_was
+from tests.support.old_names import RUN_NAMES, encode, exists
+from tests.support.oracle.environments import run_in_old_environment
+from tests.support.rewritten_alone import findings_in, rewrite
+
+ENTRIES = [each for each in era.ENTRIES if each.name not in NOT_EVERYWHERE | BACK]
+
+
+def objects_of_today(entry: Entry) -> list[Any]:
+    """What a name may have become: what serves it, and of functions of trees the usual two."""
+    tree_function = entry.attribute.removeprefix("tree_").replace("multimap", "map")
+    if entry.attribute.startswith("tree_"):
+        return [getattr(jax.tree, tree_function), getattr(jax.tree_util, f"tree_{tree_function}")]
+    known = {"jax.config": jax.config, "jax.ops.index": np.s_}
+    return [known[entry.name] if entry.name in known else entry.serve()]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_every_name_stands_for_what_served_it(entry: Entry) -> None:
+    module = entry.name if entry.is_module else entry.module
+    texts = [
+        f"import {module}\nresult = {entry.name}\n",
+        f"import {entry.module} as m\nresult = m.{entry.attribute}\n",
+        f"from {entry.module} import {entry.attribute} as result\n",
+    ]
+    # Where only the module is gone, these are about the object.
+    for text in texts[:1] if entry.name == "jax.config" else texts:
+        new = rewrite(text)
+        assert new != text
+        result = run(new)
+        found = [result is each or repr(result) == repr(each) for each in objects_of_today(entry)]
+        assert any(found), new
+
+
+IN_MODULES = {each.name: each for each in ENTRIES if each.is_module}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - {each.name for each in ENTRIES}))
+def test_so_do_names_of_modules_that_are_elsewhere_today(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    expected = getattr(IN_MODULES[module].serve(), attribute)
+    assert run(rewrite(f"import {module}\nresult = {name}\n")) is expected
+
+
+@pytest.mark.parametrize("cases", [jax_name_cases, numpy_name_cases])
+def test_every_name_of_then_runs_or_is_reported(cases: Any, old_environment: Any) -> None:
+    had = json.loads(run_in_old_environment(RUN_NAMES, cases.__name__).stdout)["names"]
+    names = [f"{module}.{name}" for module, inside in had.items() for name in inside]
+    gone = [name for name in names if not exists(name)]
+    assert len(gone) > 60
+    for name in gone:
+        module, _, attribute = name.rpartition(".")
+        whole, imported = f"import {module}\nresult = {name}\n", f"from {module} import {attribute}"
+        for text in (whole, f"{imported} as result\n"):
+            if any(each.shim is None for each in findings_in(text)):
+                assert name in GONE | dict.fromkeys(NOT_EVERYWHERE)
+            else:
+                run(rewrite(text))
+
+
+VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)
+MATRIX = np.cos(np.arange(12.0)).astype(np.float32).reshape(4, 3)
+INTEGERS = np.asarray([[3, -1, 2], [5, 0, -7]], np.int32)
+
+# {what: a program; x, m and i are a vector, a matrix and integers, and key is a key}
+PROGRAMS = {
+    "shuffle": """
+from jax import random
+result = [random.shuffle(key, m), random.shuffle(key, i, axis=1), *map(random.shuffle, [key], [x])]
+""",
+    "a key": """
+import jax
+result = jax.random.threefry2x32_key(7)
+""",
+    "in1d": """
+import numpy as np, jax.numpy as jnp
+result = [np.in1d(i, [5, 2, 2]), np.in1d(3, i, True), np.in1d(["a", "b"], ["b"])]
+result.append(jnp.in1d(i, i[0], invert=True))
+""",
+    "functions of numpy": """
+import numpy as np
+result = [np.msort(i), np.msort([3, 1, 2]), np.asfarray([1, 2]), np.asfarray(i, "f4")]
+result += [np.asscalar(x[:1] + 1), np.alltrue(i), np.round_(x, 1), np.product(i)]
+result += [np.float(1), np.float_(3), np.int(2.5), np.math.floor(2.5), np.cast["f"](i)]
+""",
+    "constants": """
+import numpy as np, jax.numpy as jnp
+result = [np.NINF, str(np.NZERO), 2 - jnp.NINF, str(-np.PZERO), 3 * np.NINF, np.NINF ** 2]
+""",
+    "tie_in": """
+from jax import lax
+f = lax.tie_in
+result = [lax.tie_in(m, x + 1) * 2, f(m, x), lax.tie_in(max(1, 2), 3)]
+""",
+    "spherical harmonics": """
+import jax.numpy as jnp
+from jax.scipy.special import sph_harm
+n = jnp.array([2])
+result = sph_harm(jnp.array([1]), n, jnp.array([0.5]), jnp.array([0.7]), n_max=2)
+""",
+    "updates": """
+import jax
+import jax.numpy as jnp
+from functools import partial
+from jax.ops import index_update, index, index_add
+@jax.jit
+def f(x):
+    y = jnp.zeros(3)
+    y = index_update(y, index[0], x[0])
+    return y
+result = [index_add(index_update(m, index[:, 0], 2.0), index[1, ...], x[:3], True), f(x)]
+result.append(jax.ops.index_mul(y=2.0, idx=index[1:], x=m))
+result.append(partial(jax.ops.index_max, x, index[2:4])(1.0))
+""",
+    "trees": """
+import jax
+from jax import tree_multimap, tree_leaves
+result = [tree_multimap(lambda a, b: a + b, {"a": x}, {"a": x}), tree_leaves([1, (2,)])]
+result += [jax.tree_unflatten(jax.tree_structure([0, 0]), [1, 2]), jax.tree_flatten([3])[0]]
+result.append(jax.tree_multimap(lambda a, b: a, {"a": None, "b": 1}, {"a": 2, "b": 3}))
+""",
+    "modules": """
+from jax import api
+from jax.abstract_arrays import ShapedArray
+result = [api.jit(lambda x: x + 1)(x), ShapedArray((2,), x.dtype).shape, api.partial(max, 3)(2)]
+""",
+    "64 bits": """
+import jax.numpy as jnp
+from jax.config import config
+from jax.experimental import enable_x64
+config.enable_omnistaging()
+with enable_x64():
+    result = [jnp.asarray(2.5)]
+result += [jnp.asarray(2.5), config.jax_enable_x64]
+""",
+    "lists under jit": """
+import jax
+import jax.numpy as jnp
+result = jax.jit(lambda x: jnp.repeat(x, [1, 2, 0, 1, 1, 1, 1]))(x)
+""",
+}
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
+def test_it_computes_what_it_did(text: str) -> None:
+    names = {"x": VECTOR, "m": MATRIX, "i": INTEGERS, "key": jax.random.PRNGKey(3)}
+    new = rewrite(text)
+    assert new != text
+    assert encode(run(new, **names)) == encode(run_as_it_was(text, **names))
+
+
+@pytest.mark.parametrize("name", ["update", "add", "mul", "min", "max"])
+def test_updates_compute_what_they_did(name: str) -> None:
+    text = f"import jax\ndef f(x, i, y):\n    return jax.ops.index_{name}(x, i, y)\n"
+    text += "result = [f(*each) for each in cases]\n"
+    new = rewrite(text)
+    assert ".at[i]." in new
+    with_order = [x for what, x in UPDATES.items() if what != "complex numbers"]
+    assert encode(run(new, cases=with_order)) == encode(run_as_it_was(text, cases=with_order))

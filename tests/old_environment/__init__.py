@@ -1,1 +1,0 @@
-"""Scripts that run beside the genuine flax 0.5.3, in the environment of ``tests.oracle``."""

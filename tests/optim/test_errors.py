@@ -1,0 +1,192 @@
+"""Each error says what the user needs, and is raised by this package, not from inside jax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from flax.core import FrozenDict
+
+from flaxoptim_compat import optim
+from tests.support.own_errors import (
+    PARAMS,
+    edited,
+    in_multi_optimizer,
+    in_weight_norm,
+    raises,
+)
+
+NAMES = [
+    "AdaBelief",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "GradientDescent",
+    "LAMB",
+    "LARS",
+    "Momentum",
+    "RMSProp",
+]
+
+
+def apply(optimizer: Any, grads: Any = PARAMS, **overrides: Any) -> Any:
+    return optimizer.apply_gradient(grads, **overrides)
+
+
+def apply_in_jit(optimizer: Any, grads: Any = PARAMS, **overrides: Any) -> Any:
+    return jax.jit(lambda optimizer, grads: apply(optimizer, grads, **overrides))(optimizer, grads)
+
+
+in_and_outside_jit = pytest.mark.parametrize("step", [apply, apply_in_jit])
+
+
+def alone(definition: Any) -> Any:
+    return definition
+
+
+wrapped_or_not = pytest.mark.parametrize("wrap", [alone, in_weight_norm, in_multi_optimizer])
+
+
+@in_and_outside_jit
+@wrapped_or_not
+@pytest.mark.parametrize("name", NAMES)
+def test_no_learning_rate(name: str, wrap: Callable[[Any], Any], step: Any) -> None:
+    optimizer = wrap(getattr(optim, name)()).create(PARAMS)
+    with raises(AssertionError, "no learning rate provided.", f"{name}(learning_rate=...)"):
+        step(optimizer)
+    # The first that lacks a rate is named, and None reaches every part of a MultiOptimizer.
+    first = "Adam" if wrap is in_multi_optimizer else name
+    with raises(AssertionError, "no learning rate provided.", f"{first}(learning_rate=...)"):
+        step(wrap(getattr(optim, name)(0.1)).create(PARAMS), learning_rate=None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_learning_rate_is_the_error_of_the_genuine(genuine: Any, name: str) -> None:
+    with pytest.raises(AssertionError) as theirs:
+        apply(getattr(genuine, name)().create(PARAMS))
+    with raises(AssertionError, str(theirs.value)):
+        apply(getattr(optim, name)().create(PARAMS))
+
+
+@in_and_outside_jit
+@pytest.mark.parametrize("name", NAMES)
+def test_unknown_override(name: str, step: Any) -> None:
+    definition = getattr(optim, name)(0.1)
+    known = vars(definition.hyper_params)
+    with raises(TypeError, name, "'momentum_rate'", *known):
+        step(definition.create(PARAMS), learning_rate=0.2, momentum_rate=0.9)
+
+
+@in_and_outside_jit
+def test_unknown_override_of_weight_norm(step: Any) -> None:
+    optimizer = optim.WeightNorm(optim.Momentum(0.1)).create(PARAMS)
+    known = ("learning_rate", "beta", "weight_decay", "nesterov", "wn_decay", "wn_eps")
+    with raises(TypeError, "'bogus'", *known):
+        step(optimizer, bogus=1.0, wn_decay=0.1)
+
+
+@in_and_outside_jit
+def test_unknown_override_of_multi_optimizer(genuine: Any, step: Any) -> None:
+    optimizer = in_multi_optimizer(optim.LARS(0.1)).create(PARAMS)
+    with raises(TypeError, "Adam", "'bogus'", "learning_rate", "beta1", "eps"):
+        step(optimizer, bogus=1.0)
+    # Adam has this one, LARS has not; the genuine raises TypeError here, too.
+    with raises(TypeError, "LARS", "'beta1'", "learning_rate", "trust_coefficient"):
+        step(optimizer, beta1=0.8)
+    kernels = genuine.ModelParamTraversal(lambda path, _: "kernel" in path)
+    theirs = genuine.MultiOptimizer((kernels, genuine.LARS(0.1))).create(PARAMS)
+    with pytest.raises(TypeError):
+        apply(theirs, beta1=0.8)
+
+
+TUPLE = (jnp.ones(2), jnp.ones(4))
+MISFITS = {
+    "missing": (edited(PARAMS, "dense/kernel"), "['dense']['kernel']"),
+    "extra": (edited(PARAMS, "dense/extra", jnp.ones(3)), "['dense']['extra']"),
+    "extra_none": (edited(PARAMS, "dense/extra", None), "['dense']['extra']"),
+    "leaf_for_subtree": (edited(PARAMS, "dense", jnp.ones(3)), "['dense']"),
+    "subtree_for_leaf": (edited(PARAMS, "dense/bias", {"a": jnp.ones(3)}), "['dense']['bias']"),
+    "none": (edited(PARAMS, "dense/bias", None), "['dense']['bias']"),
+    "tuple_for_dict": (edited(PARAMS, "pair", TUPLE), "['pair']"),
+    "transposed": (edited(PARAMS, "dense/kernel", jnp.ones((3, 2))), "['dense']['kernel']"),
+    "scalar": (edited(PARAMS, "dense/kernel", jnp.ones(())), "['dense']['kernel']"),
+    "broadcastable": (edited(PARAMS, "dense/kernel", jnp.ones((1, 3))), "['dense']['kernel']"),
+}
+DEFINITIONS = {
+    "plain": optim.Adam(0.1),
+    "weight_norm": optim.WeightNorm(optim.Adam(0.1)),
+    "multi_optimizer": in_multi_optimizer(optim.Adam(0.1)),
+}
+
+
+@in_and_outside_jit
+@pytest.mark.parametrize("definition", DEFINITIONS.values(), ids=DEFINITIONS)
+@pytest.mark.parametrize(("grads", "path"), MISFITS.values(), ids=MISFITS)
+def test_gradients_that_do_not_fit(grads: Any, path: str, definition: Any, step: Any) -> None:
+    with raises(ValueError, f" {path}"):
+        step(definition.create(PARAMS), grads)
+
+
+@in_and_outside_jit
+@pytest.mark.parametrize(
+    ("grads", "path"),
+    [({"pair": list(TUPLE)}, "['pair']"), ({"pair": TUPLE[:1]}, "['pair'][1]")],
+    ids=["list", "shorter"],
+)
+def test_gradients_that_do_not_fit_a_tuple(grads: Any, path: str, step: Any) -> None:
+    with raises(ValueError, f" {path}"):
+        step(optim.Adam(0.1).create({"pair": TUPLE}), grads)
+
+
+@pytest.mark.parametrize("make", [dict, FrozenDict])
+def test_overlapping_traversals_are_the_error_of_the_genuine(
+    genuine: Any, make: Callable[[Mapping[str, Any]], Any]
+) -> None:
+    messages = []
+    for each in (genuine, optim):
+        parts = [
+            each.ModelParamTraversal(lambda path, _, part=part: part in path)
+            for part in ("kernel", "dense", "bias")
+        ]
+        definition = each.MultiOptimizer(*((part, each.Adam(0.1)) for part in parts))
+        with pytest.raises(ValueError, match="Multiple optimizers match") as caught:
+            definition.create(make(PARAMS))
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_unreplicating_what_is_not_replicated(genuine: Any) -> None:
+    with pytest.raises(ValueError, match="Cannot unreplicate") as theirs:
+        genuine.Adam(0.1).create(PARAMS).unreplicate()
+    optimizer = optim.Adam(0.1).create(PARAMS)
+    assert str(theirs.value) == "Cannot unreplicate an optimizer that is not replicated."
+    for each in (optimizer, jax.tree.map(lambda leaf: leaf[None], optimizer)):
+        with raises(ValueError, str(theirs.value), "jax_utils.unreplicate"):
+            each.unreplicate()
+
+
+@in_and_outside_jit
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_wrong_number_of_hyper_params(count: int, step: Any) -> None:
+    optimizer = in_multi_optimizer(optim.LARS(0.1)).create(PARAMS)
+    values = [optim.Adam(0.1).hyper_params] * count
+    with raises(ValueError, f"{count} entries", "2 optimizers"):
+        step(optimizer, hyper_params=values)
+    with raises(ValueError, f"{count} entries", "2 optimizers"):
+        step(optimizer, hyper_params=values, learning_rate=0.2)
+
+
+def test_hyper_params_of_a_multi_optimizer_that_are_no_list() -> None:
+    optimizer = in_multi_optimizer(optim.LARS(0.1)).create(PARAMS)
+    for overrides in ({}, {"learning_rate": 0.2}):
+        with raises(ValueError, "hyper_params", "2 optimizers"):
+            apply(optimizer, hyper_params=optim.Adam(0.1).hyper_params, **overrides)
+
+
+def test_multi_optimizer_of_nothing() -> None:
+    with raises(ValueError, "MultiOptimizer", "traversal"):
+        optim.MultiOptimizer()

@@ -1,0 +1,165 @@
+"""MultiOptimizer: each traversal's leaves as if alone, and all others as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import struct, traverse_util
+
+from flaxoptim_compat import compiled_steps, optim
+from tests.support import cases
+from tests.support.side_by_side import assert_same, bits, named_leaves
+
+
+@struct.dataclass
+class Layer:
+    kernel: Any
+    bias: Any
+
+
+W = jnp.linspace(-1.0, 2.0, 24).reshape(4, 6)
+B = jnp.linspace(0.5, 1.0, 6)
+# 0 - 0 would be 0, and NaN - 0 a NaN with other bits.
+FROZEN = jnp.asarray(np.array([-0.0, np.nan, np.inf, 1e-45, -1.5], np.float32))
+TARGET = {
+    "a": {"w": W, "b": B},
+    "half": B.astype(jnp.bfloat16),
+    "layer": Layer(W + 1, B + 1),
+    "pair": (W + 2, B + 2, B + 3),
+    "rest": FROZEN,
+}
+GRADS = jax.tree.map(lambda leaf: jnp.cos(3 * leaf).astype(leaf.dtype), {**TARGET, "rest": B[:5]})
+IDENTITY = traverse_util.t_identity
+A = ["['a']['b']", "['a']['w']"]
+PAIR = ["['pair'][0]", "['pair'][1]", "['pair'][2]"]
+
+# name -> (traversal, the paths of the leaves it selects, whether the genuine one can do it)
+TRAVERSALS: dict[str, tuple[Callable[[Any], Any], list[str], bool]] = {
+    "item": (lambda t: IDENTITY["a"]["w"], A[1:], True),
+    "slice": (lambda t: IDENTITY["pair"][0:2], PAIR[:2], True),
+    "each": (lambda t: IDENTITY["pair"].each(), PAIR, True),
+    "attr": (lambda t: IDENTITY["layer"].kernel, ["['layer'].kernel"], True),
+    "merge": (
+        lambda t: IDENTITY.merge(IDENTITY["a"]["b"], IDENTITY["pair"][2]),
+        [A[0], PAIR[2]],
+        True,
+    ),
+    "filter": (lambda t: IDENTITY["pair"].each().filter(lambda x: x.ndim == 2), PAIR[:1], False),
+    "tree": (lambda t: IDENTITY["layer"].tree(), ["['layer'].bias", "['layer'].kernel"], False),
+    "container": (lambda t: IDENTITY["a"], A, False),
+    "path": (lambda t: t(lambda path, value: path.startswith("/a/")), A, True),
+    "path and name": (lambda t: t(lambda path, value: path == "/a/w"), A[1:], True),
+    "dtype": (
+        lambda t: t(lambda path, value: path == "/half" and value.dtype == jnp.bfloat16),
+        ["['half']"],
+        False,
+    ),
+    "shape": (
+        lambda t: t(lambda path, value: path[:2] == "/a" and value.shape == (4, 6)),
+        A[1:],
+        False,
+    ),
+    "ndim and size": (
+        lambda t: t(lambda path, value: path[:2] == "/a" and value.ndim * value.size == 6),
+        A[:1],
+        False,
+    ),
+    "nothing": (lambda t: t(lambda path, value: False), [], True),
+}
+
+
+def apply(optimizer: Any, grads: Any = GRADS) -> Any:
+    return optimizer.apply_gradient(grads)
+
+
+def kernels(namespace: Any) -> Any:
+    return namespace.ModelParamTraversal(lambda path, value: "w" in path)
+
+
+def biases(namespace: Any) -> Any:
+    return namespace.ModelParamTraversal(lambda path, value: path.endswith("b"))
+
+
+@pytest.mark.parametrize("step", [apply, jax.jit(apply)], ids=["outside jit", "jit"])
+@pytest.mark.parametrize("kind", TRAVERSALS)
+def test_every_traversal_selects_leaves_and_leaves_the_rest(kind: str, step: Any) -> None:
+    traversal, paths, _ = TRAVERSALS[kind]
+    start = optim.MultiOptimizer((traversal(optim.ModelParamTraversal), optim.Momentum(0.1)))
+    start = start.create(TARGET)
+    after = step(step(start))
+    before, grads = named_leaves(TARGET), named_leaves(GRADS)
+    alone = optim.Momentum(0.1).create({path: before[path] for path in paths})
+    part = {path: grads[path] for path in paths}
+    alone = step(step(alone, part), part)
+    leaves = named_leaves(after.target)
+    assert_same({path: leaves[path] for path in paths}, alone.target)
+    for path in leaves.keys() - paths:
+        assert bits(leaves[path]) == bits(before[path])
+    states = jax.tree.structure(TARGET).flatten_up_to(after.state.param_states)
+    for path, state in zip(before, states, strict=True):
+        if path in paths:
+            assert_same(state, alone.state.param_states[path])
+        else:
+            assert state is None
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (*_, genuine) in TRAVERSALS.items() if genuine])
+def test_traversals_that_the_genuine_knows(genuine: Any, kind: str) -> None:
+    results = []
+    for namespace in (optim, genuine):
+        traversal = TRAVERSALS[kind][0](namespace.ModelParamTraversal)
+        start = namespace.MultiOptimizer((traversal, namespace.Momentum(0.1))).create(TARGET)
+        results.append(jax.jit(apply)(jax.jit(apply)(start)))
+    assert_same(*results)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_outside_jit_frozen_leaves_stay_the_very_objects(genuine: Any, compiled: bool) -> None:
+    params = {"w": W, "jax": FROZEN, "numpy": np.asarray(FROZEN), "Python": 0.5}
+    for namespace in (genuine, optim):
+        start = namespace.MultiOptimizer((kernels(namespace), namespace.Momentum(0.1)))
+        with compiled_steps(compiled):
+            after = start.create(params).apply_gradient(params)
+        for name in ("jax", "numpy", "Python"):
+            assert after.target[name] is params[name]
+
+
+@pytest.mark.parametrize("step", [apply, jax.jit(apply)], ids=["outside jit", "jit"])
+@pytest.mark.parametrize("name", ["Adam", "Momentum", "LARS", "Adafactor"])
+def test_gradients_of_frozen_leaves_do_not_matter(name: str, step: Any) -> None:
+    definition = optim.MultiOptimizer((kernels(optim), cases.case(f"{name}-all").build(optim)))
+    params = {"w": W, "b": B}
+    start = definition.create(params)
+    expected = step(start, {"w": W, "b": B})
+    for nonsense in (np.nan, np.inf):
+        after = step(start, {"w": W, "b": jnp.full_like(B, nonsense)})
+        assert_same(after, expected)
+        assert bits(after.target["b"]) == bits(B)
+
+
+def test_focus_is_a_multi_optimizer_of_one(genuine: Any) -> None:
+    params = {"w": W, "b": B}
+    results = [
+        jax.jit(apply)(namespace.Momentum(0.1).create(params, focus=kernels(namespace)), params)
+        for namespace in (optim, genuine)
+    ]
+    assert_same(*results)
+    assert isinstance(results[0].optimizer_def, optim.MultiOptimizer)
+    assert results[0].state.param_states["b"] is None
+
+
+def test_no_leaf_may_belong_to_two(genuine: Any) -> None:
+    for namespace in (optim, genuine):
+        both = namespace.ModelParamTraversal(lambda path, value: True)
+        definition = namespace.MultiOptimizer(
+            (kernels(namespace), namespace.Momentum(0.1)), (both, namespace.Adam(0.1))
+        )
+        with pytest.raises(
+            ValueError, match=r"match the same leaves : \{'b': \[1\], 'w': \[0, 1\]\}"
+        ):
+            definition.create({"w": W, "b": B})

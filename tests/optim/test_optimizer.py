@@ -1,0 +1,214 @@
+"""An optimizer is a frozen dataclass, a pytree with the genuine leaves, and plain data."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from flax import struct
+
+from flaxoptim_compat import optim
+from tests.support import cases
+from tests.support.side_by_side import assert_same, bits, ulps
+
+PARAMS = {"a": {"w": jnp.linspace(-1.0, 2.0, 6).reshape(2, 3)}, "b": jnp.linspace(0.5, 1.0, 3)}
+GRADS = jax.tree.map(jnp.cos, PARAMS)
+# One of each kind: with two moments, a wrapper, and several optimizers with frozen leaves.
+SOME = ["Adam-all", "WeightNorm-over_Momentum", "MultiOptimizer-two"]
+
+
+def make(name: str, namespace: Any = optim) -> Any:
+    case = cases.case(name)
+    return case.build(namespace).create(jax.tree.map(jnp.asarray, case.parameters()))
+
+
+def gradients(optimizer: Any, step: int = 0) -> Any:
+    return jax.tree.map(jnp.asarray, cases.gradients(step, optimizer.target))
+
+
+@jax.jit
+def apply(optimizer: Any, grads: Any) -> Any:
+    return optimizer.apply_gradient(grads)
+
+
+@pytest.mark.parametrize("name", [case.name for case in cases.CASES])
+def test_leaves_and_their_names_are_the_genuine_ones(genuine: Any, name: str) -> None:
+    mine, theirs = make(name), make(name, genuine)
+    assert_same(mine, theirs)
+    grads = gradients(mine)
+    after = [
+        jax.eval_shape(lambda each: each.apply_gradient(grads), each) for each in (mine, theirs)
+    ]
+    described = [
+        [(jax.tree_util.keystr(path), leaf.shape, leaf.dtype) for path, leaf in flat]
+        for flat in (jax.tree_util.tree_flatten_with_path(each)[0] for each in after)
+    ]
+    assert described[0] == described[1]
+
+
+def test_an_optimizer_is_a_frozen_dataclass(genuine: Any) -> None:
+    optimizer = make("Adam-all")
+    for namespace in (optim, genuine):
+        assert dataclasses.is_dataclass(namespace.Optimizer)
+        names = [field.name for field in dataclasses.fields(namespace.Optimizer)]
+        assert names == ["optimizer_def", "state", "target"]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        optimizer.target = {}
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        optimizer.state.step = 1
+    replaced = optimizer.replace(target={})
+    assert replaced.target == {}
+    assert replaced.state is optimizer.state
+    assert replaced.optimizer_def is optimizer.optimizer_def
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_optimizers_compare_by_their_fields(genuine: Any, name: str) -> None:
+    for namespace in (genuine, optim):
+        optimizer = make(name, namespace)
+        shapes = [jax.tree.map(jnp.shape, each) for each in (optimizer, optimizer.replace())]
+        assert shapes[0] == shapes[1]
+        assert shapes[0] != shapes[1].replace(target=None)
+
+
+@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("finite", [True, False])
+def test_select_between_two_optimizers(name: str, finite: bool) -> None:
+    old = make(name)
+    new = apply(old, gradients(old))
+    where = lambda x, y: jnp.where(finite, x, y)
+    assert_same(jax.tree.map(where, new, old), new if finite else old)
+    chosen = jax.jit(lambda new, old: jax.tree.map(where, new, old))(new, old)
+    assert_same(chosen, new if finite else old)
+    chosen = jax.lax.cond(finite, lambda: new, lambda: old)
+    assert_same(chosen, new if finite else old)
+    assert chosen.optimizer_def == old.optimizer_def
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_scan_carries_an_optimizer(genuine: Any, name: str) -> None:
+    def train(optimizer: Any) -> Any:
+        def step(optimizer: Any, scale: Any) -> tuple[Any, None]:
+            grads = jax.tree.map(lambda leaf: scale * leaf, gradients_of_target)
+            return optimizer.apply_gradient(grads), None
+
+        gradients_of_target = gradients(optimizer)
+        return jax.lax.scan(step, optimizer, jnp.asarray([1.0, -0.5, 2.0]))[0]
+
+    assert_same(train(make(name)), train(make(name, genuine)), ulps=4.0)
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_an_ensemble_is_created_and_trained_by_vmap(name: str) -> None:
+    case = cases.case(name)
+    seeds = [jax.tree.map(jnp.asarray, case.parameters(seed)) for seed in range(3)]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *seeds)
+    definition = case.build(optim)
+    grads = gradients(definition.create(seeds[0]))
+    ensemble = jax.vmap(definition.create)(stacked)
+    assert ensemble.state.step.shape == (3,)
+    ensemble = jax.jit(jax.vmap(lambda each: each.apply_gradient(grads)))(ensemble)
+    for number, params in enumerate(seeds):
+        alone = apply(definition.create(params), grads)
+        mine = jax.tree.map(lambda leaf, number=number: leaf[number], ensemble)
+        assert_same(mine, alone, ulps=2.0)  # vectorised in another way
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_donated_optimizers_are_gone(name: str) -> None:
+    optimizer = make(name)
+    expected = apply(optimizer, gradients(optimizer))
+    copied = jax.tree.map(jnp.array, optimizer)
+    donating = jax.jit(lambda optimizer, grads: optimizer.apply_gradient(grads), donate_argnums=0)
+    assert_same(donating(copied, gradients(optimizer)), expected)
+    assert all(leaf.is_deleted() for leaf in jax.tree.leaves(copied))
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(optimizer))
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_shapes_without_arrays(name: str) -> None:
+    optimizer = make(name)
+    shapes = jax.eval_shape(optimizer.optimizer_def.create, optimizer.target)
+    assert jax.tree.structure(shapes) == jax.tree.structure(optimizer)
+    assert [leaf.shape for leaf in jax.tree.leaves(shapes)] == [
+        leaf.shape for leaf in jax.tree.leaves(optimizer)
+    ]
+
+
+@struct.dataclass
+class TrainState:
+    optimizer: optim.Optimizer
+    rng: Any
+    epoch: int = struct.field(pytree_node=False, default=0)
+
+
+def test_an_optimizer_inside_a_dataclass_of_the_user() -> None:
+    state = TrainState(make("Adam-all"), jax.random.key(0))
+    grads = gradients(state.optimizer)
+    names = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(state)]
+    assert ".optimizer.state.step" in names
+    assert ".optimizer.target['dense']['bias']" in names
+    step = jax.jit(lambda each: each.replace(optimizer=each.optimizer.apply_gradient(grads)))
+    assert_same(step(state).optimizer, apply(state.optimizer, grads))
+
+
+class WithExtras(optim.Optimizer):
+    extra: Any
+    note: str = struct.field(pytree_node=False, default="")
+
+
+def test_a_subclass_of_optimizer_is_a_pytree_of_its_own() -> None:
+    definition = optim.Adam(0.1)
+    optimizer = WithExtras(definition, definition.init_state(PARAMS), PARAMS, jnp.ones(2), "kept")
+    after = apply(optimizer, GRADS)
+    assert type(after) is WithExtras
+    assert after.note == "kept"
+    assert bits(after.extra) == bits(optimizer.extra)
+    assert_same(after.target, apply(definition.create(PARAMS), GRADS).target)
+
+
+@pytest.mark.parametrize(
+    "copier", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+@pytest.mark.parametrize("name", [name for name in SOME if not name.startswith("Multi")])
+def test_copies_and_pickles(name: str, copier: Any) -> None:
+    optimizer = make(name)
+    definition = copier(optimizer.optimizer_def)
+    assert definition == optimizer.optimizer_def
+    assert definition is not optimizer.optimizer_def
+    again = copier(apply(optimizer, gradients(optimizer)))
+    assert jax.tree.structure(again) == jax.tree.structure(optimizer)
+    expected = apply(apply(optimizer, gradients(optimizer)), gradients(optimizer, 1))
+    assert_same(apply(again, gradients(optimizer, 1)), expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["Adam-all", "AdaBelief-all", "LAMB-all", "Adafactor-clipping_threshold"]
+)
+@pytest.mark.parametrize("count", [3, 1000])
+def test_the_step_in_the_state_moves_the_bias_correction(
+    genuine: Any, name: str, count: int
+) -> None:
+    results = []
+    for namespace in (optim, genuine):
+        optimizer = make(name, namespace)
+        optimizer = optimizer.replace(state=optimizer.state.replace(step=count))
+        results.append(apply(optimizer, gradients(optimizer)))
+    assert_same(*results, ulps(name))
+    assert int(results[0].state.step) == count + 1
+    start = make(name)
+    unmoved = apply(start, gradients(start)).target["dense"]["kernel"]
+    assert bits(unmoved) != bits(results[0].target["dense"]["kernel"])
+
+
+def test_a_list_of_states_as_up_to_flax_0_3_2() -> None:
+    optimizer = make("MultiOptimizer-two")
+    after = apply(optimizer, gradients(optimizer))
+    assert int(after.state[0].step) == int(after.state[1].step) == 1
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(after.state)

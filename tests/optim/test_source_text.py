@@ -1,0 +1,228 @@
+"""What optax_source and the warning of a definition say does what the definition does.
+
+In float32 and float64 the parameters are the same to the bit, op by op and in jit: the functions
+that the text names are those that the definition runs. In half precision they are not, because
+optax rounds a product with a Python number to the parameter's dtype, and the definition does not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import jax_utils
+from flax.core import freeze
+
+from flaxoptim_compat import compiled_steps, optax_source, optim, transforms
+from tests.support import cases
+from tests.support.side_by_side import assert_same, bits
+
+STEPS = 4
+RATES = [0.05, 0.1, 0.02, 0.3]
+CASES = [pytest.param(case, id=case.name) for case in cases.CASES]
+both_modes = pytest.mark.parametrize("jit", [True, False], ids=["jit", "op by op"])
+
+
+def replacement(definition: Any, labels: Any = None, **names: Any) -> Any:
+    """The optax transformation that the text describes."""
+    known = {"optax": optax, "jnp": jnp, "transforms": transforms, "labels": labels}
+    return eval(definition.optax_expression(), known | names)
+
+
+def from_source(definition: Any, params: Any) -> Any:
+    """The optax transformation that the source text makes, in a program of its own."""
+    program: dict[str, Any] = {}
+    exec(optax_source(definition, params), program)
+    return program["tx"]
+
+
+def assert_same_steps(
+    definition: Any,
+    tx: Any,
+    params: Any,
+    *,
+    jit: bool,
+    kind: str = "varying",
+    rates: Sequence[float] | None = None,
+    ulps: float = 0.0,
+) -> None:
+    """Train with both from the start, and compare the parameters after each step.
+
+    Args:
+      definition: the legacy one.
+      tx: the optax transformation.
+      params: those of a case.
+      jit: compile the steps, or run them op by op.
+      kind: of gradients.
+      rates: a learning rate for every step, for definitions without one.
+      ulps: how far apart the parameters may be, in units in the last place.
+    """
+
+    def legacy_step(optimizer: Any, grads: Any, **override: Any) -> Any:
+        return optimizer.apply_gradient(grads, **override)
+
+    def optax_step(params: Any, state: Any, grads: Any) -> tuple[Any, Any]:
+        updates, state = tx.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    params = jax.tree.map(jnp.asarray, params)
+    optimizer, state = definition.create(params), tx.init(params)
+    if jit:
+        legacy_step, optax_step = jax.jit(legacy_step), jax.jit(optax_step)
+    with contextlib.nullcontext() if jit else compiled_steps(False):
+        for number in range(STEPS):
+            override = {}
+            if rates is not None:
+                state.hyperparams["learning_rate"] = rates[number]
+                override = {"learning_rate": rates[number]}
+            leaves = jax.tree.leaves(cases.gradients(number, params, kind))
+            grads = jax.tree.unflatten(jax.tree.structure(params), map(jnp.asarray, leaves))
+            optimizer = legacy_step(optimizer, grads, **override)
+            params, state = optax_step(params, state, grads)
+            assert_same(params, optimizer.target, ulps)
+
+
+@both_modes
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_steps(case: cases.Case, jit: bool) -> None:
+    definition, params = case.build(optim), case.parameters()
+    tx = from_source(definition, params)
+    for kind in cases.GRADIENT_KINDS:
+        assert_same_steps(definition, tx, params, jit=jit, kind=kind)
+
+
+SOME = [param for param in CASES if str(param.id).endswith(("-all", "-all_factored", "-two"))]
+
+
+@pytest.mark.parametrize("case", SOME)
+def test_the_same_steps_in_double_precision(case: cases.Case, x64: None) -> None:
+    definition, params = case.build(optim), case.parameters(dtype="float64")
+    tx = from_source(definition, params)
+    assert_same_steps(definition, tx, params, jit=True)
+
+
+@pytest.mark.parametrize("case", SOME)
+def test_nearly_the_same_steps_in_half_precision(case: cases.Case) -> None:
+    definition, params = case.build(optim), case.parameters(dtype="bfloat16")
+    tx = from_source(definition, params)
+    # One or two roundings at every step, as in tests/support/tolerances.py.
+    assert_same_steps(definition, tx, params, jit=True, ulps=1.5 * STEPS**0.5)
+
+
+def without_rate(case: cases.Case) -> cases.Case:
+    kwargs = {name: value for name, value in case.kwargs.items() if name != "learning_rate"}
+    inner = tuple(map(without_rate, case.inner))
+    return cases.Case(case.name, case.optimizer, kwargs, "", inner, case.selectors)
+
+
+@both_modes
+@pytest.mark.parametrize("case", SOME)
+def test_a_rate_that_is_given_with_each_step(case: cases.Case, jit: bool) -> None:
+    definition, params = without_rate(case).build(optim), case.parameters()
+    tx = from_source(definition, params)
+    assert set(tx.init(params).hyperparams) == {"learning_rate"}
+    assert_same_steps(definition, tx, params, jit=jit, rates=RATES)
+
+
+@both_modes
+def test_one_missing_rate_makes_all_rates_of_a_multi_optimizer_settable(jit: bool) -> None:
+    # Just as apply_gradient(learning_rate=...) gives every optimizer this rate.
+    case = cases.case("MultiOptimizer-two")
+    first = without_rate(case.inner[0])
+    case = cases.Case("", case.optimizer, {}, "", (first, case.inner[1]), case.selectors)
+    definition, params = case.build(optim), case.parameters()
+    tx = from_source(definition, params)
+    assert_same_steps(definition, tx, params, jit=jit, rates=RATES)
+
+
+@both_modes
+@pytest.mark.parametrize("name", ["Adam-all", "AdaBelief-all", "Momentum-all", "RMSProp-beta2"])
+def test_hyper_params_that_are_arrays(name: str, jit: bool) -> None:
+    case = cases.case(name)
+    arrays = {
+        key: value if isinstance(value, bool) else jnp.asarray(value, jnp.float32)
+        for key, value in case.kwargs.items()
+    }
+    definition = getattr(optim, case.optimizer)(**arrays)
+    assert_same_steps(definition, replacement(definition), case.parameters(), jit=jit)
+
+
+def test_hyper_params_without_one_value_are_left_to_the_program() -> None:
+    @jax.jit
+    def train(rate: Any) -> Any:
+        definition = optim.Adam(rate, weight_decay=0.1)
+        assert definition.optax_expression() == (
+            "optax.adamw(learning_rate, b1=0.9, b2=0.999, eps=1e-8, weight_decay=0.1)"
+        )
+        tx = replacement(definition, learning_rate=rate)
+        params = {"w": jnp.linspace(-1.0, 1.0, 5)}
+        after = definition.create(params).apply_gradient(params).target
+        return after, optax.apply_updates(params, tx.update(params, tx.init(params), params)[0])
+
+    assert_same(*train(0.1))
+    decays = jnp.linspace(0.1, 0.3, 5)
+    definition = optim.Momentum(0.1, weight_decay=decays)
+    chain = "optax.chain(optax.add_decayed_weights(weight_decay), optax.sgd(0.1, momentum=0.9))"
+    assert definition.optax_expression() == chain
+
+
+@both_modes
+@pytest.mark.parametrize("name", ["Adam-all", "Adafactor-all", "MultiOptimizer-two"])
+def test_frozen_dicts(name: str, jit: bool) -> None:
+    case = cases.case(name)
+    definition, params = case.build(optim), freeze(case.parameters())
+    assert_same_steps(definition, from_source(definition, params), params, jit=jit)
+
+
+def under(prefix: str) -> Any:
+    return optim.ModelParamTraversal(lambda path, value: path.startswith(prefix))
+
+
+@both_modes
+@pytest.mark.parametrize("rates", [None, RATES], ids=["own rates", "given rates"])
+def test_nested_definitions(jit: bool, rates: Any) -> None:
+    rate = None if rates else 0.05
+    inner = optim.MultiOptimizer(
+        (under("/dense/bias"), optim.Adagrad(rate)),
+        (under("/dense/kernel"), optim.WeightNorm(optim.Adam(rate), wn_decay=0.1)),
+    )
+    definition = optim.MultiOptimizer((under("/conv"), optim.LAMB(rate)), (under("/dense"), inner))
+    params = cases.parameters()
+    labels = jax.tree.map(lambda leaf: "frozen", params)
+    labels["conv"]["kernel"] = "0"
+    labels["dense"] = {"bias": "1.0", "kernel": "1.1"}
+    tx = replacement(definition, labels)
+    assert_same_steps(definition, tx, params, jit=jit, rates=rates)
+    # Labels may be a function of the parameters as well.
+    tx = replacement(definition, lambda tree: labels)
+    assert_same_steps(definition, tx, params, jit=jit, rates=rates)
+
+
+def test_what_no_traversal_selects_keeps_its_bits() -> None:
+    frozen = jnp.asarray(np.array([-0.0, np.nan, np.inf, 1e-45], np.float32))
+    params = {"frozen": frozen, "w": jnp.ones(3)}
+    definition = optim.MultiOptimizer((under("/w"), optim.Adam(0.1)))
+    tx = replacement(definition, {"frozen": "frozen", "w": "0"})
+    state = tx.init(params)
+    assert [leaf.shape for leaf in jax.tree.leaves(state)].count(frozen.shape) == 0
+    grads = {"frozen": jnp.full(4, jnp.nan), "w": params["w"]}
+    step = lambda params: optax.apply_updates(params, tx.update(grads, state, params)[0])
+    assert bits(jax.jit(step)(params)["frozen"]) == bits(frozen)
+
+
+def test_replicating_without_replicate() -> None:
+    optimizer = optim.Momentum(0.1).create({"w": jnp.linspace(-1.0, 1.0, 5)})
+    step = functools.partial(jax.pmap, axis_name="batch")
+    grads = {"w": jnp.arange(4 * 5.0).reshape(4, 5)}
+    old = step(lambda each, grads: each.apply_gradient(grads))(optimizer.replicate(), grads)
+    new = step(lambda each, grads: each.apply_gradient(jax.lax.pmean(grads, axis_name="batch")))(
+        jax_utils.replicate(optimizer), grads
+    )
+    assert_same(new, old)

@@ -1,0 +1,254 @@
+"""The page of a comparison, as a real browser shows it."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flaxoptim_compat.parity.report import Report
+from tests.support import parity_reports
+from tests.support.browser import Browser, browser
+from tests.support.parity_reports import report, track
+
+_CELLS = "return [...document.querySelectorAll('#arrays tbody tr')].map(r => r.cells[{}].innerText)"
+_STROKES = (
+    "return [...document.querySelectorAll('#plot path.curve')]"
+    ".map(p => [p.getAttribute('class'), getComputedStyle(p).stroke, p.getAttribute('d')])"
+)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as session:
+        yield session
+
+
+def opened(chromium: Browser, found: Report, folder: Path) -> None:
+    page = folder / "report.html"
+    found.save(page)
+    chromium.open(page)
+
+
+def several() -> Report:
+    """Arrays in four orders: of their names, their errors, their ulps and their partings."""
+    return report(
+        track("b", 5e-3, start=9, largest=100.0),
+        track("c", 1e-2, start=12),
+        track("a", 1e-9),
+        track("d", {17: float("nan")}),
+        track("a", 1e-2, "mu", ("grad_ema", "mu"), largest=1e-3),
+    )
+
+
+@pytest.fixture
+def page(chromium: Browser, tmp_path: Path) -> Browser:
+    chromium.media(1100, 900)
+    opened(chromium, several(), tmp_path)
+    return chromium
+
+
+def column(page: Browser, index: int) -> Any:
+    return page.run(_CELLS.format(index))
+
+
+def heading(index: int) -> str:
+    return f"#arrays thead th:nth-child({index + 1})"
+
+
+def test_nothing_is_refused_and_nothing_is_fetched(page: Browser, tmp_path: Path) -> None:
+    assert page.texts("h1") == ["The two runs PART at step 1 of 20, in grad_ema / mu of a."]
+    page.click("#metrics input[value=ulps]")
+    page.click(heading(0) + " button")
+    assert page.log("browser") == []
+    assert page.requests() == [(tmp_path / "report.html").as_uri()]
+
+
+def test_a_script_of_someone_else_does_not_run(chromium: Browser, tmp_path: Path) -> None:
+    opened(chromium, parity_reports.hostile(), tmp_path)
+    assert chromium.log("browser") == []
+    # The browser obeys the policy: it runs no script that is added, and makes no connection.
+    chromium.run(
+        "const s = document.createElement('script'); s.textContent = 'window.ran = true';"
+        "document.body.append(s); fetch('data:,').catch(() => 0)"
+    )
+    assert chromium.run("return window.ran") is None
+    refused = [entry["message"] for entry in chromium.log("browser")]
+    assert all("Content Security Policy" in each for each in refused)
+    assert "inline script" in refused[0] and "connect" in refused[-1]
+
+
+def test_headings_sort_and_reverse(page: Browser) -> None:
+    names = column(page, 0)
+    assert names == ["d", "c", "b", "a", "a"]
+    for index, order in [(0, ["a", "a", "b", "c", "d"]), (6, ["a", "b", "c", "d", "a"])]:
+        page.click(heading(index) + " button")
+        assert column(page, 0) == order
+    page.click(heading(6) + " button")
+    # What never parts comes last in either order.
+    assert column(page, 0) == ["d", "c", "b", "a", "a"]
+
+
+def test_errors_sort_by_their_value(page: Browser) -> None:
+    page.click(heading(4) + " button")
+    assert page.run("return document.querySelector('[aria-sort]').innerText.trim()[0]") == "u"
+    shown = list(zip(column(page, 0), column(page, 1), strict=True))
+    largest_first = [
+        *(("d", "parameter"), ("a", "grad_ema / mu"), ("c", "parameter")),
+        *(("b", "parameter"), ("a", "parameter")),
+    ]
+    assert shown == largest_first
+    page.click(heading(4) + " button")
+    assert list(zip(column(page, 0), column(page, 1), strict=True)) == largest_first[::-1]
+    sorts = page.run("return [...document.querySelectorAll('[aria-sort]')].map(e => e.ariaSort)")
+    assert sorts == ["ascending"]
+
+
+def test_the_keyboard_sorts(page: Browser) -> None:
+    page.type(heading(0) + " button", "\ue007")
+    assert column(page, 0) == ["a", "a", "b", "c", "d"]
+
+
+def test_curves_and_metrics(page: Browser) -> None:
+    before = page.run(_STROKES)
+    kinds = [kind.split()[1] for kind, _, _ in before]
+    assert sorted(kinds) == ["allowed", "fine", "part", "part", "part", "selected"]
+    assert all(path.startswith("M") for _, _, path in before)
+    # Each of the four kinds has a colour of its own.
+    assert len({stroke for _, stroke, _ in before}) == 4
+    page.click("#metrics input[value=ulps]")
+    after = page.run(_STROKES)
+    assert [kind for kind, _, _ in after] == [kind for kind, _, _ in before]
+    changed = [old[2] != new[2] for old, new in zip(before, after, strict=True)]
+    # All but that of d, which is only ever 0 or NaN.
+    assert changed.count(False) == 1
+    assert "error in units in the last place" in page.texts("#plot text.tick")
+
+
+def test_zero_and_nan_have_lanes_of_their_own(page: Browser) -> None:
+    ticks = page.texts("#plot text.tick.y")
+    assert ticks[-2:] == ["0", "NaN, ∞"] and "10⁻⁶" in ticks
+    page.click("#arrays tbody tr:first-child button")
+    paths = page.run(
+        "return [...document.querySelectorAll('#plot path.selected')].map(p => p.getAttribute('d'))"
+    )
+    # 0 before and after, as two lines, and NaN as a dot.
+    assert [path.count("M") for path in paths] == [2, 1]
+    heights = {float(found) for found in re.findall(r"[ML][\d.]+ ([\d.]+)", "".join(paths))}
+    lanes = page.run(
+        "return [...document.querySelectorAll('#plot path.lane')]"
+        ".map(e => parseFloat(e.getAttribute('d').split(' ')[1]))"
+    )
+    assert heights == {float(f"{lane:.1f}") for lane in lanes}
+
+
+def test_all_that_is_drawn_is_on_the_axes(chromium: Browser, tmp_path: Path) -> None:
+    # What is allowed is infinitely many parts of the distance of an array that has not moved.
+    held = track("held", {5: 1e-12}, distance=[0.0] * 10 + [0.1] * 11)
+    for found in (report(held), report(track(error={0: 0.5}, steps=0), steps=0), several()):
+        opened(chromium, found, tmp_path)
+        outside = chromium.run(
+            "const all = document.querySelector('#plot svg').getBoundingClientRect();"
+            "return [...document.querySelectorAll('#plot svg *')].filter(e => {"
+            "  const b = e.getBoundingClientRect();"
+            "  return getComputedStyle(e).visibility === 'visible' && (b.left < all.left"
+            "    || b.top < all.top || b.right > all.right || b.bottom > all.bottom);"
+            "}).map(e => e.outerHTML)"
+        )
+        assert outside == []
+        paths = chromium.run(
+            "return [...document.querySelectorAll('#plot :is(.curve, .dots)')]"
+            ".map(p => p.getAttribute('d')).join('')"
+        )
+        # Below the title of the axis.
+        assert min(map(float, re.findall(r"[ML][\d.]+ ([\d.]+)", paths))) > 20
+
+
+def test_a_row_selects_its_curve(page: Browser) -> None:
+    assert page.texts("#arrays tr.selected th") == ["a"]
+    assert page.texts("#key span:first-child") == ["a, grad_ema / mu"]
+    page.click("#arrays tbody tr:nth-child(2) button")
+    assert page.texts("#arrays tr.selected th") == ["c"]
+    assert page.texts("#key span:first-child") == ["c, parameter"]
+    assert page.texts("#arrays [aria-pressed=true]") == ["c"]
+
+
+def test_the_first_parting_is_marked(page: Browser) -> None:
+    assert page.texts("#plot text.parting") == ["first parting: 1"]
+
+
+def test_pointing_and_arrow_keys_tell_step_and_value(page: Browser) -> None:
+    assert page.run("return document.getElementById('tip').hidden")
+    page.point_at("#plot svg", 0, 0)
+    shown = page.run("return document.getElementById('tip').innerText")
+    assert "step 1" in shown and "allowed:" in shown
+    page.run("document.activeElement.blur()")
+    page.type("#plot svg", "\ue014\ue014")
+    shown = page.run("return document.getElementById('tip').innerText.split('\\n')")
+    # Where the pointer was, and twice to the right on the selected curve.
+    assert shown[0] == "a, grad_ema / mu"
+    assert shown[1].startswith("step ")
+
+
+def test_the_picture(page: Browser) -> None:
+    image = pixels(page.screenshot())
+    assert image.shape[:2] == (900, 1100)
+    colours = {tuple(colour) for colour in image.reshape(-1, image.shape[-1])[:, :3].tolist()}
+    [stroke] = [stroke for kind, stroke, _ in page.run(_STROKES) if "selected" in kind]
+    background = page.run("return getComputedStyle(document.body).backgroundColor")
+    assert rgb(background) == (255, 255, 255)
+    assert {rgb(stroke), rgb(background)} < colours and stroke != background
+
+
+def test_dark_narrow_and_printed(chromium: Browser, tmp_path: Path) -> None:
+    for width, scheme in [(1100, "dark"), (390, "light")]:
+        chromium.media(width, 900, scheme)
+        opened(chromium, several(), tmp_path)
+        background = rgb(chromium.run("return getComputedStyle(document.body).backgroundColor"))
+        assert (max(background) < 50) == (scheme == "dark")
+        # Nothing but the table in its own frame is wider than the window.
+        assert chromium.run("return document.documentElement.scrollWidth") <= width
+        [stroke] = [stroke for kind, stroke, _ in chromium.run(_STROKES) if "selected" in kind]
+        chromium.run("document.getElementById('plot').scrollIntoView()")
+        shown = {tuple(c) for c in pixels(chromium.screenshot()).reshape(-1, 4)[:, :3].tolist()}
+        assert rgb(stroke) in shown
+    chromium.media(1100, 900, "dark", kind="print")
+    assert rgb(chromium.run("return getComputedStyle(document.body).backgroundColor")) == (255,) * 3
+    chromium.media(1100, 900)
+
+
+def test_without_scripts_all_but_the_curves_is_there(chromium: Browser, tmp_path: Path) -> None:
+    chromium.scripts(False)
+    try:
+        opened(chromium, several(), tmp_path)
+    finally:
+        chromium.scripts(True)
+    assert chromium.run("return document.getElementById('figure').hidden")
+    assert column(chromium, 0) == ["d", "c", "b", "a", "a"]
+    assert chromium.texts("#arrays button") == []
+
+
+def test_thousands_of_arrays(chromium: Browser, tmp_path: Path) -> None:
+    tracks = [track(f"leaf{i:05}", 1e-9 * (i + 1)) for i in range(2000)]
+    opened(chromium, report(*tracks), tmp_path)
+    assert len(chromium.run(_STROKES)) == 1 + 201
+    chromium.click(heading(0) + " button")
+    names = column(chromium, 0)
+    assert names == sorted(names) and len(names) == 2000
+
+
+def pixels(png: bytes) -> np.ndarray[Any, Any]:
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    from matplotlib.image import imread
+
+    return np.round(imread(io.BytesIO(png), format="png") * 255).astype(int)
+
+
+def rgb(colour: str) -> tuple[int, ...]:
+    """The three numbers in what CSS calls a colour."""
+    return tuple(map(int, colour[colour.index("(") + 1 : -1].split(",")[:3]))

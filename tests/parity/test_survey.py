@@ -1,0 +1,103 @@
+"""The survey of all optimizers: what it measures, and how it says it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import jax.numpy as jnp
+import optax
+import pytest
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.parity import survey
+from flaxoptim_compat.parity.namesakes import NAMESAKES, Namesake
+from flaxoptim_compat.parity.survey import Matrix, matrix
+from tests.support.oracle.in_process import genuine_optim
+from tests.support.side_by_side import assert_same
+
+SOME = ("RMSProp(0.01)", "Adam(0.01)", "WeightNorm(", "MultiOptimizer(")
+
+
+@pytest.fixture(scope="module")
+def some() -> tuple[Matrix, list[tuple[int, int]]]:
+    """Four of the rows, which show all there is to show, against the genuine flax.optim."""
+    chosen = tuple(
+        each
+        for each in NAMESAKES
+        if each.legacy.text("optim").removeprefix("optim.").startswith(SOME)
+    )
+    done: list[tuple[int, int]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(survey, "NAMESAKES", chosen)
+        patch.setattr(survey, "find", genuine_optim)
+        found = matrix(progress=lambda *counts: done.append(counts))
+    return found, done
+
+
+def test_ours_is_the_genuine_one_and_the_namesake_is_not(some: Any) -> None:
+    found, done = some
+    assert found.equal
+    assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    adam, rmsprop, weight_norm, multi = found.rows
+    assert adam.namesake.equal
+    assert [cause.key for cause in rmsprop.namesake.causes] == ["eps-inside-root"]
+    # Where gradients are far below eps, eps inside the root makes another optimizer.
+    assert 0.5 < rmsprop.error < 1.5
+    assert weight_norm.namesake is None and weight_norm.error is None
+    assert [cause.key for cause in multi.namesake.causes] == ["raw-gradient-on-unmatched"]
+
+
+def test_what_is_exact_is_exact(some: Any) -> None:
+    found, _ = some
+    exact = {row.legacy: row.exact for row in found.rows}
+    assert exact["optim.Adam(0.01)"] == "optax.adam(0.01)"
+    assert exact["optim.RMSProp(0.01)"].startswith("optax.rmsprop(0.01, ")
+    assert "eps_in_sqrt=False" in exact["optim.RMSProp(0.01)"]
+
+
+def test_the_table(some: Any) -> None:
+    found, _ = some
+    text = found.table()
+    assert text == str(found)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 120
+    assert lines[0].startswith("The genuine flax.optim against plain optax")
+    (line,) = (line for line in lines if line.startswith("RMSProp(0.01)"))
+    assert re.fullmatch(r"RMSProp\(0.01\) +[\d.]+e-01 PARTS  \S+ +eps-inside-root", line)
+    assert "is not optax.rmsprop(0.01)" in text
+    assert "The second side puts eps inside the square root" in text
+    assert "to_optax does what flax.optim did with every one of them." in lines
+    assert lines[-1].startswith("jax ")
+
+
+def test_the_json(some: Any) -> None:
+    found, _ = some
+    rows = json.loads(found.to_json())["rows"]
+    assert [row["equal"] for row in rows] == [True, False, None, False]
+    assert rows[1]["causes"][0]["key"] == "eps-inside-root"
+    assert all(row["ours"]["equal"] for row in rows)
+
+
+def test_every_class_of_flax_optim_has_a_row() -> None:
+    made = {each.legacy.text("").split("(")[0].lstrip(".") for each in NAMESAKES}
+    definitions = {
+        name
+        for name, value in vars(optim).items()
+        if isinstance(value, type) and issubclass(value, optim.OptimizerDef)
+    }
+    assert made == definitions - {"OptimizerDef"}
+
+
+# What selects the parameters of two optimizers is only named in the text.
+PLAIN = [each for each in NAMESAKES if "kernels" not in each.legacy.text("optim")]
+
+
+@pytest.mark.parametrize("each", PLAIN, ids=lambda each: each.legacy.text("optim"))
+def test_what_is_shown_is_what_is_made(each: Namesake) -> None:
+    assert each.legacy.made(optim) == eval(each.legacy.text("optim"))
+    if each.suggested is not None:
+        states = [each.suggested.made(optax), eval(each.suggested.text("optax"))]
+        first, second = (tx.init(jnp.ones((16, 9))) for tx in states)
+        assert_same(first, second)

@@ -1,0 +1,42 @@
+"""Run the programs of a folder, all in one process, and write down what they return.
+
+``python -m tests.support.wild_runs FOLDER FILE.npz [--install]``
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+
+def main(folder: str, file: str, install: str = "") -> None:
+    """Run all, and write an array of ``program/place`` for each leaf that one returns."""
+    if install:
+        import flaxoptim_compat
+
+        flaxoptim_compat.install(era=True)
+    sys.path[:0] = [folder, f"{folder}/left"]
+    found: dict[str, Any] = {}
+    for path in [*sorted(Path(folder).iterdir()), *sorted(Path(folder, "left").glob("*.py"))]:
+        if path.suffix != ".py" and not (path / "__init__.py").exists():
+            continue
+        try:
+            program = importlib.import_module(path.stem)
+            returned = program.run() if hasattr(program, "run") else {}
+        except Exception:
+            found[f"{path.stem}/error"] = np.array(traceback.format_exc())
+            continue
+        for place, leaf in jax.tree_util.tree_flatten_with_path(returned)[0]:
+            found[path.stem + jax.tree_util.keystr(place)] = np.asarray(leaf)
+    assert install or not any(name.startswith("flax.optim") for name in sys.modules)
+    np.savez(file, **found)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
