@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from flaxoptim_compat import __version__
 from flaxoptim_compat.cli import (
     checkpoint,
     demo,
@@ -18,6 +17,7 @@ from flaxoptim_compat.cli import (
     run,
     scan,
 )
+from flaxoptim_compat.cli.output import print_text
 
 
 class Subcommand(NamedTuple):
@@ -62,10 +62,25 @@ def _parser() -> argparse.ArgumentParser:
         prog="flaxoptim-compat",
         description="flax.optim on today's jax, flax and optax, and a way out of it.",
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument(
+        "--version",
+        action=_Version,
+        nargs=0,
+        help="print the versions of this package and of what it stands on, for reports of bugs",
+    )
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND")
     for name, subcommand in SUBCOMMANDS.items():
         summary = subcommand.summary
         subparser = subparsers.add_parser(name, help=summary, description=f"{summary}.")
         subcommand.add_arguments(subparser)
     return parser
+
+
+class _Version(argparse.Action):
+    """Looks up the versions only once they are asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        from flaxoptim_compat.cli import version
+
+        print_text(version.text())
+        parser.exit()
