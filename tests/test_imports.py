@@ -78,6 +78,13 @@ def test_help_imports_the_command_line_only() -> None:
     }
 
 
+def test_the_versions_are_told_without_importing_what_they_are_of() -> None:
+    found = imported_by(MAIN.format(arguments=["--version"]))
+    assert not packages(found) & HEAVY
+    rooms = {name.partition(".")[0] for name in of_this_package(found)}
+    assert not rooms & {"bridge", "checkpoint_files", "migrate", "optim", "parity", "transforms"}
+
+
 @pytest.mark.parametrize("arguments", [["scan"], ["rewrite", "--to", "shim"]])
 def test_reading_one_file_imports_nothing_that_trains_nor_starts_processes(
     arguments: list[str],
