@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
-# Before jax starts: several devices for pmap, meshes and leaves on different devices.
+# Several devices for pmap, meshes and leaves on different devices.
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
@@ -14,7 +15,41 @@ from typing import Any
 import jax
 import pytest
 
-from tests.support.oracle.cache import OracleUnavailable
+from tests.support import compiling
+from tests.support.oracle.cache import OracleUnavailable, cache_directory
+
+# What one test has compiled no other one compiles again, nor another worker or the next run. These
+# are options of this process: the programs that tests start begin as a user's would.
+jax.config.update("jax_compilation_cache_dir", str(cache_directory() / "compiled"))
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+# Traces are made of millions of small objects, which Python would look through again and again.
+gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the thorough way be asked for."""
+    parser.addoption(
+        "--exhaustive",
+        action="store_true",
+        help="try all combinations of options, and compile old programs as users do",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell the tests of old programs what is wanted."""
+    compiling.quickly = not config.getoption("exhaustive")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is for an exhaustive run, if this is none."""
+    if config.getoption("exhaustive"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("exhaustive")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
 
 
 @pytest.fixture(scope="session")

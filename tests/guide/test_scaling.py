@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.support import sharded_launch
+from tests.support import compiling, sharded_launch
 from tests.support.places import ROOT
 from tests.support.processes import output_of
 
@@ -40,8 +40,8 @@ def test_the_programs_run_and_the_first_two_end_on_the_same_parameters(tmp_path:
     for number, code in enumerate(blocks("python")):
         paths.append(tmp_path / f"{number}.py")
         paths[-1].write_text(code)
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": str(ROOT)}
-    output_of(["-c", ALL_OF_THEM, *map(str, paths)], tmp_path, flags)
+    variables = {"XLA_FLAGS": compiling.flags(devices=8), "PYTHONPATH": str(ROOT)}
+    output_of(["-c", ALL_OF_THEM, *map(str, paths)], tmp_path, variables)
 
 
 def test_the_program_for_several_machines_runs_on_two_processes(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import compiling
 from tests.support.legacy_program_runs import (
     CASES,
     CLOSED_LOOP,
@@ -17,7 +18,6 @@ from tests.support.legacy_program_runs import (
     assert_equal_up_to,
     final_of,
     losses_until,
-    shared_compilations,
 )
 from tests.support.places import ROOT
 from tests.support.rewritten_folders import TARGETS, copied, rewrite, texts
@@ -78,20 +78,19 @@ def test_it_runs_by_itself_and_ends_on_the_same_parameters(
 ) -> None:
     program = CASES[name]
     command = [*program.command.split(), "--workdir", "work", *PROTOCOL]
-    environment = shared_compilations(tmp_path / "compiled")
     unedited = copied(PROGRAMS, tmp_path / "unedited")
-    losses = losses_until(None, [*OURS, *command], unedited, environment)
+    losses = losses_until(None, [*OURS, *command], unedited)
     assert losses.keys() == set(range(STEPS))
     expected = final_of(unedited)
 
     shim = copied(folders["shim"], tmp_path / "shim")
-    assert run_alone(command, shim, environment) == losses
+    assert run_alone(command, shim) == losses
     assert_equal_up_to(0.0, final_of(shim), expected)
 
     optax = copied(folders["optax"], tmp_path / "optax")
-    before = losses_until(KILLED_AT, command, optax, environment)
+    before = losses_until(KILLED_AT, command, optax)
     assert not list(optax.glob("work/final.*"))
-    after = run_alone(command, optax, environment)
+    after = run_alone(command, optax)
     assert 0 < min(after) <= max(before) + 1
     assert {**before, **after} == pytest.approx(losses, abs=1e-4)
     ended = final_of(optax)
@@ -99,18 +98,19 @@ def test_it_runs_by_itself_and_ends_on_the_same_parameters(
         expected = as_train_states(expected)
         assert [each for each in {*ended} - {*expected} if "opt_state/" not in each] == []
     compared = [key for key in expected if not key.endswith(NOTHING_BUT_ROUNDING)]
-    ulps = CLOSED_LOOP if name in FUSED_OTHERWISE else program.ulps
+    otherwise = compiling.quickly or name in FUSED_OTHERWISE
+    ulps = CLOSED_LOOP if otherwise else program.ulps
     assert_equal_up_to(
         ulps, {key: ended[key] for key in compared}, {key: expected[key] for key in compared}
     )
 
 
-def run_alone(command: list[str], folder: Path, environment: Mapping[str, str]) -> dict[int, float]:
+def run_alone(command: list[str], folder: Path) -> dict[int, float]:
     """The losses of a program that is run to its end, with flax.optim nowhere."""
     (folder / "customized").mkdir()
     (folder / "customized" / "sitecustomize.py").write_text(LISTS_MODULES)
     path = f"{folder / 'customized'}:{ROOT}"
-    losses = losses_until(None, command, folder, {**environment, "PYTHONPATH": path})
+    losses = losses_until(None, command, folder, {"PYTHONPATH": path})
     assert (folder / "modules.txt").read_text() == "listed\n"
     return losses
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.legacy_program_runs import shared_compilations
+from tests.support.legacy_program_runs import compiling_variables
 from tests.support.places import DATA, ROOT
 from tests.support.processes import output_of
 from tests.support.rewritten_folders import TARGETS, copied, rewrite, texts
@@ -97,8 +97,7 @@ def results(folder: Path, file: Path, *options: str) -> dict[str, Any]:
     environment = {
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
-        **shared_compilations(file.parent / "compiled"),
+        **compiling_variables(),
     }
     output_of(
         ["-m", "tests.support.wild_runs", str(folder), str(file), *options], ROOT, environment

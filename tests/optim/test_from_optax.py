@@ -162,9 +162,10 @@ def test_in_scan_and_pmap() -> None:
     scanned = jax.jit(lambda each: jax.lax.scan(step, each, (stacked, rates))[0])(optimizer)
     expected = legacy(SOURCES["function"](), rates=(0.3, 0.1, 0.02))
     assert_same(scanned, expected, ulps=2.0)
-    replicated = jax_utils.replicate(optimizer)
+    devices = jax.devices()[:4]
+    replicated = jax_utils.replicate(optimizer, devices)
     for number in range(3):
-        copies = jax_utils.replicate(grads[number])
+        copies = jax_utils.replicate(grads[number], devices)
         replicated = jax.pmap(
             lambda each, grads, rate: each.apply_gradient(grads, learning_rate=rate)
         )(replicated, copies, jnp.full(4, rates[number]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from flax import serialization
 from flaxoptim_compat import optim
 from tests.data import goldens
 from tests.support import cases
+from tests.support.options import TELLING, each_case, params
 from tests.support.tolerances import tolerance
 from tests.support.training import create
 from tests.support.ulps import LargestValues, errors_in_ulps, worst
@@ -19,7 +21,6 @@ from tests.support.ulps import LargestValues, errors_in_ulps, worst
 STEPS = 16
 # The genuine optimizer on today's jax differs from its own recording by this much: another XLA.
 BETWEEN_JAX_VERSIONS = 8.0
-CASES = [pytest.param(case, id=case.name) for case in cases.CASES]
 
 
 @pytest.fixture(scope="module")
@@ -34,24 +35,30 @@ def sizes_of(history: dict[str, Any]) -> LargestValues:
     return sizes
 
 
-@pytest.mark.parametrize("jit", [False, True], ids=["op_by_op", "jit"])
-@pytest.mark.parametrize("case", CASES)
-def test_the_recorded_trajectory(recorded: dict[str, Any], case: cases.Case, jit: bool) -> None:
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    params(
+        itertools.product(cases.CASES, ("jit", "op by op")),
+        (*itertools.product(cases.CASES, ["jit"]), *itertools.product(TELLING, ["op by op"])),
+    ),
+)
+def test_the_recorded_trajectory(recorded: dict[str, Any], case: cases.Case, mode: str) -> None:
+    jit = mode == "jit"
     golden = recorded[case.name]
-    optimizer, params = create(case, optim), case.parameters()
+    optimizer, parameters = create(case, optim), case.parameters()
     sizes = sizes_of(golden["varying"]["params"])
     step = lambda optimizer, grads: optimizer.apply_gradient(grads)
     step = jax.jit(step) if jit else step
     with contextlib.nullcontext() if jit else jax.disable_jit():
         for done in range(1, STEPS + 1):
-            optimizer = step(optimizer, cases.gradients(done - 1, params))
+            optimizer = step(optimizer, cases.gradients(done - 1, parameters))
     last = golden["varying_jit" if jit else "varying"]["params"][str(STEPS)]
     row = tolerance(case.name, "float32", "varying")
     bound = BETWEEN_JAX_VERSIONS + row.params * STEPS**0.5
     assert worst(errors_in_ulps(optimizer.target, last, sizes)) <= bound, row.reason
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", each_case())
 def test_the_recorded_states(recorded: dict[str, Any], case: cases.Case) -> None:
     golden = recorded[case.name]["varying"]["param_states"]["1"]
     with jax.disable_jit():

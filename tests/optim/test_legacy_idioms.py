@@ -154,7 +154,7 @@ def test_gradients_computed_by_the_optimizer(genuine: Any, method: str, aux: boo
 
 @pytest.mark.parametrize("name", ["Momentum", "Adam"])
 def test_replicate_averages_the_gradients(genuine: Any, name: str) -> None:
-    scale = jnp.arange(4.0)
+    scale = jnp.arange(8.0)
 
     def train(optimizer: Any) -> Any:
         def step(optimizer: Any, scale: Any) -> Any:
@@ -163,7 +163,7 @@ def test_replicate_averages_the_gradients(genuine: Any, name: str) -> None:
             )
 
         replicated = optimizer.replicate()
-        assert replicated.state.step.shape == (4,)
+        assert replicated.state.step.shape == (8,)
         replicated = jax.pmap(step, axis_name="batch")(replicated, scale)
         restored = optimizer.replicate().restore_state(replicated.state_dict())
         assert_same(restored, replicated)
@@ -213,7 +213,7 @@ def test_a_replicated_state_with_donation_and_its_step() -> None:
 
     step = jax.pmap(train_step, axis_name="batch", donate_argnums=(0,))
     for _ in range(2):
-        state = step(state, common_utils.shard(jnp.ones(4))[:, 0])
+        state = step(state, common_utils.shard(jnp.ones(8))[:, 0])
     assert int(state.optimizer.state.step[0]) == 2
     single = jax_utils.unreplicate(state).optimizer
     expected = optim.Momentum(0.5).create(PARAMS).apply_gradient(GRADS).apply_gradient(GRADS)

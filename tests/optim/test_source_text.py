@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,12 +23,14 @@ from flax.core import freeze
 
 from flaxoptim_compat import compiled_steps, optax_source, optim, transforms
 from tests.support import cases
+from tests.support.options import TELLING
+from tests.support.options import params as combinations
 from tests.support.side_by_side import assert_same, bits
 
 STEPS = 4
 RATES = [0.05, 0.1, 0.02, 0.3]
-CASES = [pytest.param(case, id=case.name) for case in cases.CASES]
-both_modes = pytest.mark.parametrize("jit", [True, False], ids=["jit", "op by op"])
+MODES = ("jit", "op by op")
+both_modes = pytest.mark.parametrize("jit", [True, False], ids=MODES)
 
 
 def replacement(definition: Any, labels: Any = None, **names: Any) -> Any:
@@ -49,7 +52,7 @@ def assert_same_steps(
     params: Any,
     *,
     jit: bool,
-    kind: str = "varying",
+    kinds: Sequence[str] = ("varying",),
     rates: Sequence[float] | None = None,
     ulps: float = 0.0,
 ) -> None:
@@ -60,7 +63,7 @@ def assert_same_steps(
       tx: the optax transformation.
       params: those of a case.
       jit: compile the steps, or run them op by op.
-      kind: of gradients.
+      kinds: of gradients, each of which begins anew.
       rates: a learning rate for every step, for definitions without one.
       ulps: how far apart the parameters may be, in units in the last place.
     """
@@ -72,33 +75,43 @@ def assert_same_steps(
         updates, state = tx.update(grads, state, params)
         return optax.apply_updates(params, updates), state
 
-    params = jax.tree.map(jnp.asarray, params)
-    optimizer, state = definition.create(params), tx.init(params)
+    start = jax.tree.map(jnp.asarray, params)
     if jit:
         legacy_step, optax_step = jax.jit(legacy_step), jax.jit(optax_step)
     with contextlib.nullcontext() if jit else compiled_steps(False):
-        for number in range(STEPS):
-            override = {}
-            if rates is not None:
-                state.hyperparams["learning_rate"] = rates[number]
-                override = {"learning_rate": rates[number]}
-            leaves = jax.tree.leaves(cases.gradients(number, params, kind))
-            grads = jax.tree.unflatten(jax.tree.structure(params), map(jnp.asarray, leaves))
-            optimizer = legacy_step(optimizer, grads, **override)
-            params, state = optax_step(params, state, grads)
-            assert_same(params, optimizer.target, ulps)
+        for kind in kinds:
+            params, optimizer, state = start, definition.create(start), tx.init(start)
+            for number in range(STEPS):
+                override = {}
+                if rates is not None:
+                    state.hyperparams["learning_rate"] = rates[number]
+                    override = {"learning_rate": rates[number]}
+                leaves = jax.tree.leaves(cases.gradients(number, params, kind))
+                grads = jax.tree.unflatten(jax.tree.structure(params), map(jnp.asarray, leaves))
+                optimizer = legacy_step(optimizer, grads, **override)
+                params, state = optax_step(params, state, grads)
+                assert_same(params, optimizer.target, ulps)
 
 
-@both_modes
-@pytest.mark.parametrize("case", CASES)
-def test_the_same_steps(case: cases.Case, jit: bool) -> None:
-    definition, params = case.build(optim), case.parameters()
-    tx = from_source(definition, params)
-    for kind in cases.GRADIENT_KINDS:
-        assert_same_steps(definition, tx, params, jit=jit, kind=kind)
+@pytest.mark.parametrize(
+    ("case", "mode"),
+    combinations(
+        itertools.product(cases.CASES, MODES),
+        (*itertools.product(cases.CASES, ["jit"]), *itertools.product(TELLING, ["op by op"])),
+    ),
+)
+def test_the_same_steps(case: cases.Case, mode: str) -> None:
+    definition, parameters = case.build(optim), case.parameters()
+    tx = from_source(definition, parameters)
+    kinds = cases.GRADIENT_KINDS
+    assert_same_steps(definition, tx, parameters, jit=mode == "jit", kinds=kinds)
 
 
-SOME = [param for param in CASES if str(param.id).endswith(("-all", "-all_factored", "-two"))]
+SOME = [
+    pytest.param(case, id=case.name)
+    for case in cases.CASES
+    if case.name.endswith(("-all", "-all_factored", "-two"))
+]
 
 
 @pytest.mark.parametrize("case", SOME)
@@ -220,7 +233,7 @@ def test_what_no_traversal_selects_keeps_its_bits() -> None:
 def test_replicating_without_replicate() -> None:
     optimizer = optim.Momentum(0.1).create({"w": jnp.linspace(-1.0, 1.0, 5)})
     step = functools.partial(jax.pmap, axis_name="batch")
-    grads = {"w": jnp.arange(4 * 5.0).reshape(4, 5)}
+    grads = {"w": jnp.arange(8 * 5.0).reshape(8, 5)}
     old = step(lambda each, grads: each.apply_gradient(grads))(optimizer.replicate(), grads)
     new = step(lambda each, grads: each.apply_gradient(jax.lax.pmean(grads, axis_name="batch")))(
         jax_utils.replicate(optimizer), grads

@@ -12,7 +12,7 @@ import optax
 import pytest
 
 from flaxoptim_compat import optim, parity
-from flaxoptim_compat.parity import trial
+from flaxoptim_compat.parity import comparison, trial
 
 Change = Callable[[jax.Array], jax.Array]
 
@@ -76,6 +76,12 @@ DEFINITION = optim.Adam(0.01)
 PLACE = Place("dense/kernel", (7, 3), 13)
 
 
+@pytest.fixture
+def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known causes, of which none is planted here, are not tried out one by one."""
+    monkeypatch.setattr(comparison, "find", lambda a, b, context: ())
+
+
 def compared(
     place: Place, change: Change, steps: int, tolerance: Any = None, **kwargs: Any
 ) -> parity.Report:
@@ -86,6 +92,7 @@ def compared(
     )
 
 
+@pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize(
     "place",
     [
@@ -98,7 +105,7 @@ def compared(
 )
 def test_one_ulp_in_one_element_at_one_step(place: Place) -> None:
     exact = compared(place, up_one_ulp, 40, tolerance=0)
-    assert not exact.equal and exact.causes == ()
+    assert not exact.equal
     assert exact.first_parting == exact.first_difference
     parting = exact.first_parting
     assert parting is not None
@@ -112,6 +119,11 @@ def test_one_ulp_in_one_element_at_one_step(place: Place) -> None:
     assert allowed.first_difference == parting
 
 
+def test_one_ulp_has_no_cause() -> None:
+    assert compared(PLACE, up_one_ulp, 20, tolerance=0).causes == ()
+
+
+@pytest.mark.usefixtures("no_search")
 def test_only_that_leaf_is_different() -> None:
     report = compared(PLACE, up_one_ulp, 20, tolerance=0)
     different = [track for track in report.tracks if np.any(track.error != 0)]
@@ -137,6 +149,7 @@ def test_not_a_number_at_step_700() -> None:
     assert any("on the second side from step 700" in note for note in report.notes)
 
 
+@pytest.mark.usefixtures("no_search")
 def test_infinity_in_the_first_side() -> None:
     faulty = with_fault(optax.adam(0.01), PLACE, lambda value: value + jnp.inf)
     params = trial.parameters()
@@ -155,6 +168,7 @@ def test_what_both_sides_make_not_a_number_is_no_difference_but_is_told() -> Non
     assert "both sides from step 4" in note and "dense/bias" in note
 
 
+@pytest.mark.usefixtures("no_search")
 def test_a_shared_not_a_number_hides_no_other_difference() -> None:
     grads = [jax.tree.map(jnp.ones_like, trial.parameters()) for _ in range(9)]
     grads[3]["dense"]["bias"] = grads[3]["dense"]["bias"].at[2].set(jnp.nan)

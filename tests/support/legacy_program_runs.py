@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 from flax import serialization, traverse_util
 
-from tests.support.oracle.cache import clean_environment
+from tests.support import compiling
+from tests.support.oracle.cache import cache_directory, clean_environment
 from tests.support.places import DATA, ROOT
 from tests.support.side_by_side import assert_same, describe
 from tests.support.ulps import LargestValues, errors_in_ulps
@@ -83,10 +84,11 @@ def losses_until(
     return losses
 
 
-def shared_compilations(folder: Path) -> dict[str, str]:
-    """Variables with which processes need not compile what another one has, most of their time."""
+def compiling_variables() -> dict[str, str]:
+    """Variables of a program that trains for a few steps: most of its time it would compile."""
     return {
-        "JAX_COMPILATION_CACHE_DIR": str(folder),
+        "XLA_FLAGS": compiling.flags(devices=2, quickly=compiling.quickly),
+        "JAX_COMPILATION_CACHE_DIR": str(cache_directory() / "compiled"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
     }
@@ -104,7 +106,7 @@ def running(
     errors = folder / "stderr.txt"
     variables = {
         "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        **compiling_variables(),
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
         **environment,

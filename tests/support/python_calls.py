@@ -24,7 +24,6 @@ def files_of_calls(function: Callable[[], Any]) -> list[str]:
 
     # What a collection calls, such as jax's own callback, is no part of the cost.
     collecting = gc.isenabled()
-    gc.collect()
     gc.disable()
     before = sys.getprofile()
     sys.setprofile(note)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tests.support import compiling
 from tests.support.places import ROOT
 
 ADDRESS_TAKEN = "Failed to add port to server"
@@ -87,7 +88,7 @@ def _process(
     environment = {
         **os.environ,
         "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+        "XLA_FLAGS": compiling.flags(devices=4),
         "PYTHONPATH": str(ROOT),
     }
     with output.open("wb") as file:

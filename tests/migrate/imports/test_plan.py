@@ -22,6 +22,7 @@ from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.imports.loading import _COME_ALONG
 from flaxoptim_compat.migrate.names import Names
 from tests.support import processes
+from tests.support.places import ROOT
 
 
 class File:
@@ -487,7 +488,7 @@ def test_modules_that_come_with_their_package(package: str) -> None:
     """In a new process, where nothing else has imported them."""
     modules = [f"{package}.{each}" for each in _COME_ALONG[package]]
     code = f"import {package}, types\nassert all(isinstance(m, types.ModuleType) for m in ["
-    assert processes.output_of(["-c", f"{code}{', '.join(modules)}])"], processes.ROOT) == ""
+    assert processes.output_of(["-c", f"{code}{', '.join(modules)}])"], ROOT) == ""
 
 
 FILES = sorted(Path(migrate.__file__).parent.rglob("*s.py"))[::3]

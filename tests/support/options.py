@@ -1,0 +1,62 @@
+"""Which combinations of options every run tries, and which only ``pytest --exhaustive`` does."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from tests.support import cases
+
+exhaustive = pytest.mark.exhaustive
+
+# Every optimizer with its defaults and with no hyper-parameter at its default, and what is made of
+# several. The others change one hyper-parameter, which the second kind changes as well.
+TELLING = tuple(
+    case
+    for case in cases.CASES
+    if case.inner or case.name.endswith(("-default", "-all", "-all_factored", "-bf16_momentum"))
+)
+
+
+def params(every: Iterable[Sequence[Any]], few: Iterable[Sequence[Any]]) -> list[Any]:
+    """Parameters of a test: a few combinations, and the rest of all for an exhaustive run."""
+    names = {_name(each) for each in few}
+    return [
+        pytest.param(*each, id=_name(each), marks=() if _name(each) in names else exhaustive)
+        for each in every
+    ]
+
+
+def each_case(few: Iterable[cases.Case] = TELLING) -> list[Any]:
+    """The cases as parameters, of which those that are not among the few are for such a run."""
+    return params(((case,) for case in cases.CASES), ((case,) for case in few))
+
+
+def _name(combination: Sequence[Any]) -> str:
+    return "-".join(str(getattr(value, "name", value)) for value in combination)
+
+
+def every_pair(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Few combinations, such that each value of an option meets each value of each other one.
+
+    A mistake that takes two options is found as surely as by the full product; one that takes three
+    is left to that.
+    """
+    every = list(itertools.product(*(range(len(values)) for values in options)))
+    missing = {pair for each in every for pair in _pairs(each)}
+    chosen = []
+    while missing:
+        # The first of the best, so that the same options always give the same combinations.
+        best = max(every, key=lambda each: len(missing.intersection(_pairs(each))))
+        chosen.append(best)
+        missing.difference_update(_pairs(best))
+    return [
+        tuple(values[index] for values, index in zip(options, each, strict=True)) for each in chosen
+    ]
+
+
+def _pairs(combination: Sequence[int]) -> list[Any]:
+    return list(itertools.combinations(enumerate(combination), 2))
