@@ -14,7 +14,7 @@ import pytest
 from flaxoptim_compat.cli import main
 from tests.support.places import ROOT
 from tests.support.processes import compat
-from tests.support.rewrite_runs import Rewrite, read, rewriting_in
+from tests.support.rewriting_folders import Rewrite, read, rewriting_in
 
 OLD = "from flax import optim\nimport jax\n\ndef f(x):  # é\n    return jax.tree_map(g, x)\n"
 NEW = OLD.replace("from flax import", "from flaxoptim_compat import").replace(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.rewrite_runs import Rewrite, read, rewriting_in
+from tests.support.rewriting_folders import Rewrite, read, rewriting_in
 
 
 @pytest.fixture

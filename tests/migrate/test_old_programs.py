@@ -20,7 +20,7 @@ from tests.support.legacy_program_runs import (
     losses_until,
 )
 from tests.support.places import ROOT
-from tests.support.rewritten_folders import TARGETS, copied, rewrite, texts
+from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
 
 STEPS, SAVE_EVERY, KILLED_AT = 12, 3, 4
 PROTOCOL = ("--steps", str(STEPS), "--save_every", str(SAVE_EVERY))

@@ -24,7 +24,7 @@ from flaxoptim_compat.migrate.rewriting import rewritten
 from tests.support.generated_programs import programs
 from tests.support.legacy_program_runs import CLOSED_LOOP
 from tests.support.places import ROOT
-from tests.support.rewritten_folders import TARGETS
+from tests.support.rewriting_folders import TARGETS
 from tests.support.side_by_side import assert_same
 
 # The same programs in every run: a mistake is found where it is made.

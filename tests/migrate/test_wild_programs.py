@@ -12,7 +12,7 @@ import pytest
 from tests.support.legacy_program_runs import compiling_variables
 from tests.support.places import DATA, ROOT
 from tests.support.processes import output_of
-from tests.support.rewritten_folders import TARGETS, copied, rewrite, texts
+from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
 
 PROGRAMS = DATA / "wild_programs"
 # The path of each, and the codes that rewrite leaves in it as marks with --to optax.

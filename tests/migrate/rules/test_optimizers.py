@@ -9,7 +9,7 @@ import pytest
 
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.places import ROOT
-from tests.support.rewriting_of import findings_of, rewrite, rewrite_all
+from tests.support.rewriting_texts import findings_of, rewrite, rewrite_all
 
 # Programs that have nothing to do with flax.optim, however much they look like it.
 UNTOUCHED = {

@@ -20,7 +20,7 @@ from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
 from flaxoptim_compat.migrate.successors.successor import BACK, OBJECTS_TODAY, successor
 from tests.support import removed_behaviour_texts, removed_name_texts
 from tests.support.removed_behaviour_texts import LEFT
-from tests.support.rewritten_alone import findings_in, rewrite
+from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
 LEFT_ALONE = removed_name_texts.LEFT_ALONE | removed_behaviour_texts.LEFT_ALONE
 FIXES = removed_name_texts.FIXES | removed_behaviour_texts.FIXES
@@ -28,26 +28,26 @@ FIXES = removed_name_texts.FIXES | removed_behaviour_texts.FIXES
 
 @pytest.mark.parametrize("text", LEFT_ALONE.values(), ids=LEFT_ALONE)
 def test_it_is_left_alone(text: str) -> None:
-    assert findings_in(text) == []
-    assert rewrite(text, "shim") == rewrite(text, "optax") == text
+    assert findings_alone(text) == []
+    assert rewrite_alone(text, "shim") == rewrite_alone(text, "optax") == text
 
 
 @pytest.mark.parametrize(("before", "after"), FIXES.values(), ids=FIXES)
 def test_it_is_rewritten(before: str, after: str) -> None:
-    assert rewrite(before) == after
-    assert rewrite(before, "optax") == after
+    assert rewrite_alone(before) == after
+    assert rewrite_alone(before, "optax") == after
 
 
 @pytest.mark.parametrize(("text", "code", "reason"), LEFT.values(), ids=LEFT)
 def test_it_says_why_it_leaves_it(text: str, code: str, reason: str) -> None:
-    (found,) = [each for each in findings_in(text) if each.shim is None]
+    (found,) = [each for each in findings_alone(text) if each.shim is None]
     assert found.code == code and reason in found.reason
-    assert f"# {code}: {found.reason}\n" in rewrite(text, "optax")
+    assert f"# {code}: {found.reason}\n" in rewrite_alone(text, "optax")
 
 
 def test_what_linen_has_of_flax_nn_comes_from_there_though_not_all_can() -> None:
     text = "from flax import nn\nnn.relu, nn.Module\n"
-    lines = rewrite(text).splitlines()
+    lines = rewrite_alone(text).splitlines()
     assert lines[:2] == [
         "from flaxoptim_compat.legacy.stand_ins import flax_nn as nn",
         "from flax import linen as flax_nn",
@@ -58,7 +58,7 @@ def test_what_linen_has_of_flax_nn_comes_from_there_though_not_all_can() -> None
 
 def test_a_finding_says_what_it_is_and_what_is_instead() -> None:
     text = "import jax\nfrom jax.util import safe_map\njax.tree_map, safe_map\n"
-    module, use = findings_in(text)
+    module, use = findings_alone(text)
     assert (use.code, text[use.start : use.end]) == ("FOC151", "jax.tree_map")
     assert (use.what, use.instead) == ("jax.tree_map, gone since jax 0.6.0", "jax.tree.map")
     assert module.instead == (
@@ -74,7 +74,7 @@ def test_what_is_ignored_stays() -> None:
         "x = jax.ops.index_add(x, jax.ops.index[0], 1)\n"
     )
     codes = {2: frozenset({"FOC151"}), 3: frozenset({""}), 4: frozenset({"FOC152"})}
-    assert rewrite(text, ignored=codes) == (
+    assert rewrite_alone(text, ignored=codes) == (
         "import jax\n"
         "from jax import tree_map\n"
         "import numpy as np\n"
@@ -141,8 +141,8 @@ def test_a_file_that_freezes_what_goes_into_the_optimizer_of_another_one() -> No
 
 def test_neither_jax_nor_numpy_is_imported() -> None:
     code = (
-        "import sys, tests.support.rewritten_alone as r\n"
-        "r.rewrite('import jax\\njax.tree_map\\n')\n"
+        "import sys, tests.support.rewriting_texts as r\n"
+        "r.rewrite_alone('import jax\\njax.tree_map\\n')\n"
         "print(sorted({'jax', 'flax', 'numpy', 'optax'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ from tests.support.list_arguments import ARGUMENTS
 from tests.support.old_code import run, run_as_it_was
 from tests.support.old_names import encode
 from tests.support.processes import output_of
-from tests.support.rewritten_alone import rewrite
+from tests.support.rewriting_texts import rewrite_alone
 
 VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)
 
@@ -37,7 +37,7 @@ def test_functions_take_lists_as_they_did() -> None:
         call = ", ".join(written(each, names) for each in arguments)
         lines.append(f"result['{function}'] = {function}({call})")
     text = "\n".join([*lines, ""])
-    new = rewrite(text)
+    new = rewrite_alone(text)
     assert all("asarray(" in line for line in new.splitlines() if line.startswith("result['"))
     results, expected = run(new, **names), run_as_it_was(text, **names)
     for function, value in expected.items():
@@ -58,7 +58,7 @@ METHODS = (
 
 
 def test_methods_of_frozen_dicts_do_what_they_did_to_both() -> None:
-    new = rewrite(METHODS)
+    new = rewrite_alone(METHODS)
     expected = run(METHODS, variables=FrozenDict(VARIABLES))
     frozen = run(new, variables=FrozenDict(VARIABLES))
     assert [type(each) for each in frozen.values()] == [type(each) for each in expected.values()]
@@ -82,5 +82,5 @@ print(os.path.isfile("work/checkpoint_3"), checkpoints.restore_checkpoint("work"
 
 
 def test_checkpoints_are_msgpack_files_at_relative_paths(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(rewrite(CHECKPOINTS))
+    (tmp_path / "program.py").write_text(rewrite_alone(CHECKPOINTS))
     assert output_of(["program.py"], tmp_path) == "True {'a': 1}\n"

@@ -19,7 +19,7 @@ from tests.support.jax_update_cases import UPDATES
 from tests.support.old_code import run, run_as_it_was
 from tests.support.old_names import RUN_NAMES, encode, exists
 from tests.support.oracle.environments import run_in_old_environment
-from tests.support.rewritten_alone import findings_in, rewrite
+from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
 ENTRIES = [each for each in era.ENTRIES if each.name not in NOT_EVERYWHERE | BACK]
 
@@ -43,7 +43,7 @@ def test_every_name_stands_for_what_served_it(entry: Entry) -> None:
     ]
     # Where only the module is gone, these are about the object.
     for text in texts[:1] if entry.name == "jax.config" else texts:
-        new = rewrite(text)
+        new = rewrite_alone(text)
         assert new != text
         result = run(new)
         found = [result is each or repr(result) == repr(each) for each in objects_of_today(entry)]
@@ -57,7 +57,7 @@ IN_MODULES = {each.name: each for each in ENTRIES if each.is_module}
 def test_so_do_names_of_modules_that_are_elsewhere_today(name: str) -> None:
     module, _, attribute = name.rpartition(".")
     expected = getattr(IN_MODULES[module].serve(), attribute)
-    assert run(rewrite(f"import {module}\nresult = {name}\n")) is expected
+    assert run(rewrite_alone(f"import {module}\nresult = {name}\n")) is expected
 
 
 @pytest.mark.parametrize("cases", [jax_name_cases, numpy_name_cases])
@@ -70,10 +70,10 @@ def test_every_name_of_then_runs_or_is_reported(cases: Any, old_environment: Any
         module, _, attribute = name.rpartition(".")
         whole, imported = f"import {module}\nresult = {name}\n", f"from {module} import {attribute}"
         for text in (whole, f"{imported} as result\n"):
-            if any(each.shim is None for each in findings_in(text)):
+            if any(each.shim is None for each in findings_alone(text)):
                 assert name in GONE | dict.fromkeys(NOT_EVERYWHERE)
             else:
-                run(rewrite(text))
+                run(rewrite_alone(text))
 
 
 VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)
@@ -162,7 +162,7 @@ result = jax.jit(lambda x: jnp.repeat(x, [1, 2, 0, 1, 1, 1, 1]))(x)
 @pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
 def test_it_computes_what_it_did(text: str) -> None:
     names = {"x": VECTOR, "m": MATRIX, "i": INTEGERS, "key": jax.random.PRNGKey(3)}
-    new = rewrite(text)
+    new = rewrite_alone(text)
     assert new != text
     assert encode(run(new, **names)) == encode(run_as_it_was(text, **names))
 
@@ -171,7 +171,7 @@ def test_it_computes_what_it_did(text: str) -> None:
 def test_updates_compute_what_they_did(name: str) -> None:
     text = f"import jax\ndef f(x, i, y):\n    return jax.ops.index_{name}(x, i, y)\n"
     text += "result = [f(*each) for each in cases]\n"
-    new = rewrite(text)
+    new = rewrite_alone(text)
     assert ".at[i]." in new
     with_order = [x for what, x in UPDATES.items() if what != "complex numbers"]
     assert encode(run(new, cases=with_order)) == encode(run_as_it_was(text, cases=with_order))

@@ -1,4 +1,4 @@
-"""Rewrite the text of a program, as ``flaxoptim-compat rewrite`` does, without any files."""
+"""Rewrite the texts of programs, as ``flaxoptim-compat rewrite`` does, without any files."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 
-from flaxoptim_compat.migrate.analysis import FileFindings, analyse
+from flaxoptim_compat.migrate.analysis import FileFindings, analyse, analyse_alone
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.noqa import ignored_lines
 from flaxoptim_compat.migrate.rewriting import rewritten
 
@@ -39,3 +40,33 @@ def rewrite_all(program: Mapping[str, str], target: str) -> dict[str, str]:
     """All files of a program, by their modules, after its rewrite."""
     files = findings_of(program)
     return {name: rewritten(file, target).text for name, file in zip(program, files, strict=True)}
+
+
+def findings_alone(text: str, ignored: Mapping[int, frozenset[str]] | None = None) -> list[Finding]:
+    """What the rules find in a text that has nothing to do with other files or optimizers.
+
+    Args:
+      text: Python.
+      ignored: for each line the codes that are not wanted.
+    """
+    document = Document(Path("program.py"), text, ast.parse(text))
+    return analyse_alone(document, ignored or {}).findings
+
+
+def rewrite_alone(
+    text: str, target: str = "shim", ignored: Mapping[int, frozenset[str]] | None = None
+) -> str:
+    """What ``rewrite`` makes of such a text; to rewrite it again must change nothing.
+
+    Args:
+      text: Python.
+      target: ``shim`` or ``optax``.
+      ignored: for each line the codes that are not wanted.
+    """
+    found = analyse_alone(Document(Path("program.py"), text, ast.parse(text)), ignored or {})
+    result = rewritten(found, target).text
+    ast.parse(result)
+    if ignored is None:
+        again = Document(Path("program.py"), result, ast.parse(result))
+        assert rewritten(analyse_alone(again, {}), target).text == result
+    return result
