@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import os
 
-# Several devices for pmap, meshes and leaves on different devices.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from collections.abc import Iterator
@@ -33,13 +31,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--exhaustive",
         action="store_true",
-        help="try all combinations of options, and compile old programs as users do",
+        help="try all combinations of options, with machine code as users have it",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell the tests of old programs what is wanted."""
-    compiling.quickly = not config.getoption("exhaustive")
+    """Before XLA starts, say how it is to compile."""
+    # Several devices for pmap, meshes and leaves on different devices. A worker has it from the
+    # process that started it.
+    if "XLA_FLAGS" not in os.environ:
+        compiling.for_tests(devices=8, quickly=not config.getoption("exhaustive"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from tests.support import compiling
 from tests.support.legacy_program_runs import (
     CASES,
     CLOSED_LOOP,
@@ -98,8 +97,7 @@ def test_it_runs_by_itself_and_ends_on_the_same_parameters(
         expected = as_train_states(expected)
         assert [each for each in {*ended} - {*expected} if "opt_state/" not in each] == []
     compared = [key for key in expected if not key.endswith(NOTHING_BUT_ROUNDING)]
-    otherwise = compiling.quickly or name in FUSED_OTHERWISE
-    ulps = CLOSED_LOOP if otherwise else program.ulps
+    ulps = CLOSED_LOOP if name in FUSED_OTHERWISE else program.ulps
     assert_equal_up_to(
         ulps, {key: ended[key] for key in compared}, {key: expected[key] for key in compared}
     )

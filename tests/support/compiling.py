@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-import functools
 import os
+import platform
 import subprocess
 import sys
 
-# Most of the time of an old program that trains for a few steps goes into machine code that runs
-# fast but once. The operations, and which of them are fused, stay the same without it; but products
-# and sums are contracted into one rounding in fewer places, and not in the same ones.
-_QUICKLY = "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-
-# Whether the old programs are compiled quickly; with --exhaustive they are not.
-quickly = True
-
-
-def flags(devices: int, quickly: bool = False) -> str:
-    """The ``XLA_FLAGS`` of a process.
-
-    Args:
-      devices: how many CPU devices it sees.
-      quickly: compile what runs slowly. Not if XLA does not know how.
-    """
-    shown = f"--xla_force_host_platform_device_count={devices}"
-    return f"{shown} {_QUICKLY}" if quickly and _xla_knows_how() else shown
+_DEVICES = "--xla_force_host_platform_device_count"
+# Most of the time of a test would go into machine code that runs fast, but once. Without the
+# instructions that round a product and a sum together, what is computed does not depend on what is
+# put into one loop, and so not on the way in which the code is made. Those that a user's program
+# has are for --exhaustive.
+_QUICK = (
+    "--xla_cpu_max_isa=AVX --xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
+)
 
 
-@functools.cache
-def _xla_knows_how() -> bool:
+def for_tests(devices: int, quickly: bool) -> None:
+    """Set ``XLA_FLAGS`` for this process, in which XLA has not started, and for its children."""
+    known = quickly and platform.machine() in ("x86_64", "AMD64") and _is_known(_QUICK)
+    os.environ["XLA_FLAGS"] = f"{_DEVICES}={devices}" + (f" {_QUICK}" if known else "")
+
+
+def flags(devices: int) -> str:
+    """The ``XLA_FLAGS`` of a process that compiles like this one and sees so many CPU devices."""
+    quick = _QUICK in os.environ.get("XLA_FLAGS", "")
+    return f"{_DEVICES}={devices}" + (f" {_QUICK}" if quick else "")
+
+
+def _is_known(options: str) -> bool:
     # XLA ends a process that gives it an option that it does not know yet, or no longer.
     tried = subprocess.run(
         [sys.executable, "-c", "import jax; jax.devices()"],
-        env={**os.environ, "XLA_FLAGS": _QUICKLY, "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, "XLA_FLAGS": options, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         check=False,
     )

@@ -87,7 +87,7 @@ def losses_until(
 def compiling_variables() -> dict[str, str]:
     """Variables of a program that trains for a few steps: most of its time it would compile."""
     return {
-        "XLA_FLAGS": compiling.flags(devices=2, quickly=compiling.quickly),
+        "XLA_FLAGS": compiling.flags(devices=2),
         "JAX_COMPILATION_CACHE_DIR": str(cache_directory() / "compiled"),
         "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
         "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
