@@ -142,8 +142,8 @@ def test_another_optimizer_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_one_copy_of_a_replicated_optimizer_is_recorded() -> None:
     recording = record("pmapped.py:unreplicated", "--steps", "2")
-    # The mean of 1, 2, 3 and 4, times the derivative of w².
-    assert recording.gradients(0)["w"].tolist() == [5.0, 5.0, 5.0]
+    # The mean of 1 to 8, times the derivative of w².
+    assert recording.gradients(0)["w"].tolist() == [9.0, 9.0, 9.0]
 
 
 def test_any_tree_of_parameters() -> None:

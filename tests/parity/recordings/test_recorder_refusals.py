@@ -34,7 +34,7 @@ def test_replicated_optimizers_are_not_recorded_as_they_are() -> None:
     inside = refused("pmapped.py:step")
     assert "state.step is traced" in inside and "yield optimizer, gradients" in inside
     outside = refused("pmapped.py:replicated")
-    assert "state.step has shape (4,): this optimizer is replicated" in outside
+    assert "state.step has shape (8,): this optimizer is replicated" in outside
     assert "jax_utils.unreplicate(optimizer)" in outside
 
 

@@ -137,7 +137,7 @@ def test_it_leaves_matplotlib_as_it_is(tmp_path: Path) -> None:
     assert dict(matplotlib.rcParams) == before
     program = (
         "import sys\n"
-        "from tests import parity_reports\n"
+        "from tests.support import parity_reports\n"
         "found = parity_reports.small()\n"
         "str(found), found.to_html(), found.to_json()\n"
         "assert not any(name.startswith('matplotlib') for name in sys.modules)\n"
