@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import flaxoptim_compat
-from flaxoptim_compat.legacy import hook, launching
 from tests.support.processes import compat, start
 
 STEP = """
@@ -283,15 +282,3 @@ def test_an_interrupt_reaches_the_program_itself(tmp_path: Path) -> None:
             assert process.wait(timeout=20) == -signal.SIGTERM
         finally:
             process.kill()
-
-
-def test_the_environment_of_the_program() -> None:
-    given = {"PYTHONPATH": "/a", "OTHER": "1", hook.REPORT: "1:stale"}
-    extended = launching.child_environment(given, ["my train.py"], era=False, quiet=False)
-    assert extended["OTHER"] == "1"
-    assert extended["PYTHONPATH"].split(os.pathsep)[:2] == [str(launching.STARTUP), "/a"]
-    assert extended[hook.SERVE] == "optim"
-    assert extended[hook.REPORT] == f"{os.getpid()}:'my train.py'"
-    assert given == {"PYTHONPATH": "/a", "OTHER": "1", hook.REPORT: "1:stale"}
-    quiet = launching.child_environment(given, ["-m", "x"], era=True, quiet=True)
-    assert hook.REPORT not in quiet and quiet[hook.SERVE] == "era"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import sysconfig
 import venv
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import flaxoptim_compat
-from flaxoptim_compat.legacy import environment, hook
+from flaxoptim_compat.legacy import environment
 from tests.support.places import ROOT
 from tests.support.processes import output_of, start
 
@@ -164,15 +163,6 @@ def test_a_failed_write_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path
     with pytest.raises(OSError, match="full"):
         environment.enable(era=True)
     assert not list(tmp_path.iterdir())
-
-
-def test_waiting_twice_is_waiting_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    hook.start(era=False)
-    hook.start(era=True)
-    hook.start(era=False)
-    (waiting,) = [each for each in sys.meta_path if isinstance(each, hook.Hook)]
-    assert waiting.era
 
 
 def test_the_version_is_this_one(python: str, tmp_path: Path) -> None:
