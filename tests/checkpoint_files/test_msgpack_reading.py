@@ -17,10 +17,8 @@ from hypothesis import strategies as st
 
 from flaxoptim_compat.checkpoint_files import (
     CheckpointError,
-    StoredArray,
     StoredList,
     array_in_memory,
-    chunks,
     open_checkpoint,
     write_checkpoint,
 )
@@ -32,16 +30,9 @@ from tests.support.checkpoint_trees import (
     contents,
     described,
     flax_bytes,
-    loaded,
     nested_bytes,
+    rewritten,
 )
-
-
-def rewritten(content: bytes, folder: Path) -> bytes:
-    (folder / "source").write_bytes(content)
-    with open_checkpoint(folder / "source") as checkpoint:
-        write_checkpoint(folder / "written", checkpoint.tree, "msgpack")
-    return (folder / "written").read_bytes()
 
 
 def written(tree: Any, folder: Path) -> bytes:
@@ -136,31 +127,6 @@ def test_lists_are_numbered_and_stay_lists(tmp_path: Path) -> None:
     assert rewritten(content, tmp_path) == content
 
 
-@pytest.mark.parametrize("largest", [16, 24, 100])
-def test_large_arrays_are_split_as_flax_does(
-    largest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serialization, "MAX_CHUNK_SIZE", largest)
-    monkeypatch.setattr(chunks, "LARGEST_CHUNK", largest)
-    tree = {
-        "double": np.arange(15, dtype=np.float64).reshape(3, 5),
-        "half": np.arange(12).astype(jnp.bfloat16).reshape(2, 1, 6),
-        "just": np.zeros(largest, np.uint8),
-        "list": [np.ones(30)],
-        "small": np.ones(2, np.float32),
-    }
-    content = flax_bytes(tree)
-    assert rewritten(content, tmp_path) == content
-    with open_checkpoint(tmp_path / "written") as checkpoint:
-        assert isinstance(checkpoint.tree, dict)
-        whole = checkpoint.tree["double"]
-        assert isinstance(whole, StoredArray)
-        assert (whole.shape, whole.nbytes) == ((3, 5), 120)
-        assert described(loaded(checkpoint.tree)) == described(tree)
-    (tmp_path / "root").write_bytes(flax_bytes(tree["double"]))
-    assert described(contents(tmp_path / "root")) == described(tree["double"])
-
-
 def test_what_is_written_is_restored_by_flax(tmp_path: Path) -> None:
     state = {"params": {"kernel": jnp.ones((2, 3), jnp.bfloat16)}, "step": jnp.int32(3)}
     content = written(serialization.to_state_dict(state), tmp_path)
@@ -185,31 +151,6 @@ def test_arrays_in_any_layout_and_byte_order_are_written_in_flax_order(tmp_path:
             "reversed": values[::-1, :, ::2],
         }
     )
-
-
-def test_arrays_are_read_when_asked_for_and_only_while_the_file_is_open() -> None:
-    with open_checkpoint(GOLDENS[0]) as checkpoint:
-        assert isinstance(checkpoint.tree, dict)
-        state: Any = checkpoint.tree["state"]
-        step = state["step"] if isinstance(state["step"], StoredArray) else None
-        kernel: Any = checkpoint.tree["target"]
-    while not isinstance(kernel, StoredArray):
-        kernel = next(iter(kernel.values()))
-    with pytest.raises(CheckpointError, match=r"is closed. Read its arrays inside"):
-        (step or kernel).read()
-
-
-def test_a_file_that_shrinks_while_it_is_open_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "checkpoint"
-    path.write_bytes(flax_bytes({"w": np.ones(100_000)}))
-    with open_checkpoint(path) as checkpoint:
-        assert isinstance(checkpoint.tree, dict)
-        array = checkpoint.tree["w"]
-        assert isinstance(array, StoredArray)
-        with path.open("r+b") as file:
-            file.truncate(1000)
-        with pytest.raises(CheckpointError, match="has become shorter"):
-            array.read()
 
 
 def test_deep_trees_up_to_the_limit_are_read_and_written(tmp_path: Path) -> None:

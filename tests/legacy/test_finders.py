@@ -28,7 +28,6 @@ import flax.metrics.tensorboard
 assert tensorboard is flax.metrics.tensorboard and tensorboard.SummaryWriter
 import jax.lib.xla_bridge, jax.experimental.optimizers
 import jax.numpy as jnp
-from tests.support.places import GUIDE
 assert tree_map({"a": 1}, {"a": 2}) if False else True
 assert isinstance(jnp.ones(1), (DeviceArray, jnp.DeviceArray))
 assert xla_bridge.get_backend().platform == "cpu"

@@ -19,10 +19,7 @@ from flaxoptim_compat.migrate.analysis import FileFindings
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.imports.loading import _COME_ALONG
 from flaxoptim_compat.migrate.names import Names
-from tests.support import processes
-from tests.support.places import ROOT
 
 
 class File:
@@ -481,14 +478,6 @@ def test_releases() -> None:
     _, adam, other = file.names.uses
     file.plan.release(adam.node)
     assert file.plan.is_released(adam.node) and not file.plan.is_released(other.node)
-
-
-@pytest.mark.parametrize("package", _COME_ALONG)
-def test_modules_that_come_with_their_package(package: str) -> None:
-    """In a new process, where nothing else has imported them."""
-    modules = [f"{package}.{each}" for each in _COME_ALONG[package]]
-    code = f"import {package}, types\nassert all(isinstance(m, types.ModuleType) for m in ["
-    assert processes.output_of(["-c", f"{code}{', '.join(modules)}])"], ROOT) == ""
 
 
 FILES = sorted(Path(migrate.__file__).parent.rglob("*s.py"))[::3]
