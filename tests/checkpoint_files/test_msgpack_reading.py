@@ -8,20 +8,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import serialization
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flaxoptim_compat.checkpoint_files import (
-    CheckpointError,
-    StoredList,
-    array_in_memory,
-    open_checkpoint,
-    write_checkpoint,
-)
+from flaxoptim_compat.checkpoint_files import StoredList, open_checkpoint
 from tests.support.checkpoint_trees import (
     DTYPES,
     GOLDENS,
@@ -32,12 +25,8 @@ from tests.support.checkpoint_trees import (
     flax_bytes,
     nested_bytes,
     rewritten,
+    written,
 )
-
-
-def written(tree: Any, folder: Path) -> bytes:
-    write_checkpoint(folder / "written", tree, "msgpack")
-    return (folder / "written").read_bytes()
 
 
 @pytest.mark.parametrize("golden", GOLDENS, ids=lambda path: "-".join(path.parts[-3:]))
@@ -127,32 +116,6 @@ def test_lists_are_numbered_and_stay_lists(tmp_path: Path) -> None:
     assert rewritten(content, tmp_path) == content
 
 
-def test_what_is_written_is_restored_by_flax(tmp_path: Path) -> None:
-    state = {"params": {"kernel": jnp.ones((2, 3), jnp.bfloat16)}, "step": jnp.int32(3)}
-    content = written(serialization.to_state_dict(state), tmp_path)
-    restored = serialization.from_bytes(state, content)
-    assert restored["params"]["kernel"].dtype == jnp.bfloat16
-    assert int(restored["step"]) == 3
-
-
-def test_arrays_in_any_layout_and_byte_order_are_written_in_flax_order(tmp_path: Path) -> None:
-    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
-    tree = {
-        "big": values.astype(">f4"),
-        "columns": np.asfortranarray(values),
-        "lazy": array_in_memory(values.transpose(2, 0, 1)),
-        "reversed": values[::-1, :, ::2],
-    }
-    assert written(tree, tmp_path) == flax_bytes(
-        {
-            "big": values,
-            "columns": values,
-            "lazy": values.transpose(2, 0, 1),
-            "reversed": values[::-1, :, ::2],
-        }
-    )
-
-
 def test_deep_trees_up_to_the_limit_are_read_and_written(tmp_path: Path) -> None:
     assert rewritten(nested_bytes(200), tmp_path) == nested_bytes(200)
     assert sys.getrecursionlimit() <= 1000
@@ -161,27 +124,3 @@ def test_deep_trees_up_to_the_limit_are_read_and_written(tmp_path: Path) -> None
 def test_numbers_of_single_precision_are_read(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_bytes(b"\xca" + struct.pack(">f", 0.5))
     assert contents(tmp_path / "checkpoint") == 0.5
-
-
-class Opaque:
-    pass
-
-
-@pytest.mark.parametrize(
-    ("tree", "problem"),
-    [
-        ({"a": {"b": Opaque()}}, "a/b is Opaque"),
-        ({"a": (1, 2)}, "a is tuple"),
-        ({"a": np.array([None])}, "a is an array of dtype object"),
-        ({"a": np.array(["text"])}, "a is an array of dtype <U4"),
-        ({"a": np.zeros(1, [("x", "f4")])}, r"a is an array of dtype \[\('x'"),
-        ({"a": {1: 2}}, "a has an entry named 1, and names are texts"),
-        ({"a": 2**64}, "no value as large as"),
-        ({"a": -(2**63) - 1}, "no integer as large as"),
-        ({"a": "\ud800"}, "not a text in UTF-8"),
-    ],
-)
-def test_what_msgpack_cannot_hold_is_refused(tree: Any, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=f"Nothing was written: .*{problem}"):
-        write_checkpoint(tmp_path / "written", tree, "msgpack")
-    assert not list(tmp_path.iterdir())

@@ -103,3 +103,9 @@ def rewritten(content: bytes, folder: Path) -> bytes:
     with open_checkpoint(folder / "source") as checkpoint:
         write_checkpoint(folder / "written", checkpoint.tree, "msgpack")
     return (folder / "written").read_bytes()
+
+
+def written(tree: Any, folder: Path) -> bytes:
+    """A tree as a msgpack file that is written here."""
+    write_checkpoint(folder / "written", tree, "msgpack")
+    return (folder / "written").read_bytes()

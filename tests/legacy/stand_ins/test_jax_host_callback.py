@@ -30,9 +30,3 @@ def test_taps_and_calls() -> None:
     ):
         with pytest.raises(NotImplementedError, match="device"):
             wanting()
-
-
-def test_id_print_prints(capfd: pytest.CaptureFixture[str]) -> None:
-    jax.jit(lambda x: jax_host_callback.id_print(x, what="x") + 1)(jnp.arange(2))
-    jax_host_callback.barrier_wait()
-    assert capfd.readouterr().out == "what: x\n[0 1]\n"
