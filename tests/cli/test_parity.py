@@ -1,6 +1,7 @@
+"""``flaxoptim-compat parity`` of two sides: what it takes, says, writes and refuses."""
+
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import signal
@@ -12,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.cli import main, parity_runs
-from flaxoptim_compat.cli.progress import Progress, steps
+from flaxoptim_compat.cli import main, parity, parity_runs
 from tests.support.own_programs import forget_programs
-from tests.support.processes import compat
+from tests.support.places import ROOT
+from tests.support.processes import compat, output_of
 
 SMALL = "{'w': jnp.ones((2, 3)), 'b': jnp.zeros(3)}"
 OLD, NEW = "optim.Momentum(0.1)", "optax.sgd(0.1, 0.9)"
@@ -244,17 +245,26 @@ def test_progress_is_shown_to_a_terminal_only(
     assert shown[1:-1] and all(re.fullmatch(line, each) for each in shown[1:-1])
 
 
-def test_what_is_soon_done_needs_no_progress_bar(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    clock = itertools.count(10.0, 0.4)
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Progress(steps, delay=1.0) as progress:
-        progress(1, 10)
-        progress(2, 10)
-        assert capsys.readouterr().err == ""
-        progress(4, 10)
-    assert capsys.readouterr().err == (
-        "\r\033[K[############..................] step 4 of 10, 2 s left\r\033[K"
+def test_help_of_each_form(capsys: pytest.CaptureFixture[str]) -> None:
+    helps = {}
+    for words in ([], [OLD], ["record"], ["replay"]):
+        with pytest.raises(SystemExit, match="0"):
+            sys.exit(main(["parity", *words, "--help"]))
+        helps[" ".join(words)] = capsys.readouterr().out
+    assert helps[""] == helps[OLD]
+    for said in ("parity record OUT", "parity replay OUT", "parity --all", str(parity.RECORDER)):
+        assert said in helps[""]
+    assert helps["record"].startswith("usage: flaxoptim-compat parity record [")
+    assert helps["replay"].startswith("usage: flaxoptim-compat parity replay [")
+    assert parity.RECORDER.is_file()
+    assert max(map(len, helps[""].splitlines())) <= max(100, len(str(parity.RECORDER)) + 12)
+
+
+def test_help_imports_no_jax(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom flaxoptim_compat.cli import main\n"
+        "try: main(['parity', '--help'])\nexcept SystemExit: pass\n"
+        "print(sorted({'jax', 'flax', 'numpy'} & set(sys.modules)))"
     )
+    out = output_of(["-c", program], tmp_path, {"PYTHONPATH": str(ROOT)})
+    assert out.splitlines()[-1] == "[]"

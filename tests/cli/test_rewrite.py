@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from flaxoptim_compat.cli import main
-from tests.support.places import ROOT
 from tests.support.processes import compat
-from tests.support.rewriting_folders import Rewrite, read, rewriting_in
-
-OLD = "from flax import optim\nimport jax\n\ndef f(x):  # é\n    return jax.tree_map(g, x)\n"
-NEW = OLD.replace("from flax import", "from flaxoptim_compat import").replace(
-    "jax.tree_map", "jax.tree.map"
-)
+from tests.support.rewriting_folders import NEW, OLD, Rewrite, read, rewriting_in
 
 
 @pytest.fixture
@@ -27,26 +18,6 @@ def rewrite(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Rewrite:
     return rewriting_in(tmp_path, capsys, monkeypatch)
-
-
-@pytest.mark.parametrize("options", [(), ("--diff",)])
-def test_without_write_it_is_a_patch(rewrite: Rewrite, options: tuple[str, ...]) -> None:
-    done = rewrite(*options, a=OLD, b="x = 1\n", c__d=OLD)
-    assert done.status == 1
-    assert read("a.py") == OLD
-    assert "a.py: changed in the patch: " in done.errors
-    assert "No file was changed. To change them, add --write." in done.errors
-    Path("patch").write_text(done.output)
-    subprocess.run(["git", "apply", "patch"], check=True)
-    assert (read("a.py"), read("b.py"), read("c/d.py")) == (NEW, "x = 1\n", NEW)
-
-
-def test_a_patch_of_lines_without_ends(rewrite: Rewrite) -> None:
-    text = "import jax\r\n\r\nx = 1\n\x0cy = '\u2028'; jax.tree_map"
-    done = rewrite(a=text)
-    Path("patch").write_bytes(done.output.encode())
-    subprocess.run(["git", "apply", "patch"], check=True)
-    assert read("a.py") == text.replace("tree_map", "tree.map")
 
 
 def test_check_only_says(rewrite: Rewrite) -> None:
@@ -213,28 +184,3 @@ def test_exit_status_of_the_process(tmp_path: Path) -> None:
     assert compat([*arguments, "--write"], tmp_path).returncode == 1
     assert compat(arguments, tmp_path).returncode == 0
     assert compat(["rewrite", "b.py", "--to", "shim"], tmp_path).returncode == 2
-
-
-def test_colours_on_a_terminal(tmp_path: Path) -> None:
-    pytest.importorskip("rich")
-    (tmp_path / "a.py").write_text(OLD + f"# {'long ' * 60}\n")
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flaxoptim_compat", "rewrite", "a.py", "--to", "shim"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80"},
-        stdout=theirs,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            shown += os.read(ours, 65536)
-        except OSError:
-            break
-    os.close(ours)
-    assert process.wait() == 1
-    text = shown.decode().replace("\r\n", "\n")
-    assert "\033[31m-from flax import optim\033[0m\n" in text
-    assert "\033[32m+from flaxoptim_compat import optim\033[0m\n" in text

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import flaxoptim_compat
-from flaxoptim_compat.legacy import hook, launching
 from tests.support.processes import compat, start
+from tests.support.written_programs import write
 
 STEP = """
 import jax, flax
@@ -30,11 +30,6 @@ print(__main__.__dict__ is globals())
 print(sys.path)
 print(sys.flags)
 """
-
-
-def write(folder: Path, **programs: str) -> None:
-    for name, text in programs.items():
-        (folder / f"{name}.py").write_text(text)
 
 
 def test_a_step(tmp_path: Path) -> None:
@@ -149,37 +144,6 @@ def test_only_optim(tmp_path: Path) -> None:
     assert "AttributeError: module 'jax' has no attribute 'tree_multimap'" in done.stderr
 
 
-def test_the_counts(tmp_path: Path) -> None:
-    program = """
-import jax
-from jax import tree_multimap, tree_leaves
-import flax
-from flax import optim as optimizers
-for _ in range(3):
-    jax.tree_map(abs, [1])
-class State:
-    optimizer: flax.optim.Optimizer
-optimizers.Adam(0.1), optimizers.Adam(0.2)
-hasattr(jax, "tree_nonsense")
-"""
-    write(tmp_path, program=program)
-    done = compat(["run", "program.py"], tmp_path)
-    used = done.stderr.splitlines()[-1].removeprefix("flaxoptim-compat: used ").split(". To see")[0]
-    assert used.split(", ") == [
-        "jax.tree_map (3x)",
-        "flax.optim.Adam (2x)",
-        "jax.tree_multimap (1x)",
-        "jax.tree_leaves (1x)",
-        "flax.optim.Optimizer (1x)",
-    ]
-
-
-def test_a_program_without_legacy_names(tmp_path: Path) -> None:
-    write(tmp_path, program="import flax")
-    done = compat(["run", "program.py"], tmp_path)
-    assert "no legacy names were used; python runs this program as it is." in done.stderr
-
-
 def test_child_processes_are_served_and_do_not_report(tmp_path: Path) -> None:
     program = """
 import multiprocessing, subprocess, sys
@@ -283,15 +247,3 @@ def test_an_interrupt_reaches_the_program_itself(tmp_path: Path) -> None:
             assert process.wait(timeout=20) == -signal.SIGTERM
         finally:
             process.kill()
-
-
-def test_the_environment_of_the_program() -> None:
-    given = {"PYTHONPATH": "/a", "OTHER": "1", hook.REPORT: "1:stale"}
-    extended = launching.child_environment(given, ["my train.py"], era=False, quiet=False)
-    assert extended["OTHER"] == "1"
-    assert extended["PYTHONPATH"].split(os.pathsep)[:2] == [str(launching.STARTUP), "/a"]
-    assert extended[hook.SERVE] == "optim"
-    assert extended[hook.REPORT] == f"{os.getpid()}:'my train.py'"
-    assert given == {"PYTHONPATH": "/a", "OTHER": "1", hook.REPORT: "1:stale"}
-    quiet = launching.child_environment(given, ["-m", "x"], era=True, quiet=True)
-    assert hook.REPORT not in quiet and quiet[hook.SERVE] == "era"

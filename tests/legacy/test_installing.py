@@ -223,20 +223,6 @@ def test_a_home_made_flax_optim_is_not_replaced(monkeypatch: pytest.MonkeyPatch)
         flaxoptim_compat.install()
 
 
-def test_the_loader_of_flax_stays_flaxs_own(tmp_path: Path) -> None:
-    code = """
-        import flaxoptim_compat; flaxoptim_compat.install(era=True)
-        import flax, jax, numpy, importlib.resources
-        for module in (flax, jax, jax.numpy, numpy):
-            assert type(module.__loader__).__name__ == "SourceFileLoader", module.__loader__
-            assert module.__spec__.loader is module.__loader__
-            importlib.reload(flax)
-        assert importlib.resources.files("flax").joinpath("optim").name == "optim"
-        flax.optim.Adam
-    """
-    output_of(["-W", "ignore", "-c", textwrap.dedent(code)], tmp_path)
-
-
 def test_ipython_loads_it_as_an_extension(tmp_path: Path) -> None:
     pytest.importorskip("IPython")
     code = """

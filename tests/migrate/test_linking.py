@@ -1,84 +1,51 @@
-"""``flaxoptim-compat rewrite --to optax`` of several files: they change together or not at all."""
+"""Which files are read because they take names from others."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.rewriting_folders import Rewrite, read, rewriting_in
+from flaxoptim_compat.migrate.linking import Links, Module, attributes_in, imports_in
+
+LINKED = {
+    "from lib.common import Adam": True,
+    "from common import (\n  other,  # why\n  Adam as A,\n)": True,
+    "from .common import Adam": True,
+    "from . import common\ncommon.Adam": True,
+    "from lib import common as c\nc.Adam": True,
+    "import lib.common\nlib.common.Adam": True,
+    "from common import *": True,
+    "from common import \\\n  Adam": True,
+    '   "from common import Adam\\n",': True,
+    "from lib import again\nagain.here.Adam": True,
+    "from lib.again import A": True,
+    "from lib.train import anything": True,
+    "from common import Other": False,
+    "from common import Other  # not Adam": False,
+    "from torch.common import Adam": False,
+    "from ..common import Adam": False,
+    "from lib import common\ncommon.Other": False,
+    "from lib.again import Adam": False,
+    "Adam = common = 1": False,
+}
 
 
-@pytest.fixture
-def rewrite(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Rewrite:
-    return rewriting_in(tmp_path, capsys, monkeypatch)
+@pytest.mark.parametrize("source", LINKED)
+def test_files_that_take_names_from_others(source: str) -> None:
+    def module(name: str, text: str, **options: Any) -> Module:
+        options = {"exports": frozenset(), "has_optimizers": False} | options
+        return Module(f"src.lib.{name}", False, imports_in(text.encode()), **options)
 
-
-MAKES = "from flax import optim\n\n\ndef make(params):\n    return optim.Adam(0.1).create(params)\n"
-USES = "from {} import make\n\n\ndef train(p, g):\n    return make(p).apply_gradient(g).target\n"
-
-
-def test_an_optimizer_that_a_file_left_alone_makes_stays(rewrite: Rewrite) -> None:
-    files = {"mine": MAKES, "vendor__theirs": MAKES}
-    files |= {"a": USES.format("mine"), "b": USES.format("vendor.theirs")}
-    assert rewrite("--write", to="optax", **files).status == 1
-    assert "apply_gradients(grads=g).params" in read("a.py")
-    assert "apply_gradient(g).target" in read("b.py")
-    assert read("vendor/theirs.py") == MAKES
-
-
-def test_a_mistake_in_one_file_leaves_it_and_what_belongs_to_it(
-    rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from flaxoptim_compat.migrate import examination
-
-    genuine = examination.rewritten
-
-    def mistaken(file: Any, target: str) -> Any:
-        if file.document.path.name == "a.py":
-            raise ValueError("line 1 of the result: invalid syntax")
-        return genuine(file, target)
-
-    monkeypatch.setattr(examination, "rewritten", mistaken)
-    files = {"lib": MAKES, "a": USES.format("lib"), "other": MAKES + "p = make({}).target\n"}
-    done = rewrite("--write", to="optax", **files)
-    assert done.status == 2
-    assert (
-        "a.py: not read: flaxoptim-compat made a mistake in it: ValueError: line 1" in done.output
-    )
-    assert read("a.py") == files["a"]
-    # It still gets an optimizer, from flaxoptim_compat.
-    assert "optim.Adam(0.1).create(params)" in read("lib.py")
-    assert "TrainState.create(" in read("other.py")
-
-
-def test_a_mistake_about_the_whole_program(
-    rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from flaxoptim_compat.migrate import pipeline
-
-    def mistaken(*_: Any, **__: Any) -> Any:
-        raise AssertionError
-
-    monkeypatch.setattr(pipeline, "analyse", mistaken)
-    done = rewrite("--write", to="optax", a=MAKES, b="import jax\njax.tree_map(f, x)\n")
-    assert done.status == 2
-    # What can be said without is said, and what has nothing to do with it is done.
-    assert (
-        "a.py: left alone, with 2 findings (FOC101, FOC102): flaxoptim-compat made" in done.output
-    )
-    assert "a.py: not read: flaxoptim-compat made a mistake in it: AssertionError" in done.output
-    assert (read("a.py"), read("b.py")) == (MAKES, "import jax\njax.tree.map(f, x)\n")
-
-
-def test_changes_of_numbers_are_listed(rewrite: Rewrite) -> None:
-    source = MAKES.replace("Adam", "Adagrad") + "p = make({}).target\n"
-    assert "changes numbers" not in rewrite("--check", to="optax", a=source).output
-    done = rewrite("--check", "--accept-changes", to="optax", a=source)
-    assert re.search(
-        r"^a\.py:5:12: FOC20\d changes numbers: Adagrad: .*\d", done.output, re.MULTILINE
-    )
+    again = "from .common import Adam as A\nfrom . import common as here"
+    modules = [
+        module("common", "from flax import optim", exports=frozenset({"Adam"})),
+        module("again", again),
+        module("train", "", has_optimizers=True),
+        module("use", source),
+    ]
+    texts = ["", again, "", source]
+    links = Links(modules, lambda number: attributes_in(texts[number].encode()))
+    assert (3 in links.linked) == LINKED[source]
+    # What a name comes through is read as well.
+    assert {0, 1, 2} <= links.linked

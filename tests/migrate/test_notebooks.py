@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,78 +10,7 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.containers import Unwritable
 from flaxoptim_compat.migrate.notebooks import Notebook
-from flaxoptim_compat.migrate.parsing import parse
-from flaxoptim_compat.migrate.source_text import Unreadable
-
-Sources = str | list[str]
-
-
-def code(source: Sources) -> dict[str, Any]:
-    return {
-        "cell_type": "code",
-        "execution_count": 1,
-        "metadata": {"tags": ["ä"]},
-        "outputs": [{"text": ["flax.optim: jax.tree_map\n"]}],
-        "source": source,
-    }
-
-
-def notebook(*sources: Sources, **options: Any) -> bytes:
-    cells = [{"cell_type": "markdown", "metadata": {}, "source": ["import flax\n", "# é"]}]
-    content = {
-        "cells": cells + [code(each) for each in sources],
-        "metadata": {"kernelspec": {"language": "python"}},
-        "nbformat": 4,
-        "nbformat_minor": 2,
-    }
-    return (json.dumps(content, **{"indent": 1, "ensure_ascii": False, **options}) + "\n").encode()
-
-
-def sources_of(content: bytes) -> list[Sources]:
-    cells = json.loads(content.decode("utf-8-sig"))["cells"]
-    return [cell["source"] for cell in cells if cell["cell_type"] == "code"]
-
-
-# What Python does not know stands in a line of its own, and the others where they were.
-MAGICS = (
-    "%matplotlib inline\nx = 1",
-    "!pip install flax \\\n  jax \\\n  optax\nx = 1",
-    "if x:\n    !ls\nelse:\n    %cd ..\nx",
-    "files = !ls *.py\na, b = %who_ls\nx.y = !ls\nx['a'] = !ls",
-    "?x\nx?\nx.y??\n%time?\nx",
-    "%%time\nx = 1",
-    "%%capture out\n!ls\nx",
-    "\n%%timeit -n 1\nx",
-    '"""\n%d\n!no magic\n"""\nx = (1\n% 2)\n%cd x',
-    "%time x = f(",
-    "!echo '(' \"\nx",
-)
-
-
-@pytest.mark.parametrize("source", MAGICS)
-def test_magics_are_harmless_and_come_back(source: str) -> None:
-    content = notebook(source.splitlines(keepends=True))
-    found = Notebook(content)
-    assert not found.broken
-    assert found.text.count("\n") == source.count("\n") + 1
-    tree = parse(found.text)
-    for line, old in zip(found.text.split("\n"), source.split("\n"), strict=False):
-        assert line == old or "# flaxoptim-compat: cell 2, magic " in line
-    assert found.encoded(found.text) == content
-    # The rest can change without them.
-    if "x = 1" in source:
-        assert tree.body
-        changed = found.encoded(found.text.replace("x = 1", "y = 2\nz = 3"))
-        assert "".join(sources_of(changed)[0]) == source.replace("x = 1", "y = 2\nz = 3")
-
-
-@pytest.mark.parametrize("magic", ["%%bash", "%%html", "%%writefile x.py", "%%javascript"])
-def test_cells_in_other_languages_are_no_python(magic: str) -> None:
-    found = Notebook(notebook("x = 1", f"{magic}\nfrom flax import optim\n<b>"))
-    assert found.text == "x = 1\n"
-    ((place, why),) = found.unknown
-    assert (place.cell, place.line) == (3, 2)
-    assert why == "a cell in another language names flax.optim"
+from tests.support.notebooks import Sources, notebook
 
 
 def test_a_cell_that_is_no_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,14 +82,6 @@ def test_a_change_across_cells_is_refused() -> None:
             found.encoded(text)
 
 
-def test_a_change_of_a_magic_is_refused() -> None:
-    found = Notebook(notebook("%%time\nx = 1"))
-    lines = found.text.splitlines()
-    for text in ("x = 1\n", f"import optax\n{found.text}", f"{found.text}{lines[0]}\n"):
-        with pytest.raises(Unwritable, match="the change touches a magic of cell 2"):
-            found.encoded(text)
-
-
 def test_places() -> None:
     content = notebook(["a\n", "b\n"], "", "c\nd", ["x\n", "y"])
     found = Notebook(content)
@@ -173,32 +93,3 @@ def test_places() -> None:
         place = found.place(at, 1, at, 2)
         assert place[:5] == (line, 1, line, 2, cell)
         assert name in json_lines[place.file_line - 1]
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"", "it is not JSON"),
-        (b"{", "it is not JSON"),
-        (b'{"cells": "x"}', "no notebook of format 4"),
-        (b'{"worksheets": [{"cells": []}], "nbformat": 3}', "no notebook of format 4"),
-        (b"[" * 100_000, "nested too deeply"),
-        (b'{"cells": [{"cell_type": "code", "source": 1}]}', "cell 1 has a source that is no text"),
-        (b'{"cells": [{"cell_type": "code", "source": [1]}]}', "cell 1 has a source"),
-        (b'{"cells": [], "metadata": {"language_info": {"name": "julia"}}}', "language is julia"),
-        (b'{"cells": "\xe9"}', "byte 0xe9 is not UTF-8"),
-    ],
-)
-def test_what_is_no_notebook(content: bytes, why: str) -> None:
-    with pytest.raises(Unreadable, match=why):
-        Notebook(content)
-
-
-def test_odd_but_legal_json() -> None:
-    content = (
-        b'\n{"cells"\t:[ {"source" :"x = 1" , "cell_type":"code"},{"cell_type":"code",'
-        b'"source":[ ]},{}, 5 ],"cells":[{"cell_type":"code","source":["y\\u0020= 1\\n" ,"z"]}]} '
-    )
-    found = Notebook(content)
-    assert found.text == "y = 1\nz\n"
-    assert found.encoded("y = 1\nw\n") == content.replace(b'"z"', b'"w"')

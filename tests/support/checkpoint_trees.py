@@ -11,7 +11,12 @@ import ml_dtypes
 import numpy as np
 from flax import serialization
 
-from flaxoptim_compat.checkpoint_files import StoredArray, StoredList, open_checkpoint
+from flaxoptim_compat.checkpoint_files import (
+    StoredArray,
+    StoredList,
+    open_checkpoint,
+    write_checkpoint,
+)
 from tests.support.places import DATA
 
 GOLDENS = sorted((DATA / "goldens" / "checkpoints").rglob("*.msgpack"))
@@ -90,3 +95,17 @@ def flax_bytes(tree: Any) -> bytes:
 def nested_bytes(depth: int) -> bytes:
     """Maps in maps, in msgpack."""
     return b"\x81\xa1a" * depth + b"\xc0"
+
+
+def rewritten(content: bytes, folder: Path) -> bytes:
+    """A msgpack file after it was read and written again."""
+    (folder / "source").write_bytes(content)
+    with open_checkpoint(folder / "source") as checkpoint:
+        write_checkpoint(folder / "written", checkpoint.tree, "msgpack")
+    return (folder / "written").read_bytes()
+
+
+def written(tree: Any, folder: Path) -> bytes:
+    """A tree as a msgpack file that is written here."""
+    write_checkpoint(folder / "written", tree, "msgpack")
+    return (folder / "written").read_bytes()

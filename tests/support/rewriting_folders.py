@@ -13,6 +13,12 @@ from flaxoptim_compat.cli import main
 
 TARGETS = ("shim", "optax")
 
+# A program, and what `--to shim` makes of it.
+OLD = "from flax import optim\nimport jax\n\ndef f(x):  # é\n    return jax.tree_map(g, x)\n"
+NEW = OLD.replace("from flax import", "from flaxoptim_compat import").replace(
+    "jax.tree_map", "jax.tree.map"
+)
+
 
 def copied(source: Path, copy: Path) -> Path:
     """Copy a folder with programs."""

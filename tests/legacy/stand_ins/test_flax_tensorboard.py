@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
-import types
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +11,6 @@ import pytest
 from tensorboardX.proto.plugin_hparams_pb2 import HParamsPluginData
 
 from flaxoptim_compat.legacy.stand_ins.flax_tensorboard import SummaryWriter
-from flaxoptim_compat.legacy.stand_ins.flax_tensorboard_needed import is_needed
 from tests.data.goldens import DIRECTORY
 from tests.support.event_files import content, only_file, read
 from tests.support.summaries import calls
@@ -146,18 +143,3 @@ def test_only_who_writes_needs_tensorboardx(tmp_path, monkeypatch):
     with pytest.raises(ImportError, match=r"pip install 'flaxoptim_compat\[tensorboard\]'"):
         SummaryWriter(tmp_path / "logs")
     assert not (tmp_path / "logs").exists()
-
-
-@pytest.mark.parametrize("missing", ["tensorflow", "tensorboard", ""])
-def test_it_is_needed_if_something_is_missing(missing, monkeypatch):
-    found = types.SimpleNamespace()
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if name == missing else found
-    )
-    assert is_needed() == bool(missing)
-
-
-def test_a_module_made_by_hand_is_there(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tensorflow", types.ModuleType("tensorflow"))
-    monkeypatch.setitem(sys.modules, "tensorboard", types.ModuleType("tensorboard"))
-    assert not is_needed()

@@ -1,4 +1,4 @@
-"""The imports of a rewritten file: what is added, redirected, taken away, and what stays."""
+"""The imports of a rewritten file: what is redirected, taken away, and what stays."""
 
 from __future__ import annotations
 
@@ -8,187 +8,13 @@ import random
 import tokenize
 import typing
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from flaxoptim_compat import migrate
-from flaxoptim_compat.migrate import rewriting
-from flaxoptim_compat.migrate.analysis import FileFindings
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.imports.loading import _COME_ALONG
-from flaxoptim_compat.migrate.names import Names
-from tests.support import processes
-from tests.support.places import ROOT
-
-
-class File:
-    """A file, and what rules do with its imports."""
-
-    def __init__(
-        self, text: str, module: str = "", is_package: bool = False, needed: Collection[str] = ()
-    ) -> None:
-        self.document = Document(Path("a.py"), text, ast.parse(text), module, is_package)
-        self.names = Names(self.document)
-        self.plan = ImportPlan(self.document, self.names, needed)
-        self.edits: list[Edit] = []
-
-    def here(self, mark: str = "HERE") -> ast.AST:
-        return next(
-            node
-            for node in ast.walk(self.document.tree)
-            if isinstance(node, ast.Name) and node.id == mark
-        )
-
-    def name_of(self, wanted: str, name: str = "", mark: str = "HERE") -> str:
-        return self.plan.name_of(wanted, self.here(mark), name)
-
-    def use(self, old: str, new: str) -> None:
-        """Replace every use of a name by another name."""
-        for use in self.names.uses:
-            if use.name == old and isinstance(use.node, ast.expr):
-                text = self.plan.name_of(new, use.node)
-                self.edits.append(Edit(*self.document.span(use.node), (text,)))
-                self.plan.release(use.node)
-
-    def redirect(self, old: str, new: str) -> None:
-        for use in self.names.uses:
-            if use.name == old and isinstance(use.node, ast.alias):
-                self.plan.redirect(use.node, new)
-
-    def release(self, *names: str) -> None:
-        for use in self.names.uses:
-            if use.name in names and not isinstance(use.node, ast.alias):
-                self.plan.release(use.node)
-
-    def result(self) -> str:
-        edits = [*self.edits, *self.plan.edits()]
-        found = FileFindings(self.document, [], [], {"shim": edits})
-        return rewriting.rewritten(found, "shim").text
-
-
-EXPRESSIONS = {
-    ("import optax\nHERE", "optax"): "optax",
-    ("import optax as ox\nHERE", "optax"): "ox",
-    ("import optax as ox\nHERE", "optax:adam"): "ox.adam",
-    ("from optax import adam\nHERE", "optax:adam"): "adam",
-    ("import jax.numpy as jnp\nHERE", "jax.numpy:prod"): "jnp.prod",
-    ("from jax import numpy as jnp\nHERE", "jax.numpy:prod"): "jnp.prod",
-    ("import jax\nHERE", "jax.numpy:prod"): "jax.numpy.prod",
-    ("import jax\nHERE", "jax.tree.map"): "jax.tree.map",
-    ("import jax\nHERE", "jax:tree.map"): "jax.tree.map",
-    ("import jax\nfrom jax import tree\nHERE", "jax.tree:map"): "tree.map",
-    ("from functools import partial as p\nHERE", "functools:partial"): "p",
-    ("import functools\nHERE", "functools:partial"): "functools.partial",
-    ("import jax.experimental.pjit\nHERE", "jax.experimental.pjit"): "jax.experimental.pjit",
-    ("from flax.training import train_state as ts\nHERE", "flax.training.train_state"): "ts",
-    ("from flax import optim\nHERE", "flaxoptim_compat.optim"): "optim",
-    ("from flax.optim import Adam\nHERE", "flaxoptim_compat.optim:Adam"): "Adam",
-    ("def f():\n    import optax\n    HERE", "optax"): "optax",
-    ("import optax; HERE", "optax"): "optax",
-    ("HERE", "builtins:float"): "float",
-}
-
-
-@pytest.mark.parametrize(("text", "wanted"), EXPRESSIONS)
-def test_uses_what_is_imported(text: str, wanted: str) -> None:
-    file = File(text)
-    assert file.name_of(wanted) == EXPRESSIONS[text, wanted]
-    if "optim" not in text:
-        assert file.result() == text
-
-
-# {(text, what is wanted, under which name): (the expression, the text)}
-PLANNED = {
-    ("import jax\nHERE", "optax", ""): ("optax", "import jax\nimport optax\nHERE"),
-    ("HERE", "jax.numpy:prod", ""): ("jnp.prod", "import jax.numpy as jnp\n\nHERE"),
-    ("HERE", "numpy:prod", ""): ("np.prod", "import numpy as np\n\nHERE"),
-    ("HERE", "jax.tree.map", ""): ("jax.tree.map", "import jax\n\nHERE"),
-    ("HERE", "flax.training.train_state", ""): (
-        "train_state",
-        "from flax.training import train_state\n\nHERE",
-    ),
-    ("HERE", "flax.training.train_state", "ts"): (
-        "ts",
-        "from flax.training import train_state as ts\n\nHERE",
-    ),
-    ("import flax\nHERE", "flax.training.train_state", ""): (
-        "train_state",
-        "import flax\nfrom flax.training import train_state\nHERE",
-    ),
-    ("train_state = 1\nHERE", "flax.training.train_state", ""): (
-        "flax_train_state",
-        "from flax.training import train_state as flax_train_state\n\ntrain_state = 1\nHERE",
-    ),
-    ("def f(optax):\n    HERE", "optax", ""): (
-        "optax_lib",
-        "import optax as optax_lib\n\ndef f(optax):\n    HERE",
-    ),
-    ("import optax\ndef f(optax):\n    HERE", "optax", ""): (
-        "optax_lib",
-        "import optax\nimport optax as optax_lib\ndef f(optax):\n    HERE",
-    ),
-    ("float = 1\nHERE", "builtins:float", ""): (
-        "builtins.float",
-        "import builtins\n\nfloat = 1\nHERE",
-    ),
-    ("HERE\nimport optax", "optax", ""): (
-        "optax_lib",
-        "import optax as optax_lib\n\nHERE\nimport optax",
-    ),
-    ("try:\n    import optax\nexcept ImportError:\n    pass\nHERE", "optax", ""): (
-        "optax_lib",
-        "import optax as optax_lib\n\ntry:\n    import optax\nexcept ImportError:\n    pass\nHERE",
-    ),
-    ("def f():\n    import optax\nHERE", "optax", ""): (
-        "optax_lib",
-        "import optax as optax_lib\n\ndef f():\n    import optax\nHERE",
-    ),
-    ("'''Doc.'''\nimport jax  # arrays\nimport os\nx = 1\nHERE", "optax", ""): (
-        "optax",
-        "'''Doc.'''\nimport jax  # arrays\nimport os\nimport optax\nx = 1\nHERE",
-    ),
-    ("import jax\nHERE\nimport os", "optax", ""): (
-        "optax",
-        "import jax\nimport optax\nHERE\nimport os",
-    ),
-    ("#!/usr/bin/python\n'''Doc.'''\n\n@HERE\ndef f(): ...", "optax", ""): (
-        "optax",
-        "#!/usr/bin/python\n'''Doc.'''\n\nimport optax\n\n@HERE\ndef f(): ...",
-    ),
-    ("from __future__ import annotations\nHERE", "optax", ""): (
-        "optax",
-        "from __future__ import annotations\nimport optax\nHERE",
-    ),
-    ("import jax; HERE", "optax", ""): ("optax", "import jax; import optax; HERE"),
-}
-
-
-@pytest.mark.parametrize(("text", "wanted", "name"), PLANNED)
-def test_plans_an_import(text: str, wanted: str, name: str) -> None:
-    file = File(text)
-    assert (file.name_of(wanted, name), file.result()) == PLANNED[text, wanted, name]
-
-
-def test_one_import_for_all_places() -> None:
-    file = File("import jax\nHERE\nTHERE")
-    names = [file.name_of("optax"), file.name_of("optax:sgd", mark="THERE"), file.name_of("flax")]
-    assert names == ["optax", "optax.sgd", "flax"]
-    assert file.result() == "import jax\nimport flax\nimport optax\nHERE\nTHERE"
-
-
-def test_imports_are_sorted_as_isort_does() -> None:
-    file = File("HERE")
-    for each in ("flax.training.train_state", "optax", "flax.struct", "jax.numpy:prod"):
-        file.name_of(each)
-    assert file.result() == (
-        "import jax.numpy as jnp\nimport optax\nfrom flax import struct\n"
-        "from flax.training import train_state\n\nHERE"
-    )
-
+from tests.support.planned_imports import File
 
 Change = Callable[[File], None]
 
@@ -435,31 +261,6 @@ def test_changes(case: str) -> None:
     assert file.result() == after
 
 
-KEPT = "from numpy import float\nfloat"
-
-
-def test_what_a_package_passes_on_is_kept() -> None:
-    file = File(KEPT, "p", is_package=True)
-    file.release("numpy.float")
-    assert file.result() == KEPT
-
-
-def test_what_other_files_take_is_kept() -> None:
-    file = File(KEPT, "p.q", needed={"float"})
-    file.release("numpy.float")
-    assert file.result() == KEPT
-    file = File(KEPT, "p.q", needed={"int"})
-    file.release("numpy.float")
-    assert file.result() == "float"
-
-
-def test_what_a_package_passes_on_is_redirected() -> None:
-    file = File(KEPT, "p", is_package=True)
-    file.release("numpy.float")
-    file.redirect("numpy.float", "numpy:float64")
-    assert file.result() == "from numpy import float64 as float\nfloat"
-
-
 def test_a_name_that_was_promised_is_kept() -> None:
     file = File("import optax\noptax.sgd\nHERE")
     file.release("optax.sgd")
@@ -481,14 +282,6 @@ def test_releases() -> None:
     _, adam, other = file.names.uses
     file.plan.release(adam.node)
     assert file.plan.is_released(adam.node) and not file.plan.is_released(other.node)
-
-
-@pytest.mark.parametrize("package", _COME_ALONG)
-def test_modules_that_come_with_their_package(package: str) -> None:
-    """In a new process, where nothing else has imported them."""
-    modules = [f"{package}.{each}" for each in _COME_ALONG[package]]
-    code = f"import {package}, types\nassert all(isinstance(m, types.ModuleType) for m in ["
-    assert processes.output_of(["-c", f"{code}{', '.join(modules)}])"], ROOT) == ""
 
 
 FILES = sorted(Path(migrate.__file__).parent.rglob("*s.py"))[::3]

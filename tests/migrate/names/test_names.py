@@ -1,45 +1,19 @@
-"""What the names in a file stand for: aliases, scopes, assignments, strings, other files."""
+"""What the names in a file stand for: aliases, assignments, look-ups; and where they are used."""
 
 from __future__ import annotations
 
 import ast
-import dataclasses
-import enum
-import inspect
-import symtable
 import sys
-import typing
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flaxoptim_compat import migrate
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names import Names
+from tests.support.names_in_texts import ADAM, OPTIM, Exports, meaning, names_of, uses
 
-Exports = Mapping[str, Mapping[str, str]]
-
-
-def names_of(
-    text: str, exports: Exports | None = None, module: str = "", is_package: bool = False
-) -> Names:
-    document = Document(Path("a.py"), text, ast.parse(text), module, is_package)
-    return Names(document, exports)
-
-
-def meaning(text: str, exports: Exports | None = None, **more: Any) -> str | None:
-    """The full name of the last expression of a text that starts a line of its own."""
-    names = names_of(text, exports, **more)
-    statements = [each for each in ast.walk(names.document.tree) if isinstance(each, ast.Expr)]
-    last = max(statements, key=lambda each: each.lineno)
-    return names.full_name(last.value)
-
-
-ADAM = "flax.optim.Adam"
 FLAX = "import flax\n"
-OPTIM = "from flax import optim\n"
 
 MEANINGS: dict[str, str | None] = {
     # imports
@@ -164,113 +138,6 @@ def test_full_names(text: str) -> None:
     assert meaning(text) == MEANINGS[text]
 
 
-EXPORTS = {
-    "p.opt": {"Adam": ADAM, "o": "flax.optim", "_hidden": ADAM},
-    "p": {"A": "p.opt.Adam"},
-    "circle": {"a": "circle.a"},
-    "src.lib": {"Adam": ADAM},
-}
-
-# {(module, text): the full name}
-OTHER_FILES = {
-    ("p.q", "from p.opt import Adam\nAdam"): ADAM,
-    ("p.q", "from .opt import Adam as A\nA"): ADAM,
-    ("p.q", "from .opt import o\no.Adam"): ADAM,
-    ("p.q", "from . import opt\nopt.Adam"): ADAM,
-    ("p.q", "from . import opt\nopt.o.Adam"): ADAM,
-    ("p.q.r", "from ..opt import Adam\nAdam"): ADAM,
-    ("p.q", "from p import A\nA"): ADAM,
-    ("p.q", "import p.opt as z\nz.Adam"): ADAM,
-    ("p.q", "import p.opt\np.opt.Adam.x"): f"{ADAM}.x",
-    ("p.q", "from opt import Adam\nAdam"): ADAM,
-    ("", "from p.opt import Adam\nAdam"): ADAM,
-    ("", "from .opt import Adam\nAdam"): None,
-    ("p.q", "from ...opt import Adam\nAdam"): None,
-    ("p.q", "from p.opt import *\nAdam"): ADAM,
-    ("p.q", "from p.opt import *\n_hidden"): None,
-    ("p.q", "from p.opt import other\nother"): "p.opt.other",
-    ("p.q", "from lib import Adam\nAdam"): ADAM,
-    ("p.q", "import circle\ncircle.a"): "circle.a",
-}
-
-
-@pytest.mark.parametrize(("module", "text"), OTHER_FILES)
-def test_names_through_other_files(module: str, text: str) -> None:
-    assert meaning(text, EXPORTS, module=module) == OTHER_FILES[module, text]
-
-
-def test_relative_imports_of_a_package() -> None:
-    text = "from .opt import Adam\nAdam"
-    assert meaning(text, EXPORTS, module="p", is_package=True) == ADAM
-
-
-@pytest.mark.parametrize("module", ["flax", "flax.optim", "src.flax", "p.flax", "p.flax.optim"])
-def test_a_copy_of_flax_in_the_project_is_not_flax(module: str) -> None:
-    for text in (
-        "import flax\nflax.optim.Adam",
-        "from flax import optim\noptim.Adam",
-        "from flax.optim import *\nAdam",
-        "import flax.optim as o\no.Adam",
-        "import importlib\nimportlib.import_module('flax.optim').Adam",
-    ):
-        names = names_of(text, {module: {}}, "p.q")
-        assert [use.name for use in names.uses if "flax" in use.name] == []
-        assert meaning(text, {module: {}}, module="p.q") is None
-    names = names_of("from . import optim\nfrom .optim.adam import Adam\n", {"flax": {}}, "flax.x")
-    assert names.uses == []
-    assert meaning("from flax import optim\noptim.Adam", {"other.flax": {}}, module="p.q") == ADAM
-
-
-def test_what_is_taken_from_other_files() -> None:
-    names = names_of("from .opt import Adam\nfrom p import A, B\nA", EXPORTS, "p.q")
-    assert names.taken_from() == {("p.opt", "Adam"), ("p", "A")}
-    assert names_of("from . import opt\nopt.o.x", EXPORTS, "p.q").taken_from() == {("p.opt", "o")}
-    assert names_of("from .opt import *\no.x", EXPORTS, "p.q").taken_from() == {("p.opt", "o")}
-
-
-def test_what_a_file_passes_on() -> None:
-    text = (
-        "import jax\nfrom flax import optim as o\nfrom flax.optim import Adam\nM = o.Momentum\n"
-        "x = M()\ndef f():\n  from flax import y\ndef Adagrad(): ...\n"
-    )
-    assert names_of(text).exported() == {
-        "jax": "jax",
-        "o": "flax.optim",
-        "Adam": ADAM,
-        "M": "flax.optim.Momentum",
-    }
-
-
-def test_what_a_file_passes_on_by_a_star() -> None:
-    exported = names_of("from flax.optim import *\ndef Adam(): ...\n").exported()
-    assert exported["LAMB"] == "flax.optim.LAMB"
-    assert "Adam" not in exported
-    assert names_of("from .opt import *", EXPORTS, "p.q").exported() == {
-        "Adam": ADAM,
-        "o": "flax.optim",
-    }
-
-
-def test_modules_that_may_be_files_of_the_project() -> None:
-    text = "import a.b\nfrom c import d\ndef f():\n  from . import e\n"
-    found = names_of(text, module="p.q.f").project_imports()
-    assert {"a", "a.b", "c", "c.d", "p.q", "p.q.e"} <= found
-    assert {"p.q.a.b", "p.a.b", "a.b", "src.a.b", "p.c.d"} <= found
-
-
-def uses(text: str, exports: Exports | None = None, module: str = "") -> list[tuple[str, ...]]:
-    names = names_of(text, exports, module)
-    return [
-        (
-            names.document.source(use.node),
-            use.name,
-            use.binding.name if use.binding else "",
-            use.way,
-        )
-        for use in names.uses
-    ]
-
-
 def test_uses_stand_in_their_order() -> None:
     text = (
         "from flax import optim as o\nimport importlib\n@o.x\ndef f(a: 'o.Optimizer' = o.y):\n"
@@ -305,73 +172,6 @@ def test_the_import_that_a_root_is_bound_by() -> None:
     assert bound == {ADAM: "flax.optim", "flax.x": "flax", "flax.linen.y": "flax.linen"}
 
 
-def test_uses_through_other_files() -> None:
-    assert uses("from .opt import Adam, b\nAdam, b", EXPORTS, "p.q") == [
-        ("Adam", ADAM, "", "project"),
-        ("b", "p.opt.b", "b", "import"),
-        ("Adam", ADAM, "", "project"),
-        ("b", "p.opt.b", "b", "import"),
-    ]
-
-
-QUOTED = {
-    "def f(x: 'o.Adam'): ...": ["o.Adam"],
-    "def f() -> 'list[o.Adam] | None': ...": ["o.Adam"],
-    "x: 'o.Adam'": ["o.Adam"],
-    "x: dict[str, 'o.Adam'] = {}": ["o.Adam"],
-    "x: '''o.Adam''' = 1": ["o.Adam"],
-    "ä: ('ä', 'o.Adam')": ["o.Adam"],
-    "class A:\n  x: ' o.Adam'": ["o.Adam"],
-    "from typing import Literal\nx: Literal['o.Adam']": [],
-    "x = 'o.Adam'": [],
-    "from typing import cast\nx = cast('o.Adam', f('o.Adam'))": ["o.Adam"],
-    "import typing as t\nT = t.TypeVar('T', bound='o.Adam')": ["o.Adam"],
-    "import typing as t\nT = t.TypeVar('o.Adam', int, list['o.Adam'])": ["o.Adam"],
-    "def f(x: t.cast(o, 'o.Adam')): ...": ["o.Adam"],
-    "x = frame.cast('o.Adam')": [],
-    "x: 'o.' 'Adam'": [],
-    "x: '\\x6f.Adam'": [],
-    "x: 'see o.Adam'": [],
-    "def f(o, x: 'o.Adam'): ...": ["o.Adam"],
-    "class A:\n  def o(self): ...\n  def f(self, x: 'o.Adam'): ...": [],
-}
-
-
-@pytest.mark.parametrize("text", QUOTED)
-def test_annotations_in_quotes(text: str) -> None:
-    names = names_of(f"from flax import optim as o\n{text}\n")
-    found = [use for use in names.uses if use.node in names.quoted]
-    assert [names.document.source(use.node) for use in found] == QUOTED[text]
-    for use in found:
-        assert use.name == ADAM
-        statement = names.document.statement(use.node)
-        assert names.document.statement(names.quoted[use.node]) is statement
-
-
-STRINGS = {
-    "flax.optim": ("flax.optim",),
-    ADAM: (ADAM,),
-    f"{ADAM}.beta1 = 0.9": (ADAM + ".beta1",),
-    f"a/{ADAM}.beta1=0.9\ntrain.d = @{ADAM}()": (f"{ADAM}.beta1", ADAM),
-    f"train.d = @b/{ADAM}": (ADAM,),
-    f"uses {ADAM} here": (),
-    "my.flax.optim.Adam": (),
-    "flax.optimizers": (),
-    "see flax.optim.": (),
-}
-
-
-@pytest.mark.parametrize("text", STRINGS)
-def test_names_in_strings(text: str) -> None:
-    names = names_of(f"'''{text}'''\nx = {text!r}\n")
-    assert [found for _, found in names.strings] == ([STRINGS[text]] if STRINGS[text] else [])
-
-
-def test_a_string_that_another_cast_takes() -> None:
-    names = names_of(f"frame.cast('{ADAM}')\n")
-    assert [found for _, found in names.strings] == [(ADAM,)]
-
-
 def test_what_is_not_understood() -> None:
     text = "from flax import optim\nif x:\n  optim = f()\noptim.Adam, optim\n"
     names = names_of(text)
@@ -386,56 +186,6 @@ def test_names_that_are_taken() -> None:
     text = "import a.b\ndef f(c, *d):\n  global e\n  for g in h: pass\n  x.y\nclass i: ...\n"
     assert names_of(text).taken >= {"a", "f", "c", "d", "g", "h", "x", "i"}
     assert "y" not in names_of(text).taken
-
-
-# Python 3.12 parses `def f[optim]`; here the tree is made as it makes it.
-TYPE_PARAMETERS = {
-    f"{OPTIM}def f(x: optim.Adam) -> optim.Adam:\n  optim.Adam": 0,
-    f"{OPTIM}class A(optim.Adam):\n  def f(self):\n    optim.Adam": 0,
-    f"{OPTIM}@optim.Adam\ndef f(): ...\noptim.Adam": 2,
-}
-
-
-@pytest.mark.parametrize("text", TYPE_PARAMETERS)
-def test_type_parameters(text: str) -> None:
-    tree = ast.parse(text)
-    parameter = ast.parse("def f(optim): ...").body[0]
-    assert isinstance(parameter, ast.FunctionDef)
-    parameter.name, parameter.body = "optim", []
-    tree.body[1].type_params = [parameter]
-    names = Names(Document(Path("a.py"), text, tree))
-    assert [use.name for use in names.uses].count(ADAM) == TYPE_PARAMETERS[text]
-
-
-OWN_FILES = sorted(Path(migrate.__file__).parent.rglob("*.py"))
-OTHERS = [Path(each.__file__ or "") for each in (ast, dataclasses, enum, inspect, typing)]
-
-
-@pytest.mark.parametrize("path", [*OWN_FILES[::6], *OTHERS], ids=lambda path: path.stem)
-def test_scopes_bind_the_names_that_python_says(path: Path) -> None:
-    text = path.read_text()
-    expected: dict[tuple[str, int], list[list[str]]] = {}
-    tables = [symtable.symtable(text, str(path), "exec")]
-    for table in tables:
-        tables += table.get_children()
-        bound = (each.get_name() for each in table.get_symbols() if each.is_local())
-        if table.get_type() != "module":
-            place = (table.get_type(), table.get_lineno())
-            expected.setdefault(place, []).append(unmangled(bound))
-    found: dict[tuple[str, int], list[list[str]]] = {}
-    for node, scope in names_of(text).walk.scopes.items():
-        if not isinstance(node, ast.Module):
-            kind = "class" if isinstance(node, ast.ClassDef) else "function"
-            place = (kind, getattr(node, "lineno", 0))
-            found.setdefault(place, []).append(unmangled(scope.bindings))
-    assert {place: sorted(each) for place, each in found.items()} == {
-        place: sorted(each) for place, each in expected.items()
-    }
-
-
-def unmangled(names: Iterable[str]) -> list[str]:
-    """Names without those of Python's own, and without private ones, which have the class in."""
-    return sorted(each for each in names if "." not in each and "__" not in each)
 
 
 def program(functions: int) -> str:

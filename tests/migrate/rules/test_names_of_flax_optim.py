@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,10 @@ from flaxoptim_compat.migrate.edits import apply_edits
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names import Names
-from flaxoptim_compat.migrate.names.surface import served
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
+from tests.support.legacy_surface import full_names
 from tests.support.oracle.in_process import genuine_optim
-from tests.support.places import DATA
 
 RULES = {code: module for code, module in rule_modules().items() if "FOC101" <= code <= "FOC119"}
 SHIM = "flaxoptim_compat.optim"
@@ -464,19 +462,9 @@ def test_what_a_rule_about_optimizers_took_over_is_left_to_it() -> None:
     assert apply_edits(text, edits) == "x = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
 
 
-def test_every_served_name_is_there(every_name: list[str]) -> None:
-    for name in every_name:
-        new = served(name)
-        assert new is not None
-        module, _, attribute = new.rpartition(".")
-        assert hasattr(importlib.import_module(module), attribute), name
-
-
 @pytest.fixture
 def every_name() -> list[str]:
-    path = DATA / "legacy_surface.json"
-    surface = json.loads(path.read_text())["surface"]
-    return [f"{module}.{name}" for module, names in surface.items() for name in names]
+    return full_names()
 
 
 def test_every_name_that_there_was_is_rewritten(every_name: list[str]) -> None:

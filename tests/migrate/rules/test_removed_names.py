@@ -9,15 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.legacy import era
-from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.migrate.analysis import analyse
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.rewriting import rewritten
-from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_of
-from flaxoptim_compat.migrate.successors.gone import GONE
-from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
-from flaxoptim_compat.migrate.successors.successor import BACK, OBJECTS_TODAY, successor
 from tests.support import removed_behaviour_texts, removed_name_texts
 from tests.support.removed_behaviour_texts import LEFT
 from tests.support.rewriting_texts import findings_alone, rewrite_alone
@@ -56,16 +50,6 @@ def test_what_linen_has_of_flax_nn_comes_from_there_though_not_all_can() -> None
     assert lines[3:] == ["flax_nn.relu, nn.Module"]
 
 
-def test_a_finding_says_what_it_is_and_what_is_instead() -> None:
-    text = "import jax\nfrom jax.util import safe_map\njax.tree_map, safe_map\n"
-    module, use = findings_alone(text)
-    assert (use.code, text[use.start : use.end]) == ("FOC151", "jax.tree_map")
-    assert (use.what, use.instead) == ("jax.tree_map, gone since jax 0.6.0", "jax.tree.map")
-    assert module.instead == (
-        "flaxoptim_compat.legacy.stand_ins.jax_util.safe_map; later list(map(..., strict=True))"
-    )
-
-
 def test_what_is_ignored_stays() -> None:
     text = (
         "import jax\n"
@@ -82,39 +66,6 @@ def test_what_is_ignored_stays() -> None:
         # The index is a name of its own, which is rewritten where the update around it is not.
         "x = jax.ops.index_add(x, np.s_[0], 1)\n"
     )
-
-
-ENTRIES = [entry for entry in era.ENTRIES if entry.name not in BACK]
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
-    name = f"{entry.name}.config" if entry.name in OBJECTS_TODAY else entry.name
-    found = successor(name)
-    assert found is not None and found.old == name
-    assert bool(found.today) != (name in NOT_EVERYWHERE)
-    # In one of three ways: by another name, by another call, by a stand-in.
-    code = code_of(found)
-    ways = {
-        "FOC151": not found.is_stand_in,
-        "FOC152": name in REARRANGED,
-        "FOC153": found.is_stand_in,
-        "FOC154": True,
-        "FOC155": not found.is_stand_in,
-        "FOC156": name in REARRANGED,
-        "FOC157": found.is_stand_in,
-        "FOC159": name in NOT_EVERYWHERE,
-        "FOC160": found.is_stand_in,
-    }
-    assert ways[code]
-
-
-def test_the_tables_of_this_package_are_about_names_that_are_gone() -> None:
-    names = {entry.name for entry in era.ENTRIES}
-    modules = {entry.name for entry in era.ENTRIES if entry.is_module}
-    assert set(REARRANGED) <= names and names >= NOT_EVERYWHERE
-    assert all(name in names or name.rpartition(".")[0] in modules for name in PUBLIC)
-    assert not set(GONE) & names
 
 
 def test_a_file_that_freezes_what_goes_into_the_optimizer_of_another_one() -> None:

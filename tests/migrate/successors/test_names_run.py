@@ -2,79 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import jax
 import numpy as np
 import pytest
 
-from flaxoptim_compat.legacy import era
-from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.migrate.successors.gone import GONE
-from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
-from flaxoptim_compat.migrate.successors.successor import BACK
-from tests.support import jax_name_cases, numpy_name_cases
-from tests.support.jax_update_cases import UPDATES
 from tests.support.old_code import run, run_as_it_was
-from tests.support.old_names import RUN_NAMES, encode, exists
-from tests.support.oracle.environments import run_in_old_environment
-from tests.support.rewriting_texts import findings_alone, rewrite_alone
-
-ENTRIES = [each for each in era.ENTRIES if each.name not in NOT_EVERYWHERE | BACK]
-
-
-def objects_of_today(entry: Entry) -> list[Any]:
-    """What a name may have become: what serves it, and of functions of trees the usual two."""
-    tree_function = entry.attribute.removeprefix("tree_").replace("multimap", "map")
-    if entry.attribute.startswith("tree_"):
-        return [getattr(jax.tree, tree_function), getattr(jax.tree_util, f"tree_{tree_function}")]
-    known = {"jax.config": jax.config, "jax.ops.index": np.s_}
-    return [known[entry.name] if entry.name in known else entry.serve()]
-
-
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
-def test_every_name_stands_for_what_served_it(entry: Entry) -> None:
-    module = entry.name if entry.is_module else entry.module
-    texts = [
-        f"import {module}\nresult = {entry.name}\n",
-        f"import {entry.module} as m\nresult = m.{entry.attribute}\n",
-        f"from {entry.module} import {entry.attribute} as result\n",
-    ]
-    # Where only the module is gone, these are about the object.
-    for text in texts[:1] if entry.name == "jax.config" else texts:
-        new = rewrite_alone(text)
-        assert new != text
-        result = run(new)
-        found = [result is each or repr(result) == repr(each) for each in objects_of_today(entry)]
-        assert any(found), new
-
-
-IN_MODULES = {each.name: each for each in ENTRIES if each.is_module}
-
-
-@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - {each.name for each in ENTRIES}))
-def test_so_do_names_of_modules_that_are_elsewhere_today(name: str) -> None:
-    module, _, attribute = name.rpartition(".")
-    expected = getattr(IN_MODULES[module].serve(), attribute)
-    assert run(rewrite_alone(f"import {module}\nresult = {name}\n")) is expected
-
-
-@pytest.mark.parametrize("cases", [jax_name_cases, numpy_name_cases])
-def test_every_name_of_then_runs_or_is_reported(cases: Any, old_environment: Any) -> None:
-    had = json.loads(run_in_old_environment(RUN_NAMES, cases.__name__).stdout)["names"]
-    names = [f"{module}.{name}" for module, inside in had.items() for name in inside]
-    gone = [name for name in names if not exists(name)]
-    assert len(gone) > 60
-    for name in gone:
-        module, _, attribute = name.rpartition(".")
-        whole, imported = f"import {module}\nresult = {name}\n", f"from {module} import {attribute}"
-        for text in (whole, f"{imported} as result\n"):
-            if any(each.shim is None for each in findings_alone(text)):
-                assert name in GONE | dict.fromkeys(NOT_EVERYWHERE)
-            else:
-                run(rewrite_alone(text))
-
+from tests.support.old_names import encode
+from tests.support.rewriting_texts import rewrite_alone
 
 VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)
 MATRIX = np.cos(np.arange(12.0)).astype(np.float32).reshape(4, 3)
@@ -165,13 +99,3 @@ def test_it_computes_what_it_did(text: str) -> None:
     new = rewrite_alone(text)
     assert new != text
     assert encode(run(new, **names)) == encode(run_as_it_was(text, **names))
-
-
-@pytest.mark.parametrize("name", ["update", "add", "mul", "min", "max"])
-def test_updates_compute_what_they_did(name: str) -> None:
-    text = f"import jax\ndef f(x, i, y):\n    return jax.ops.index_{name}(x, i, y)\n"
-    text += "result = [f(*each) for each in cases]\n"
-    new = rewrite_alone(text)
-    assert ".at[i]." in new
-    with_order = [x for what, x in UPDATES.items() if what != "complex numbers"]
-    assert encode(run(new, cases=with_order)) == encode(run_as_it_was(text, cases=with_order))

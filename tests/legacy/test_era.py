@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 import types
 import warnings
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_flax_optim
 from tests.support.places import GUIDE
-from tests.support.processes import output_of, start
 
 PAGE = GUIDE / "served_names.md"
 ALL = (*of_flax_optim.ENTRIES, *era.ENTRIES)
@@ -85,93 +82,6 @@ def list_takers() -> set[tuple[str, str]]:
 
 def value_of(entry: Entry) -> Any:
     return getattr(importlib.import_module(entry.module), entry.attribute)
-
-
-def test_a_name_that_comes_back_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    import jax
-
-    with flaxoptim_compat.installed(era=True):
-        assert jax.tree_multimap is jax.tree_map  # type: ignore[attr-defined]
-        monkeypatch.setattr(jax, "tree_multimap", "jax's own again", raising=False)
-        assert jax.tree_multimap == "jax's own again"  # type: ignore[attr-defined]
-        monkeypatch.undo()
-
-
-def test_jax_config_stays_the_object_that_it_is(tmp_path: Path) -> None:
-    code = """
-import flaxoptim_compat; flaxoptim_compat.install(era=True)
-from jax.config import config
-import jax, jax.config
-assert jax.config is config and type(config).__name__ == "Config"
-config.update("jax_enable_x64", True)
-config.enable_omnistaging()
-assert jax.numpy.ones(1).dtype == "float64"
-from jax import config as again
-assert again is config
-flaxoptim_compat.uninstall()
-assert jax.config is config and not hasattr(config, "enable_omnistaging")
-try:
-    import jax.config
-except ImportError:
-    print("gone again")
-"""
-    assert output_of(["-c", code], tmp_path) == "gone again\n"
-
-
-FROM_IMPORTS = """
-from jax import tree_map, tree_multimap, tree_leaves, tree_util, ops
-from jax.tree_util import tree_multimap as other
-from jax.lib import xla_bridge
-from jax.interpreters.xla import DeviceArray
-from jax.experimental import optimizers, stax
-from jax.util import safe_map
-from jax.random import KeyArray, shuffle
-from jax.test_util import check_eq, JaxTestCase
-from jax.ops import index, index_update, index_add
-from numpy import product, float_, NINF
-from flax import nn
-from flax.nn import relu, initializers
-from flax.metrics import tensorboard
-import flax.metrics.tensorboard
-assert tensorboard is flax.metrics.tensorboard and tensorboard.SummaryWriter
-import jax.lib.xla_bridge, jax.experimental.optimizers
-import jax.numpy as jnp
-from tests.support.places import GUIDE
-assert tree_map({"a": 1}, {"a": 2}) if False else True
-assert isinstance(jnp.ones(1), (DeviceArray, jnp.DeviceArray))
-assert xla_bridge.get_backend().platform == "cpu"
-assert index_update(jnp.zeros(3), index[1:], 2.0).tolist() == [0, 2, 2]
-assert product([2, 3]) == 6 and float_(1) == 1 and NINF < 0
-"""
-
-
-@pytest.mark.parametrize("first", ["", "import jax, flax, numpy, jax.numpy, flax.linen\n"])
-def test_all_ways_of_importing(first: str, tmp_path: Path) -> None:
-    install = "import flaxoptim_compat; flaxoptim_compat.install(era=True)\n"
-    output_of(["-c", first + install + FROM_IMPORTS], tmp_path)
-
-
-def test_removed_names_of_flax_nn_say_what_to_use(tmp_path: Path) -> None:
-    with flaxoptim_compat.installed(era=True):
-        import flax
-
-        with pytest.raises(AttributeError, match=r"flax\.linen\.Module"):
-            flax.nn.Module  # type: ignore[attr-defined]  # noqa: B018
-        assert not hasattr(flax.nn, "Dense")  # type: ignore[attr-defined]
-    program = (
-        "import flaxoptim_compat; flaxoptim_compat.install(era=True)\nfrom flax.nn import Model"
-    )
-    done = start(["-c", program], tmp_path)
-    assert "ImportError: " in done.stderr.splitlines()[-1]
-    assert "module.init(" in done.stderr.splitlines()[-1]
-
-
-def test_the_modules_of_flax_nn_say_so_too() -> None:
-    with flaxoptim_compat.installed(era=True):
-        with pytest.raises(ImportError, match=r"module\.init\("):
-            exec("from flax.nn.base import Model")
-        with pytest.raises(ImportError, match=r"cannot import name 'Nonsense'"):
-            exec("from flax.nn.base import Nonsense")
 
 
 def rows() -> list[str]:

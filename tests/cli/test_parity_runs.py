@@ -1,17 +1,16 @@
+"""What ``flaxoptim-compat parity`` runs: a recording, a replay, and all optimizers."""
+
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flaxoptim_compat.cli import main, parity, parity_runs
+from flaxoptim_compat.cli import main, parity_runs
 from tests.support.own_programs import forget_programs
-from tests.support.places import ROOT
-from tests.support.processes import output_of
 
 OLD, NEW = "optim.Momentum(0.1)", "optax.sgd(0.1, 0.9)"
 
@@ -78,28 +77,3 @@ def test_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(parity_runs, "matrix", fails)
     assert main(["parity", "--all"]) == 2
     assert capsys.readouterr().err.startswith("flaxoptim-compat: RuntimeError")
-
-
-def test_help_of_each_form(capsys: pytest.CaptureFixture[str]) -> None:
-    helps = {}
-    for words in ([], [OLD], ["record"], ["replay"]):
-        with pytest.raises(SystemExit, match="0"):
-            sys.exit(main(["parity", *words, "--help"]))
-        helps[" ".join(words)] = capsys.readouterr().out
-    assert helps[""] == helps[OLD]
-    for said in ("parity record OUT", "parity replay OUT", "parity --all", str(parity.RECORDER)):
-        assert said in helps[""]
-    assert helps["record"].startswith("usage: flaxoptim-compat parity record [")
-    assert helps["replay"].startswith("usage: flaxoptim-compat parity replay [")
-    assert parity.RECORDER.is_file()
-    assert max(map(len, helps[""].splitlines())) <= max(100, len(str(parity.RECORDER)) + 12)
-
-
-def test_help_imports_no_jax(tmp_path: Path) -> None:
-    program = (
-        "import sys\nfrom flaxoptim_compat.cli import main\n"
-        "try: main(['parity', '--help'])\nexcept SystemExit: pass\n"
-        "print(sorted({'jax', 'flax', 'numpy'} & set(sys.modules)))"
-    )
-    out = output_of(["-c", program], tmp_path, {"PYTHONPATH": str(ROOT)})
-    assert out.splitlines()[-1] == "[]"

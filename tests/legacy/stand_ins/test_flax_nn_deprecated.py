@@ -1,0 +1,9 @@
+"""``flax.deprecated``, which had flax.nn for a while."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.stand_ins import flax_nn, flax_nn_deprecated
+
+
+def test_flax_deprecated_has_it_too():
+    assert flax_nn_deprecated.nn is flax_nn

@@ -1,0 +1,17 @@
+"""The flag of omnistaging, which is taken and changes nothing."""
+
+from __future__ import annotations
+
+import jax
+
+from flaxoptim_compat.legacy.stand_ins import jax_config
+
+
+def test_omnistaging_is_on() -> None:
+    undo = jax_config.accept_omnistaging()
+    jax.config.enable_omnistaging()  # type: ignore[attr-defined]
+    jax_config.accept_omnistaging()()
+    assert jax_config.config.enable_omnistaging is not None
+    undo()
+    undo()
+    assert not hasattr(jax.config, "enable_omnistaging")

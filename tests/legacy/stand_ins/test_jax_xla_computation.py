@@ -1,0 +1,25 @@
+"""What a function is compiled from, and what XLA says that it costs."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from flaxoptim_compat.legacy.stand_ins import jax_xla_bridge, jax_xla_client, jax_xla_computation
+from tests.support.vectors import X
+
+
+def test_xla_computation() -> None:
+    lowered = jax_xla_computation.xla_computation(
+        lambda x, n: (x * n).sum(), static_argnums=1, backend="cpu"
+    )(X, 3)
+    assert "HloModule" in lowered.as_hlo_text()
+    analysis = jax_xla_client._xla.hlo_module_cost_analysis(
+        jax_xla_bridge.get_backend(), lowered.as_hlo_module()
+    )
+    assert analysis["flops"] >= 7
+    _, shapes = jax_xla_computation.xla_computation(lambda x: {"y": x[:2]}, return_shape=True)(X)
+    assert shapes == {"y": jax.ShapeDtypeStruct((2,), jnp.float32)}
+    with pytest.raises(NotImplementedError, match="axis_env"):
+        jax_xla_computation.xla_computation(jnp.sin, axis_env=[("i", 2)])

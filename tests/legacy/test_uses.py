@@ -1,0 +1,33 @@
+"""Which legacy names a program uses is counted, whichever way it reaches them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.processes import compat
+from tests.support.written_programs import write
+
+
+def test_the_counts(tmp_path: Path) -> None:
+    program = """
+import jax
+from jax import tree_multimap, tree_leaves
+import flax
+from flax import optim as optimizers
+for _ in range(3):
+    jax.tree_map(abs, [1])
+class State:
+    optimizer: flax.optim.Optimizer
+optimizers.Adam(0.1), optimizers.Adam(0.2)
+hasattr(jax, "tree_nonsense")
+"""
+    write(tmp_path, program=program)
+    done = compat(["run", "program.py"], tmp_path)
+    used = done.stderr.splitlines()[-1].removeprefix("flaxoptim-compat: used ").split(". To see")[0]
+    assert used.split(", ") == [
+        "jax.tree_map (3x)",
+        "flax.optim.Adam (2x)",
+        "jax.tree_multimap (1x)",
+        "jax.tree_leaves (1x)",
+        "flax.optim.Optimizer (1x)",
+    ]

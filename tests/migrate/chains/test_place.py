@@ -1,0 +1,60 @@
+"""Lines of a text are broken as its place wants it."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from flaxoptim_compat.migrate.chains import binding
+from flaxoptim_compat.migrate.chains.binding import Refused, bind
+from flaxoptim_compat.migrate.chains.place import Place
+from flaxoptim_compat.migrate.chains.text import chain
+from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from tests.support.migrated_chains import NAMES, document, read
+
+
+def test_lines_are_as_long_as_those_of_the_file() -> None:
+    text = """\
+def make(params, config):
+  return optim.Momentum(config.learning_rate, weight_decay=config.weight_decay, beta=0.8)
+"""
+    each = document(text)
+    statement = each.tree.body[0].body[0]  # type: ignore[attr-defined]
+    bound = bind(statement.value, "Momentum")
+    assert not isinstance(bound, Refused)
+
+    def changed(place: Place | None) -> str:
+        parts = chain(bound, each, NAMES.__getitem__, place=place)
+        return apply_edits(text, [Edit(*each.span(bound.call), parts)])
+
+    assert (
+        changed(None)
+        == """\
+def make(params, config):
+  return optax.chain(
+    optax.add_decayed_weights(config.weight_decay),
+    optax.sgd(config.learning_rate, momentum=0.8),
+  )
+"""
+    )
+    assert changed(Place(width=200)).count("\n") == 2
+    assert changed(Place(indent=2, step=8)).count("\n          optax.") == 2
+
+
+@pytest.mark.parametrize(
+    ("rest", "breaks"),
+    [("", False), (".create(params)", False), ("  # a comment", False), (", another, value", True)],
+)
+def test_what_follows_on_the_line_may_break_it(rest: str, breaks: bool) -> None:
+    text = f"the_optimizer_of_the_parameters = optim.Momentum(config.learning_rate, 0.95){rest}\n"
+    each = document(text)
+    call = next(node for node in ast.walk(each.tree) if read_constructor(node))
+    bound = bind(call, "Momentum")  # type: ignore[arg-type]
+    assert not isinstance(bound, Refused)
+    parts = chain(bound, each, NAMES.__getitem__)
+    assert any("\n" in str(part) for part in parts) == breaks
+
+
+def read_constructor(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(read(node), binding.Bound)

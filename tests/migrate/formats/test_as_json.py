@@ -1,0 +1,43 @@
+"""``flaxoptim-compat scan --format json``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.scanned_folders import Scan, scanning_in
+
+
+@pytest.fixture
+def scan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Scan:
+    return scanning_in(tmp_path, capsys, monkeypatch)
+
+
+def test_json(scan: Scan) -> None:
+    status, lines = scan(
+        "--format", "json", a="# é\nimport jax\nx = 'é', jax.tree_map\n", b="flax("
+    )
+    assert status == 2
+    found = json.loads("\n".join(lines))
+    assert found["version"] == 1
+    assert found["files"] == {"seen": 2, "parsed": 1, "with_findings": 1}
+    (finding,) = found["findings"]
+    assert finding == {
+        "path": "a.py",
+        "line": 3,
+        "column": 10,
+        "end_line": 3,
+        "end_column": 22,
+        "code": "FOC151",
+        "what": "jax.tree_map, gone since jax 0.6.0",
+        "instead": "jax.tree.map",
+        "shim": True,
+        "optax": True,
+        "reason": "",
+    }
+    assert found["not_read"] == [{"path": "b.py", "why": "line 1: '(' was never closed"}]
+    assert found["not_understood"] == found["left_out"] == found["left_behind"] == []

@@ -1,0 +1,53 @@
+"""``flaxoptim-compat scan --format sarif``."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.scanned_folders import MAP, Scan, scanning_in
+
+
+@pytest.fixture
+def scan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Scan:
+    return scanning_in(tmp_path, capsys, monkeypatch)
+
+
+def test_sarif(scan: Scan) -> None:
+    _, lines = scan("--format", "sarif", **{"ä b": MAP, "z": "flax(\n"})
+    log = json.loads("\n".join(lines))
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "flaxoptim-compat"
+    for rule in driver["rules"]:
+        assert re.fullmatch(r"FOC\d{3}", rule["id"])
+        assert rule["name"].isidentifier() and rule["name"][0].isupper()
+        assert rule["shortDescription"]["text"] and rule["fullDescription"]["text"]
+        assert rule["help"]["text"]
+    (result,) = run["results"]
+    assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "FOC151"
+    (location,) = result["locations"]
+    physical = location["physicalLocation"]
+    assert physical["artifactLocation"] == {"uri": "%C3%A4%20b.py"}
+    region = {"startLine": 2, "startColumn": 1, "endLine": 2, "endColumn": 13}
+    assert physical["region"] == region
+    assert run["columnKind"] == "unicodeCodePoints"
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert "'(' was never closed" in str(invocation["toolExecutionNotifications"])
+
+
+def test_where_rules_are_explained(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
+    from flaxoptim_compat.migrate.formats import as_sarif
+
+    monkeypatch.setattr(as_sarif, "_home", lambda: "https://example.org/it/")
+    _, lines = scan("--format", "sarif", a="1")
+    driver = json.loads("\n".join(lines))["runs"][0]["tool"]["driver"]
+    page = "https://example.org/it/blob/main/migration_guide/rules/FOC151.md"
+    assert page in [rule["helpUri"] for rule in driver["rules"]]

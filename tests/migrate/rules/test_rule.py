@@ -1,0 +1,31 @@
+"""What each rule says of itself."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from flaxoptim_compat.cli import rules
+from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.rules.rule import Rule
+
+ALL = rules.all_rules()
+CODES = [rule.code for rule in ALL]
+
+
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.code)
+def test_a_rule_says_all_that_a_page_needs(rule: Rule) -> None:
+    assert re.fullmatch(r"FOC\d{3}", rule.code) and re.fullmatch(
+        r"[a-z0-9]+(-[a-z0-9]+)*", rule.name
+    )
+    module = inspect.getmodule(rule_modules()[rule.code].find)
+    assert module is not None and module.__name__.rpartition(".")[2].startswith(rule.code.lower())
+    assert rule.summary.strip() and "\n" not in rule.summary and "|" not in rule.summary
+    assert rule.what.strip() and rule.why.strip() and rule.examples
+
+
+def test_codes_and_names_are_used_once() -> None:
+    assert sorted(set(CODES)) == CODES
+    assert len({rule.name for rule in ALL}) == len(ALL)

@@ -1,0 +1,25 @@
+"""Files of a program, and the changes that a rewrite would make to them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flaxoptim_compat.migrate.writing import Change
+
+OLD = b"import jax\njax.tree_map(f, x)\n"
+NEW = b"import jax\njax.tree.map(f, x)\n"
+
+
+def changes(folder: Path, *names: str) -> list[Change]:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(OLD)
+    return [Change(folder / name, OLD, NEW) for name in names]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
