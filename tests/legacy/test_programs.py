@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.legacy_program_runs import (
+    AS_IT_IS,
     CASES,
     OURS,
     PROGRAMS,
@@ -15,18 +16,14 @@ from tests.support.legacy_program_runs import (
     final_of,
     losses_until,
 )
+from tests.support.options import each
 
 GENUINE = ("-m", "tests.data.legacy_programs.genuine")
 STEPS, SAVE_EVERY, KILLED_AT = 30, 5, 12
 PROTOCOL = ("--steps", str(STEPS), "--save_every", str(SAVE_EVERY))
 
 
-@pytest.fixture(params=CASES)
-def name(request: pytest.FixtureRequest) -> str:
-    found: str = request.param
-    return found
-
-
+@pytest.mark.parametrize("name", each(CASES, AS_IT_IS))
 @pytest.mark.usefixtures("genuine")  # skips where the genuine flax cannot be had
 def test_killed_and_resumed_it_ends_as_with_the_genuine_optimizers(
     name: str, tmp_path: Path

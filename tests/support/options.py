@@ -30,9 +30,14 @@ def params(every: Iterable[Sequence[Any]], few: Iterable[Sequence[Any]]) -> list
     ]
 
 
+def each(every: Iterable[Any], few: Iterable[Any]) -> list[Any]:
+    """The same for a single option."""
+    return params(((value,) for value in every), ((value,) for value in few))
+
+
 def each_case(few: Iterable[cases.Case] = TELLING) -> list[Any]:
     """The cases as parameters, of which those that are not among the few are for such a run."""
-    return params(((case,) for case in cases.CASES), ((case,) for case in few))
+    return each(cases.CASES, few)
 
 
 def _name(combination: Sequence[Any]) -> str:
