@@ -40,6 +40,7 @@ def test_the_readme_shows_the_same_cause() -> None:
     assert shown in SHOWN[0]
 
 
+@pytest.mark.exhaustive
 def test_all_optimizers(capsys: pytest.CaptureFixture[str]) -> None:
     (shown,) = [block for block in SHOWN if "MultiOptimizer" in block]
     assert main(["parity", "--all"]) == 0

@@ -115,7 +115,7 @@ def test_one_ulp_in_one_element_at_one_step(place: Place) -> None:
     assert np.nextafter(first, np.float32(np.inf)) == second
 
     allowed = compared(place, up_one_ulp, 40)
-    assert allowed.equal and not allowed.identical and allowed.causes == ()
+    assert allowed.equal and not allowed.identical
     assert allowed.first_difference == parting
 
 
@@ -132,6 +132,7 @@ def test_only_that_leaf_is_different() -> None:
     assert steps[0] == PLACE.step
 
 
+@pytest.mark.usefixtures("no_search")
 def test_not_a_number_at_step_700() -> None:
     place = Place("dense/bias", (4,), 700)
     report = compared(place, not_a_number, 1000)
@@ -141,7 +142,6 @@ def test_not_a_number_at_step_700() -> None:
     assert (parting.leaf, parting.index, parting.step) == place
     assert parting.not_finite == "second"
     assert np.isfinite(parting.values[0]) and np.isnan(parting.values[1])
-    assert report.causes == ()
     [track] = [
         each for each in report.tracks if (each.leaf, each.quantity) == ("dense/bias", "parameter")
     ]
@@ -159,6 +159,7 @@ def test_infinity_in_the_first_side() -> None:
     assert (report.first_parting.leaf, report.first_parting.index) == (PLACE.leaf, PLACE.index)
 
 
+@pytest.mark.usefixtures("no_search")
 def test_what_both_sides_make_not_a_number_is_no_difference_but_is_told() -> None:
     grads = [jax.tree.map(jnp.ones_like, trial.parameters()) for _ in range(6)]
     grads[3]["dense"]["bias"] = grads[3]["dense"]["bias"].at[2].set(jnp.nan)
@@ -178,6 +179,7 @@ def test_a_shared_not_a_number_hides_no_other_difference() -> None:
     assert (report.first_parting.step, report.first_parting.index) == (7, (5,))
 
 
+@pytest.mark.usefixtures("no_search")
 @pytest.mark.parametrize("moment", ["mu", "nu"])
 def test_only_a_moment_is_different(moment: str) -> None:
     place = Place("embed/embedding", (3, 9), 20)
@@ -187,7 +189,6 @@ def test_only_a_moment_is_different(moment: str) -> None:
     assert parting is not None
     assert (parting.leaf, parting.index, parting.step) == place
     assert parting.quantity == moment
-    assert report.causes == ()
     assert any("No parameter parts within 20 steps, only moments" in note for note in report.notes)
     assert not any(
         np.any(track.error != 0) for track in report.tracks if track.quantity == "parameter"
@@ -209,6 +210,7 @@ def test_a_fault_that_stays_is_found_where_it_begins() -> None:
     assert report.causes == ()
 
 
+@pytest.mark.usefixtures("no_search")
 def test_other_starts_part_before_the_first_step() -> None:
     params = trial.parameters()
     other = jax.tree.map(lambda leaf: leaf, params)
@@ -220,6 +222,7 @@ def test_other_starts_part_before_the_first_step() -> None:
     assert (parting.step, parting.leaf, parting.index) == (0, "dense/bias", (3,))
 
 
+@pytest.mark.usefixtures("no_search")
 def test_subnormal_numbers_are_not_taken_for_zero() -> None:
     params = {"w": jnp.zeros(3)}
     tiny = np.float32(1e-42)
@@ -231,6 +234,7 @@ def test_subnormal_numbers_are_not_taken_for_zero() -> None:
     assert report.first_parting.ulps == 714.0
 
 
+@pytest.mark.usefixtures("no_search")
 def test_of_several_leaves_the_one_that_is_farthest_off_is_named() -> None:
     one = optim.GradientDescent(0.1)
     params = {"far": jnp.ones(2), "near": jnp.ones(2), "same": jnp.ones(2)}
@@ -244,6 +248,7 @@ def test_of_several_leaves_the_one_that_is_farthest_off_is_named() -> None:
     assert errors["same"] == 0.0
 
 
+@pytest.mark.usefixtures("no_search")
 def test_the_errors_are_those_of_numpy() -> None:
     params = trial.parameters()
     grads = [trial.gradients(params, step) for step in range(5)]
