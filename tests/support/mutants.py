@@ -201,25 +201,35 @@ def draw(tree: Path, count: int, seed: int) -> list[Mutant]:
 
 
 def try_out(mutant: Mutant, tree: Path, tests: Sequence[str], seconds: float) -> str:
-    """Run tests with a mutant, in a copy of this process that has imported what takes long.
+    """Run tests with a mutant.
 
     Returns:
-      ``killed``, ``survived``, or ``timeout``, which is as good as killed: it never ends.
+      ``killed``, ``survived``, ``timeout``, which is as good as killed: it never ends; or
+      ``unusable`` if the tests fail without the mutant as well.
     """
     file = tree / PACKAGE / mutant.path
     before = file.read_bytes()
     file.write_text(mutant.source)
     try:
-        child = os.fork()
-        if child == 0:
-            _run_tests(tree, tests)
-        try:
-            status = _wait(child, seconds)
-        finally:
-            _end_with_children(child)
-        return "timeout" if status is None else "killed" if status else "survived"
+        status = _status_of(tests, tree, seconds)
     finally:
         file.write_bytes(before)
+    if status == 0:
+        return "survived"
+    if _status_of(tests, tree, seconds) != 0:
+        return "unusable"
+    return "timeout" if status is None else "killed"
+
+
+def _status_of(tests: Sequence[str], tree: Path, seconds: float) -> int | None:
+    """Run tests in a copy of this process, which has imported what takes long."""
+    child = os.fork()
+    if child == 0:
+        _run_tests(tree, tests)
+    try:
+        return _wait(child, seconds)
+    finally:
+        _end_with_children(child)
 
 
 def _run_tests(tree: Path, tests: Sequence[str]) -> None:
@@ -229,6 +239,8 @@ def _run_tests(tree: Path, tests: Sequence[str]) -> None:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=no"]
+    # What was imported before pytest began is not rewritten, which is no matter here.
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = 1
     try:
         status = int(pytest.main([*options, *tests]))
@@ -255,7 +267,7 @@ def _end_with_children(leader: int) -> None:
 
 def _import_what_takes_long() -> None:
     # Without starting a backend of XLA, whose threads would be missing after a fork.
-    for module in ("jax", "flax.linen", "optax", "orbax.checkpoint", "hypothesis", "matplotlib"):
+    for module in ("jax", "flax.linen", "optax", "orbax.checkpoint", "matplotlib"):
         importlib.import_module(module)
 
 
