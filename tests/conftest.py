@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
 import pytest
 
 from tests.support import compiling
-from tests.support.oracle.cache import OracleUnavailable, cache_directory
+from tests.support.oracle.cache import OracleUnavailable
+from tests.support.own_programs import forget_programs
 
-# What one test has compiled no other one compiles again, nor another worker or the next run. These
-# are options of this process: the programs that tests start begin as a user's would.
-jax.config.update("jax_compilation_cache_dir", str(cache_directory() / "compiled"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+compiling.keep_what_is_compiled()
 
 # Traces are made of millions of small objects, which Python would look through again and again.
 gc.set_threshold(100_000, 50, 100)
@@ -88,3 +87,14 @@ def x64() -> Iterator[None]:
     jax.config.update("jax_enable_x64", True)
     yield
     jax.config.update("jax_enable_x64", before)
+
+
+@pytest.fixture
+def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run a test in an empty folder, whose modules no other test has imported, or will see."""
+    monkeypatch.chdir(tmp_path)
+    forget_programs(tmp_path.parent)
+    path = list(sys.path)
+    yield
+    assert sys.path == path
+    forget_programs(tmp_path.parent)

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,10 @@ from tests.support.own_programs import forget_programs
 from tests.support.places import ROOT
 from tests.support.processes import compat, output_of
 
+pytestmark = pytest.mark.usefixtures("folder_of_its_own")
+
 SMALL = "{'w': jnp.ones((2, 3)), 'b': jnp.zeros(3)}"
 OLD, NEW = "optim.Momentum(0.1)", "optax.sgd(0.1, 0.9)"
-
-
-@pytest.fixture(autouse=True)
-def in_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    forget_programs(tmp_path.parent)
-    yield
-    forget_programs(tmp_path.parent)
 
 
 def run(*arguments: str, params: str = SMALL) -> int:

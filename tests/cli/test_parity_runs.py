@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flaxoptim_compat.cli import main, parity_runs
-from tests.support.own_programs import forget_programs
+
+pytestmark = pytest.mark.usefixtures("folder_of_its_own")
 
 OLD, NEW = "optim.Momentum(0.1)", "optax.sgd(0.1, 0.9)"
-
-
-@pytest.fixture(autouse=True)
-def in_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    forget_programs(tmp_path.parent)
-    yield
-    forget_programs(tmp_path.parent)
 
 
 TRAIN = """\

@@ -40,7 +40,7 @@ def test_the_programs_run_and_the_first_two_end_on_the_same_parameters(tmp_path:
     for number, code in enumerate(blocks("python")):
         paths.append(tmp_path / f"{number}.py")
         paths[-1].write_text(code)
-    variables = {"XLA_FLAGS": compiling.flags(devices=8), "PYTHONPATH": str(ROOT)}
+    variables = {**compiling.variables(devices=8), "PYTHONPATH": str(ROOT)}
     output_of(["-c", ALL_OF_THEM, *map(str, paths)], tmp_path, variables)
 
 

@@ -353,3 +353,9 @@ def test_a_page_has_one_place_for_the_numbers(count: int) -> None:
     assert measured.with_numbers(f"a\n{place}b", r"\1") == f"a\n{place}b".replace("old", r"\1")
     with pytest.raises(ValueError, match=f"{count} places"):
         measured.with_numbers(place * count, "new")
+
+
+@pytest.mark.parametrize("path", measured.RENDERED, ids=lambda path: path.name)
+def test_other_numbers_change_a_page(path: Path) -> None:
+    text = path.read_text()
+    assert measured.with_numbers(text, "other") != text

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.legacy_program_runs import compiling_variables
+from tests.support import compiling
 from tests.support.places import DATA, ROOT
 from tests.support.processes import output_of
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
@@ -97,7 +97,7 @@ def results(folder: Path, file: Path, *options: str) -> dict[str, Any]:
     environment = {
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
-        **compiling_variables(),
+        **compiling.variables(devices=2),
     }
     output_of(
         ["-m", "tests.support.wild_runs", str(folder), str(file), *options], ROOT, environment

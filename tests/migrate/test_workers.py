@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -18,6 +17,7 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate import workers
 from tests.support.places import ROOT
+from tests.support.processes import on_a_terminal
 
 MAP = "import jax\njax.tree_map\n"
 
@@ -30,24 +30,8 @@ def big_program(folder: Path) -> None:
 
 def test_progress_on_a_terminal(tmp_path: Path) -> None:
     big_program(tmp_path)
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "flaxoptim_compat", "scan", ".", "--statistics"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    output, _ = process.communicate()
-    shown = b""
-    while True:
-        try:
-            shown += os.read(ours, 65536)
-        except OSError:
-            break
-    os.close(ours)
-    assert process.returncode == 1
+    status, shown, output = on_a_terminal(["scan", ".", "--statistics"], tmp_path, "stderr")
+    assert status == 1
     assert b"\033" not in output
     # The line goes away in the end.
     assert re.search(rb"\[#+\.*\] \d+ of 700 files", shown)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from flaxoptim_compat import optax_source, optim
 from flaxoptim_compat.legacy.named_code import NamedCode
 from flaxoptim_compat.parity import ParityError
 from flaxoptim_compat.parity.named_sides import named, named_parameters
-from tests.support.own_programs import forget_programs
 from tests.support.places import ROOT
 from tests.support.side_by_side import assert_same
+
+pytestmark = pytest.mark.usefixtures("folder_of_its_own")
 
 PROGRAM = """\
 from flax import optim
@@ -36,16 +36,6 @@ def params():
 class Nested:
     definition = staticmethod(definition)
 """
-
-
-@pytest.fixture(autouse=True)
-def in_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
-    forget_programs(tmp_path.parent)
-    path = list(sys.path)
-    yield
-    assert sys.path == path
-    forget_programs(tmp_path.parent)
 
 
 def value(text: str) -> Any:

@@ -1,4 +1,4 @@
-"""What XLA is told about compiling, in tests and in the programs that they start."""
+"""How tests, and the programs that they start, compile: quickly, and each thing once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import os
 import platform
 import subprocess
 import sys
+from typing import Any
+
+import jax
+
+from tests.support.oracle.cache import cache_directory
 
 _DEVICES = "--xla_force_host_platform_device_count"
 # Most of the time of a test would go into machine code that runs fast, but once. Without the
@@ -23,10 +28,31 @@ def for_tests(devices: int, quickly: bool) -> None:
     os.environ["XLA_FLAGS"] = f"{_DEVICES}={devices}" + (f" {_QUICK}" if known else "")
 
 
-def flags(devices: int) -> str:
-    """The ``XLA_FLAGS`` of a process that compiles like this one and sees so many CPU devices."""
+def keep_what_is_compiled() -> None:
+    """What one test has compiled no other one compiles again, nor another worker or the next run.
+
+    These are options of this process: the programs that tests start begin as a user's would, unless
+    they are given the variables.
+    """
+    for option, value in _keeping().items():
+        jax.config.update(option, value)
+
+
+def variables(devices: int) -> dict[str, str]:
+    """Variables of a process that compiles like this one and sees so many CPU devices."""
     quick = _QUICK in os.environ.get("XLA_FLAGS", "")
-    return f"{_DEVICES}={devices}" + (f" {_QUICK}" if quick else "")
+    return {
+        "XLA_FLAGS": f"{_DEVICES}={devices}" + (f" {_QUICK}" if quick else ""),
+        **{option.upper(): str(value) for option, value in _keeping().items()},
+    }
+
+
+def _keeping() -> dict[str, Any]:
+    return {
+        "jax_compilation_cache_dir": str(cache_directory() / "compiled"),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
 
 
 def _is_known(options: str) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from flax import serialization, traverse_util
 
 from tests.support import compiling
-from tests.support.oracle.cache import cache_directory, clean_environment
+from tests.support.oracle.cache import clean_environment
 from tests.support.places import DATA, ROOT
 from tests.support.side_by_side import assert_same, describe
 from tests.support.ulps import LargestValues, errors_in_ulps
@@ -87,16 +87,6 @@ def losses_until(
     return losses
 
 
-def compiling_variables() -> dict[str, str]:
-    """Variables of a program that trains for a few steps: most of its time it would compile."""
-    return {
-        "XLA_FLAGS": compiling.flags(devices=2),
-        "JAX_COMPILATION_CACHE_DIR": str(cache_directory() / "compiled"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-    }
-
-
 @contextmanager
 def running(
     command: Sequence[str], folder: Path, environment: Mapping[str, str]
@@ -109,7 +99,7 @@ def running(
     errors = folder / "stderr.txt"
     variables = {
         "JAX_PLATFORMS": "cpu",
-        **compiling_variables(),
+        **compiling.variables(devices=2),
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
         **environment,

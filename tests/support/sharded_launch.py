@@ -88,7 +88,7 @@ def _process(
     environment = {
         **os.environ,
         "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": compiling.flags(devices=4),
+        **compiling.variables(devices=4),
         "PYTHONPATH": str(ROOT),
     }
     with output.open("wb") as file:

@@ -34,16 +34,13 @@ STEPS = 3
 @pytest.mark.parametrize("name", DEFINITIONS)
 @pytest.mark.parametrize("freeze", [core.freeze, dict], ids=["frozen", "dict"])
 def test_bits_of_the_bare_optimizer(name: str, freeze: Any) -> None:
-    @jax.jit
-    def step(state: Any, grads: Any) -> Any:
-        return state.apply_gradient(grads, learning_rate=0.05)
-
     definition = t5x.with_logical_axes(DEFINITIONS[name]())
     state = t5x.FlaxOptimTrainState.create(definition, freeze(models.variables()))
     bare = DEFINITIONS[name]().create(freeze(models.params()))
+    compiled = jax.jit(step)
     for number in range(STEPS):
         grads = freeze(models.gradients(number))
-        state, bare = step(state, grads), step(bare, grads)
+        state, bare = compiled(state, grads), compiled(bare, grads)
     assert state.step == STEPS
     assert_same(state._optimizer, bare)
     assert type(state.params) is type(bare.target)
@@ -60,9 +57,9 @@ def train(state: Any, compiled: Any) -> Any:
     return state
 
 
-def create(name: str) -> Any:
+def create(name: str, **mutables: Any) -> Any:
     definition = t5x.with_logical_axes(DEFINITIONS[name]())
-    return t5x.FlaxOptimTrainState.create(definition, models.variables())
+    return t5x.FlaxOptimTrainState.create(definition, models.variables(**mutables))
 
 
 @pytest.mark.parametrize("name", DEFINITIONS)
@@ -100,8 +97,7 @@ def test_on_a_mesh_of_eight_devices_with_the_axes_that_the_state_gives(name: str
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_a_state_of_shapes_is_restored(name: str) -> None:
     """T5X restores into the shapes of a state, to hold its arrays only once."""
-    definition = t5x.with_logical_axes(DEFINITIONS[name]())
-    state = t5x.FlaxOptimTrainState.create(definition, models.variables(cache=models.params()))
+    state = create(name, cache=models.params())
     shapes = jax.eval_shape(lambda: state)
     restored = shapes.restore_state(state.state_dict())
     assert_same(restored, state)
@@ -120,8 +116,7 @@ class Unread:
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_arrays_may_be_read_after_restoring(name: str) -> None:
-    definition = t5x.with_logical_axes(DEFINITIONS[name]())
-    state = t5x.FlaxOptimTrainState.create(definition, models.variables())
+    state = create(name)
     restored = state.restore_state(jax.tree.map(Unread, state.state_dict()))
     assert_same(jax.tree.map(lambda unread: unread.get(), restored), state)
 
