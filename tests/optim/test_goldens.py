@@ -13,7 +13,7 @@ from flax import serialization
 from flaxoptim_compat import optim
 from tests.data import goldens
 from tests.support import cases
-from tests.support.options import TELLING, each_case, params
+from tests.support.options import ONE_EACH, TELLING, each_case, params
 from tests.support.tolerances import tolerance
 from tests.support.training import create
 from tests.support.ulps import LargestValues, errors_in_ulps, worst
@@ -39,7 +39,7 @@ def sizes_of(history: dict[str, Any]) -> LargestValues:
     ("case", "mode"),
     params(
         itertools.product(cases.CASES, ("jit", "op by op")),
-        itertools.product(TELLING, ("jit", "op by op")),
+        (*itertools.product(TELLING, ("jit",)), *itertools.product(ONE_EACH, ("op by op",))),
     ),
 )
 def test_the_recorded_trajectory(recorded: dict[str, Any], case: cases.Case, mode: str) -> None:

@@ -12,22 +12,28 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat import optim
-from tests.support import cases
+from tests.support import cases, options
 from tests.support.beside_genuine import rates, run
-from tests.support.options import TELLING, every_pair, params
+from tests.support.options import ONE_EACH, TELLING, each_value, every_pair, params
 from tests.support.tolerances import ALL, tolerance
 from tests.support.ulps import LargestValues, errors_in_ulps, worst
 
 STEPS_JIT, STEPS_BY_KERNEL, STEPS_LONG = 20, 4, 1000
-# Each hyper-parameter in float32, compiled; what tells the most in all dtypes and op by op.
+MODES = ("compiled", "op by op")
+# What tells the most in float32 and each hyper-parameter in one dtype, compiled; and each optimizer
+# in every dtype, one way or the other.
 COMBINATIONS = params(
-    itertools.product(cases.CASES, ALL, ("compiled", "op by op")),
+    itertools.product(cases.CASES, ALL, MODES),
     (
-        *itertools.product(cases.CASES, ("float32",), ("compiled",)),
-        *every_pair(TELLING, ALL, ("compiled", "op by op")),
+        *itertools.product(TELLING, ("float32",), ("compiled",)),
+        *((*each, "compiled") for each in each_value(cases.CASES, ALL)),
+        *every_pair(ONE_EACH, ALL, MODES),
     ),
 )
-LONG = [each for each in cases.CASES if each.name.endswith(("-default", "-weight_decay", "-two"))]
+LONG = [case for case in cases.CASES if case.name.endswith(("-default", "-weight_decay", "-two"))]
+SOME_LONG = [
+    cases.case(name) for name in ("Adam-weight_decay", "LARS-default", "MultiOptimizer-two")
+]
 
 
 @pytest.fixture
@@ -56,7 +62,7 @@ def test_the_numbers_are_the_genuine_ones(
         assert found.moments <= moments * steps**0.5, (kind, row.reason)
 
 
-@pytest.mark.parametrize("case", LONG, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", options.each(LONG, SOME_LONG))
 def test_a_thousand_steps(genuine: Any, case: cases.Case) -> None:
     params = jax.tree.map(jnp.asarray, case.parameters())
     random = np.random.RandomState(7)

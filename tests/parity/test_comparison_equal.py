@@ -34,13 +34,15 @@ CLASSES = [
 ]
 # What is compared by another name, or has parts.
 SOME = ["Adam-all", "Adafactor-all_factored", "LARS-all", "MultiOptimizer-three"]
+# Enough where it does not matter which leaves there are.
+PARAMS = {"dense": trial.parameters()["dense"]}
 
 
 def recorded_gradients(params: Any) -> list[Any]:
     return [cases.gradients(step, params) for step in range(STEPS)]
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("name", each(CLASSES, [*SOME, "WeightNorm-over_Adam"]))
 def test_a_definition_and_what_to_optax_makes_of_it(name: str) -> None:
     case = cases.case(name)
     definition, params = case.build(optim), case.parameters()
@@ -84,7 +86,7 @@ def test_the_genuine_definition_and_ours(name: str, genuine: Any) -> None:
 )
 @pytest.mark.parametrize("loop", ["open", "closed"])
 def test_plain_optax_that_is_exact(legacy: Any, modern: Any, loop: str) -> None:
-    params = trial.parameters()
+    params = PARAMS
 
     def grads(params: Any, step: Any) -> Any:
         noise = trial.gradients(params, step)
@@ -97,7 +99,7 @@ def test_plain_optax_that_is_exact(legacy: Any, modern: Any, loop: str) -> None:
 
 
 def test_an_optimizer_on_its_way_and_its_train_state() -> None:
-    optimizer = optim.LAMB(0.01, weight_decay=0.1).create(trial.parameters())
+    optimizer = optim.LAMB(0.01, weight_decay=0.1).create(PARAMS)
     step = jax.jit(lambda each: each.apply_gradient(trial.gradients(each.target, each.state.step)))
     for _ in range(30):
         optimizer = step(optimizer)
@@ -122,7 +124,7 @@ def test_a_pair_of_functions() -> None:
     report = parity.compare(
         optim.Momentum(0.3),
         (init, step),
-        trial.parameters(),
+        PARAMS,
         trial.gradients,
         20,
         overrides={"learning_rate": lambda step: 0.1 / (1 + step)},
@@ -139,7 +141,7 @@ def test_overrides_reach_injected_hyper_parameters_and_change_from_step_to_step(
         report = parity.compare(
             optim.GradientDescent(),
             injected,
-            trial.parameters(),
+            PARAMS,
             trial.gradients,
             20,
             overrides=overrides,
@@ -153,7 +155,7 @@ def test_a_schedule_in_optax_beside_a_rate_of_each_call() -> None:
     report = parity.compare(
         optim.GradientDescent(),
         optax.sgd(schedule),
-        trial.parameters(),
+        PARAMS,
         trial.gradients,
         20,
         overrides={"learning_rate": schedule},
@@ -180,7 +182,7 @@ def test_parameters_of_any_shape(target: Any) -> None:
 
 
 def test_a_frozen_dict_beside_a_dict() -> None:
-    params = trial.parameters()
+    params = PARAMS
     optimizer = optim.Adam(0.1).create(freeze(params))
     state = optim.Adam(0.1).create(params).to_train_state()
     report = parity.compare(optimizer, state, None, trial.gradients, 5)
@@ -209,7 +211,7 @@ def test_masked_parts_are_put_together() -> None:
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
 def test_half_precision(dtype: Any) -> None:
-    params = trial.parameters(dtype)
+    params = {"dense": trial.parameters(dtype)["dense"]}
     report = parity.compare(optim.Momentum(0.1), optax.sgd(0.1, 0.9), params, trial.gradients, 20)
     assert report.equal, report.first_parting
     assert {track.dtype for track in report.tracks} == {np.dtype(dtype)}
@@ -217,7 +219,7 @@ def test_half_precision(dtype: Any) -> None:
 
 @pytest.mark.usefixtures("x64")
 def test_double_precision_is_compared_as_such() -> None:
-    params = trial.parameters(jnp.float64)
+    params = {"dense": trial.parameters(jnp.float64)["dense"]}
     other = optax.chain(optax.sgd(0.1), optax.scale(1.0 + 1e-9))
     report = parity.compare(optim.GradientDescent(0.1), other, params, trial.gradients, 5)
     assert not report.equal
@@ -238,7 +240,7 @@ def test_integers_that_a_step_makes_floats() -> None:
 def test_nothing_to_train_and_nothing_to_do() -> None:
     empty = parity.compare(optim.Adam(0.1), optax.adam(0.1), {}, trial.gradients, 3)
     assert empty.identical and empty.tracks == []
-    start = parity.compare(optim.Adam(0.1), optax.adam(0.1), trial.parameters(), trial.gradients, 0)
+    start = parity.compare(optim.Adam(0.1), optax.adam(0.1), PARAMS, trial.gradients, 0)
     assert start.identical and start.steps == 0
     assert {len(track.error) for track in start.tracks} == {1}
 

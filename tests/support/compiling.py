@@ -19,6 +19,8 @@ _DEVICES = "--xla_force_host_platform_device_count"
 # has are for --exhaustive.
 _QUICK = (
     "--xla_cpu_max_isa=AVX --xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
+    # One module of LLVM instead of up to 32, each with what it costs to begin and to end one.
+    " --xla_cpu_parallel_codegen_split_count=1"
 )
 
 

@@ -3,8 +3,9 @@
 ``python -m tests.support.mutants COVERAGE DURATIONS [--tree DIR] [--count N] [--seed N]``
 
 A test notices a change, or kills the mutant, if it fails with it. Each mutant is tried on the tests
-that run the changed line, the shortest first, until one fails or the time is up. Which tests these
-are is taken from a run of the tests as they are:
+that run the changed line until one fails or the time is up: one of each test function, the
+shortest first, then another one of each. Which tests these are is taken from a run of the tests as
+they are:
 
     pytest --cov=flaxoptim_compat --cov-branch --cov-context=test --junitxml=DURATIONS
 
@@ -157,12 +158,23 @@ class Coverage:
         self.seconds, self.failing = _durations(durations)
 
     def tests_of(self, path: str, line: int) -> list[str]:
-        """The tests that run a line, the shortest first."""
+        """The tests that run a line, in the order in which they are to be tried."""
         if path not in self.files:
             return []
-        contexts = self.data.contexts_by_lineno(self.files[path]).get(line, [])
+        by_line = self.data.contexts_by_lineno(self.files[path])
+        # What runs when the file is imported is no test's own: those of the whole file are tried.
+        contexts = by_line.get(line, [])
+        if not any(map(_test_of, contexts)):
+            contexts = [context for each in by_line.values() for context in each]
         found = {_test_of(context) for context in contexts} - {"", *self.failing}
-        return sorted(found, key=lambda test: self.seconds.get(test, math.inf))
+        shortest = sorted(found, key=lambda test: self.seconds.get(test, math.inf))
+        earlier: dict[str, int] = defaultdict(int)
+        turns = {}
+        for test in shortest:
+            function = test.partition("[")[0]
+            turns[test] = earlier[function]
+            earlier[function] += 1
+        return sorted(shortest, key=turns.__getitem__)
 
 
 def _test_of(context: str) -> str:
@@ -211,28 +223,48 @@ def try_out(mutant: Mutant, tree: Path, tests: Sequence[str], seconds: float) ->
     before = file.read_bytes()
     file.write_text(mutant.source)
     try:
-        status = _status_of(tests, tree, seconds)
+        status, failed = _status_of(tests, tree, seconds)
     finally:
         file.write_bytes(before)
     if status == 0:
         return "survived"
-    if _status_of(tests, tree, seconds) != 0:
+    # If there is no test that failed, the mutant breaks all of them, or one does not end.
+    if _status_of([failed] if "::" in failed else tests[:1], tree, seconds)[0] != 0:
         return "unusable"
     return "timeout" if status is None else "killed"
 
 
-def _status_of(tests: Sequence[str], tree: Path, seconds: float) -> int | None:
-    """Run tests in a copy of this process, which has imported what takes long."""
+def _status_of(tests: Sequence[str], tree: Path, seconds: float) -> tuple[int | None, str]:
+    """Run tests in a copy of this process, which has imported what takes long.
+
+    Returns:
+      The exit status, or None if the time was up, and the test that failed.
+    """
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        _run_tests(tree, tests)
+        _run_tests(tree, tests, writing)
+    os.close(writing)
     try:
-        return _wait(child, seconds)
+        status = _wait(child, seconds)
     finally:
         _end_with_children(child)
+    with os.fdopen(reading) as told:
+        return status, told.read()
 
 
-def _run_tests(tree: Path, tests: Sequence[str]) -> None:
+class _Telling:
+    """A plugin of pytest that writes the name of a test that fails to a pipe."""
+
+    def __init__(self, pipe: int) -> None:
+        self.pipe = pipe
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            os.write(self.pipe, report.nodeid.encode())
+
+
+def _run_tests(tree: Path, tests: Sequence[str], pipe: int) -> None:
     os.setsid()
     os.chdir(tree)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -243,7 +275,7 @@ def _run_tests(tree: Path, tests: Sequence[str]) -> None:
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     status = 1
     try:
-        status = int(pytest.main([*options, *tests]))
+        status = int(pytest.main([*options, *tests], plugins=[_Telling(pipe)]))
     finally:
         os._exit(status)
 

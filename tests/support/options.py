@@ -13,11 +13,19 @@ from tests.support import cases
 exhaustive = pytest.mark.exhaustive
 
 # Every optimizer with its defaults and with no hyper-parameter at its default, and what is made of
-# several. The others change one hyper-parameter, which the second kind changes as well.
+# several. The others change one hyper-parameter, which the second kind changes as well, or put
+# WeightNorm around yet another optimizer.
+_INNER = {"WeightNorm-over_Adam", "MultiOptimizer-two", "MultiOptimizer-three"}
 TELLING = tuple(
     case
     for case in cases.CASES
-    if case.inner or case.name.endswith(("-default", "-all", "-all_factored", "-bf16_momentum"))
+    if case.name in _INNER
+    or case.name.endswith(("-default", "-all", "-all_factored", "-bf16_momentum"))
+)
+# Of those, one for each optimizer: where a test is about something that all of them do.
+ONE_EACH = tuple(
+    next(case for case in reversed(TELLING) if case.optimizer == name)
+    for name in dict.fromkeys(case.optimizer for case in TELLING)
 )
 
 
@@ -42,6 +50,19 @@ def each_case(few: Iterable[cases.Case] = TELLING) -> list[Any]:
 
 def _name(combination: Sequence[Any]) -> str:
     return "-".join(str(getattr(value, "name", value)) for value in combination)
+
+
+def each_value(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Fewer still: as many combinations as the longest option has values, and each value in one."""
+    longest = max(map(len, options))
+    # Not all options step on together, or two of the same length would always meet the same way.
+    return [
+        tuple(
+            values[(turn + turn // len(values) * place) % len(values)]
+            for place, values in enumerate(options)
+        )
+        for turn in range(longest)
+    ]
 
 
 def every_pair(*options: Sequence[Any]) -> list[tuple[Any, ...]]:

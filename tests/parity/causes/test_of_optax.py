@@ -8,8 +8,9 @@ import optax
 import pytest
 
 from flaxoptim_compat import optim, to_optax
-from flaxoptim_compat.parity import compare, trial
+from flaxoptim_compat.parity import compare
 from flaxoptim_compat.parity.causes.of_optax import definition_of
+from tests.support.planted_mistakes import GRADS, KERNEL
 from tests.support.side_by_side import assert_same
 
 RATE = 0.01
@@ -54,13 +55,12 @@ def test_the_definition_that_a_transformation_could_be(name: str) -> None:
     assert type(definition) is type(expected)
     assert definition.hyper_params == expected.hyper_params
     # And it is: one step is enough, since the tests of the definitions do many.
-    params = {"w": trial.parameters()["dense"]["kernel"]}
-    grads = trial.gradients(params, 0)
+    grads = GRADS[id(KERNEL)][0]
 
     def update(tx: Any) -> Any:
-        return tx.update(grads, tx.init(params), params)[0]
+        return tx.update(grads, tx.init(KERNEL), KERNEL)[0]
 
-    assert_same(update(to_optax(definition, params)), update(tx))
+    assert_same(update(to_optax(definition, KERNEL)), update(tx))
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
@@ -87,7 +87,7 @@ def test_what_is_no_definition(name: str) -> None:
     ids=["rmsprop", "decay"],
 )
 def test_the_cause(first: Any, second: Any, key: str, says: str) -> None:
-    report = compare(first, second, trial.parameters(), trial.gradients, 20)
+    report = compare(first, second, KERNEL, GRADS[id(KERNEL)])
     assert [cause.key for cause in report.causes] == [key]
     assert report.causes[0].summary.startswith(says)
 
@@ -101,5 +101,5 @@ def test_the_cause(first: Any, second: Any, key: str, says: str) -> None:
     ids=["beta", "lion"],
 )
 def test_no_cause(first: Any, second: Any) -> None:
-    report = compare(first, second, trial.parameters(), trial.gradients, 20)
+    report = compare(first, second, KERNEL, GRADS[id(KERNEL)])
     assert not report.equal and report.causes == ()

@@ -15,10 +15,10 @@ from flax.training.train_state import TrainState
 from flaxoptim_compat import optim
 from flaxoptim_compat.parity import Report, Tolerance, compare, trial
 from flaxoptim_compat.parity.causes import fitting
+from tests.support import planted_mistakes
 from tests.support.oracle.in_process import genuine_optim
 
-STEPS = 20
-PARAMS = {"kernel": trial.parameters()["dense"]["kernel"]}
+PARAMS, GRADS = planted_mistakes.KERNEL, planted_mistakes.GRADS[id(planted_mistakes.KERNEL)]
 RATES = np.asarray([0.01, 0.03, 0.02, 0.05] * 5, np.float32)
 
 
@@ -30,12 +30,6 @@ def _quick_to_compile() -> Iterator[None]:
     jax.config.update("jax_disable_most_optimizations", False)
 
 
-def gradients(params: Any) -> list[Any]:
-    step = jax.jit(lambda index: trial.gradients(params, index))
-    return [jax.device_get(step(index)) for index in range(STEPS)]
-
-
-GRADS = gradients(PARAMS)
 DECAYED_FIRST = optax.chain(optax.add_decayed_weights(0.1), optax.adam(0.01))
 
 
@@ -124,7 +118,11 @@ def test_with_gradients_of_each_side_at_its_own_parameters() -> None:
         return jax.tree.map(lambda param, grad: 0.3 * param + grad, params, drawn)
 
     report = compare(
-        optim.LARS(0.1, weight_decay=0.1), optax.lars(0.1, weight_decay=0.1), PARAMS, grads, STEPS
+        optim.LARS(0.1, weight_decay=0.1),
+        optax.lars(0.1, weight_decay=0.1),
+        PARAMS,
+        grads,
+        planted_mistakes.STEPS,
     )
     assert report.loop == "closed"
     assert keys_of(report) == ["trust-ratio-of-the-sum"]
@@ -177,7 +175,7 @@ MODEL = {
     "dense": {"kernel": PARAMS["kernel"], "bias": jnp.zeros((10,))},
     "norm": {"scale": jnp.ones((6,))},
 }
-MODEL_GRADS = gradients(MODEL)
+MODEL_GRADS = planted_mistakes.gradients(MODEL)
 LABELS = {"dense": {"kernel": "decayed", "bias": "plain"}, "norm": {"scale": "frozen"}}
 TWO = optim.MultiOptimizer(
     (
