@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
 import subprocess
@@ -24,6 +25,9 @@ from tests.support.side_by_side import assert_same
 PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
 GRADS = jax.tree.map(lambda leaf: jnp.cos(3 * leaf), PARAMS)
 OPTIMIZERS = sorted({case.optimizer for case in cases.CASES} - {"MultiOptimizer", "WeightNorm"})
+
+
+KEPT = 8
 
 
 class Compilations:
@@ -208,16 +212,22 @@ def test_ever_new_decays_stop_being_compiled(compilations: Compilations, genuine
     assert compilations.count == compiled.MAX_VARIANTS + 1
 
 
-def test_definitions_that_come_and_go_are_let_go() -> None:
+def test_definitions_that_come_and_go_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_compiled", "_division"):
+        bounded = getattr(compiled, name)
+        assert bounded.cache_info().maxsize == compiled.MAX_STEPS
+        # In the same way, but full sooner.
+        kept = functools.lru_cache(maxsize=KEPT)(bounded.__wrapped__)
+        monkeypatch.setattr(compiled, name, kept)
     alive = []
-    for number in range(compiled.MAX_STEPS + 20):
+    for number in range(KEPT + 5):
         definition = optim.Momentum(0.1, beta=number / 1000)
         definition.create(jnp.ones(())).apply_gradient(jnp.ones(()))
         alive.append(weakref.ref(definition))
         del definition
     gc.collect()
-    assert sum(each() is not None for each in alive) <= compiled.MAX_STEPS
-    assert [each() for each in alive[:20]] == [None] * 20
+    assert sum(each() is not None for each in alive) <= KEPT
+    assert [each() for each in alive[:5]] == [None] * 5
 
 
 def test_ten_thousand_definitions_with_other_rates_are_one_compilation(

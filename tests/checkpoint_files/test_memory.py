@@ -13,6 +13,7 @@ import pytest
 from flax import serialization
 
 from flaxoptim_compat.checkpoint_files import chunks, open_checkpoint, write_checkpoint
+from tests.support.options import params
 from tests.support.processes import output_of
 
 LARGEST = 2**25
@@ -65,7 +66,11 @@ SOURCES: dict[str, tuple[Callable[[Path], object], float]] = {
 
 
 @pytest.mark.parametrize(
-    ("source", "format_"), [("msgpack", "orbax"), *((source, "msgpack") for source in SOURCES)]
+    ("source", "format_"),
+    params(
+        [("msgpack", "orbax"), *((source, "msgpack") for source in SOURCES)],
+        [("msgpack", "orbax"), ("npz by columns", "msgpack"), ("our orbax", "msgpack")],
+    ),
 )
 def test_converting_takes_one_array(source: str, format_: str, tmp_path: Path) -> None:
     save, number = SOURCES[source]

@@ -23,7 +23,7 @@ from flax.core import freeze
 
 from flaxoptim_compat import compiled_steps, optax_source, optim, transforms
 from tests.support import cases
-from tests.support.options import ONE_EACH, TELLING
+from tests.support.options import ONE_EACH, TELLING, each
 from tests.support.options import params as combinations
 from tests.support.side_by_side import assert_same, bits
 
@@ -107,11 +107,10 @@ def test_the_same_steps(case: cases.Case, mode: str) -> None:
     assert_same_steps(definition, tx, parameters, jit=mode == "jit", kinds=kinds)
 
 
-SOME = [
-    pytest.param(case, id=case.name)
-    for case in cases.CASES
-    if case.name.endswith(("-all", "-all_factored", "-two"))
-]
+SOME = each(
+    [case for case in cases.CASES if case.name.endswith(("-all", "-all_factored", "-two"))],
+    [cases.case(name) for name in ("Adam-all", "Adafactor-all_factored", "MultiOptimizer-two")],
+)
 
 
 @pytest.mark.parametrize("case", SOME)

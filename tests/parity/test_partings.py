@@ -74,6 +74,8 @@ def not_a_number(value: jax.Array) -> jax.Array:
 
 DEFINITION = optim.Adam(0.01)
 PLACE = Place("dense/kernel", (7, 3), 13)
+PARAMS = trial.parameters()
+DENSE = {"dense": PARAMS["dense"]}
 
 
 @pytest.fixture
@@ -87,7 +89,8 @@ def compared(
     place: Place, change: Change, steps: int, tolerance: Any = None, **kwargs: Any
 ) -> parity.Report:
     faulty = with_fault(optax.adam(0.01), place, change, **kwargs)
-    params = trial.parameters()
+    # The layer of the place and another one.
+    params = {each: PARAMS[each] for each in (place.leaf.partition("/")[0], "norm")}
     return parity.compare(
         DEFINITION, faulty, params, trial.gradients, steps, loop="open", tolerance=tolerance
     )
@@ -154,8 +157,7 @@ def test_not_a_number_at_step_700() -> None:
 @pytest.mark.usefixtures("no_search")
 def test_infinity_in_the_first_side() -> None:
     faulty = with_fault(optax.adam(0.01), PLACE, lambda value: value + jnp.inf)
-    params = trial.parameters()
-    report = parity.compare(faulty, DEFINITION, params, trial.gradients, 20, loop="open")
+    report = parity.compare(faulty, DEFINITION, DENSE, trial.gradients, 20, loop="open")
     assert report.first_parting is not None
     assert report.first_parting.not_finite == "first"
     assert (report.first_parting.leaf, report.first_parting.index) == (PLACE.leaf, PLACE.index)
@@ -163,9 +165,9 @@ def test_infinity_in_the_first_side() -> None:
 
 @pytest.mark.usefixtures("no_search")
 def test_what_both_sides_make_not_a_number_is_no_difference_but_is_told() -> None:
-    grads = [jax.tree.map(jnp.ones_like, trial.parameters()) for _ in range(6)]
+    grads = [jax.tree.map(jnp.ones_like, DENSE) for _ in range(6)]
     grads[3]["dense"]["bias"] = grads[3]["dense"]["bias"].at[2].set(jnp.nan)
-    report = parity.compare(DEFINITION, optax.adam(0.01), trial.parameters(), grads)
+    report = parity.compare(DEFINITION, optax.adam(0.01), DENSE, grads)
     assert report.identical
     [note] = report.notes
     assert "both sides from step 4" in note and "dense/bias" in note
@@ -173,10 +175,10 @@ def test_what_both_sides_make_not_a_number_is_no_difference_but_is_told() -> Non
 
 @pytest.mark.usefixtures("no_search")
 def test_a_shared_not_a_number_hides_no_other_difference() -> None:
-    grads = [jax.tree.map(jnp.ones_like, trial.parameters()) for _ in range(9)]
+    grads = [jax.tree.map(jnp.ones_like, DENSE) for _ in range(9)]
     grads[3]["dense"]["bias"] = grads[3]["dense"]["bias"].at[2].set(jnp.nan)
     faulty = with_fault(optax.adam(0.01), Place("dense/bias", (5,), 7), lambda value: value + 0.1)
-    report = parity.compare(DEFINITION, faulty, trial.parameters(), grads)
+    report = parity.compare(DEFINITION, faulty, DENSE, grads)
     assert report.first_parting is not None
     assert (report.first_parting.step, report.first_parting.index) == (7, (5,))
 
@@ -201,7 +203,7 @@ def test_only_a_moment_is_different(moment: str) -> None:
 def test_a_momentum_that_is_kept_otherwise() -> None:
     """As in optax.lars, which multiplies by the rate, and its sign, before the momentum."""
     other = optax.chain(optax.scale(-0.5), optax.trace(0.9))
-    report = parity.compare(optim.Momentum(0.5), other, trial.parameters(), trial.gradients, 10)
+    report = parity.compare(optim.Momentum(0.5), other, DENSE, trial.gradients, 10)
     assert report.first_parting is not None and report.first_parting.quantity == "trace"
     assert any("another scale or with another sign" in note for note in report.notes)
 
@@ -215,10 +217,9 @@ def test_a_fault_that_stays_is_found_where_it_begins() -> None:
 
 @pytest.mark.usefixtures("no_search")
 def test_other_starts_part_before_the_first_step() -> None:
-    params = trial.parameters()
-    other = jax.tree.map(lambda leaf: leaf, params)
+    other = jax.tree.map(lambda leaf: leaf, DENSE)
     other["dense"]["bias"] = other["dense"]["bias"].at[3].set(1e-30)
-    optimizers = [DEFINITION.create(each) for each in (params, other)]
+    optimizers = [DEFINITION.create(each) for each in (DENSE, other)]
     report = parity.compare(*optimizers, None, trial.gradients, 3, tolerance=0)
     parting = report.first_parting
     assert parting is not None
@@ -253,10 +254,9 @@ def test_of_several_leaves_the_one_that_is_farthest_off_is_named() -> None:
 
 @pytest.mark.usefixtures("no_search")
 def test_the_errors_are_those_of_numpy() -> None:
-    params = trial.parameters()
-    grads = [trial.gradients(params, step) for step in range(5)]
-    report = parity.compare(optim.GradientDescent(0.1), optax.sgd(0.11), params, grads)
-    one, other = params, params
+    grads = [trial.gradients(DENSE, step) for step in range(5)]
+    report = parity.compare(optim.GradientDescent(0.1), optax.sgd(0.11), DENSE, grads)
+    one, other = DENSE, DENSE
     distance = {track.leaf: 0.0 for track in report.tracks}
     largest = {track.leaf: track.largest[0] for track in report.tracks}
     for step, each in enumerate(grads, start=1):
@@ -264,7 +264,7 @@ def test_the_errors_are_those_of_numpy() -> None:
         other = jax.tree.map(lambda p, g: p - 0.11 * g, other, each)
         for track in report.tracks:
             path = track.leaf.split("/")
-            a, b, c = (np.asarray(_at(tree, path), np.float64) for tree in (one, other, params))
+            a, b, c = (np.asarray(_at(tree, path), np.float64) for tree in (one, other, DENSE))
             # The two runs round each step in another order.
             close = {"rel": 1e-4, "abs": 1e-9}
             assert track.error[step] == pytest.approx(np.max(np.abs(a - b)), **close)
