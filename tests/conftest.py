@@ -27,11 +27,16 @@ gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the thorough way be asked for."""
+    """Let the thorough ways be asked for."""
     parser.addoption(
         "--exhaustive",
         action="store_true",
-        help="try all combinations of options, with machine code as users have it",
+        help="try all combinations of options",
+    )
+    parser.addoption(
+        "--optimized",
+        action="store_true",
+        help="let XLA make the machine code that users have, which takes three times as long",
     )
 
 
@@ -43,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # Several devices for pmap, meshes and leaves on different devices. A worker has it from the
     # process that started it.
     if "XLA_FLAGS" not in os.environ:
-        compiling.for_tests(devices=8, quickly=not exhaustive)
+        compiling.for_tests(devices=8, quickly=not config.getoption("optimized"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -16,7 +16,7 @@ _DEVICES = "--xla_force_host_platform_device_count"
 # Most of the time of a test would go into machine code that runs fast, but once. Without the
 # instructions that round a product and a sum together, what is computed does not depend on what is
 # put into one loop, and so not on the way in which the code is made. Those that a user's program
-# has are for --exhaustive.
+# has are for --optimized.
 _QUICK = (
     "--xla_cpu_max_isa=AVX --xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
     # One module of LLVM instead of up to 32, each with what it costs to begin and to end one.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -63,26 +62,3 @@ def each_value(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
         )
         for turn in range(longest)
     ]
-
-
-def every_pair(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Few combinations, such that each value of an option meets each value of each other one.
-
-    A mistake that takes two options is found as surely as by the full product; one that takes three
-    is left to that.
-    """
-    every = list(itertools.product(*(range(len(values)) for values in options)))
-    missing = {pair for each in every for pair in _pairs(each)}
-    chosen = []
-    while missing:
-        # The first of the best, so that the same options always give the same combinations.
-        best = max(every, key=lambda each: len(missing.intersection(_pairs(each))))
-        chosen.append(best)
-        missing.difference_update(_pairs(best))
-    return [
-        tuple(values[index] for values, index in zip(options, each, strict=True)) for each in chosen
-    ]
-
-
-def _pairs(combination: Sequence[int]) -> list[Any]:
-    return list(itertools.combinations(enumerate(combination), 2))
