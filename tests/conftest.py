@@ -36,19 +36,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--optimized",
         action="store_true",
-        help="let XLA make the machine code that users have, which takes three times as long",
+        help="let XLA make the machine code that users have, which takes several times as long",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Before XLA starts, say how it is to compile; and how many examples are drawn at random."""
-    exhaustive = config.getoption("exhaustive")
-    settings.register_profile("drawn here", settings(), max_examples=100 if exhaustive else 25)
+    optimized = config.getoption("optimized")
+    settings.register_profile("drawn here", settings(), max_examples=100 if optimized else 25)
     settings.load_profile("drawn here")
     # Several devices for pmap, meshes and leaves on different devices. A worker has it from the
     # process that started it.
     if "XLA_FLAGS" not in os.environ:
-        compiling.for_tests(devices=8, quickly=not config.getoption("optimized"))
+        compiling.for_tests(devices=8, quickly=not optimized)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -87,6 +87,13 @@ def _unavailable(error: Exception) -> None:
     if os.environ.get("CI"):
         pytest.fail(f"the oracle must run in CI: {error}")
     pytest.skip(f"the oracle cannot be had: {error}")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forget_what_was_traced() -> Iterator[None]:
+    """Free what the tests of a file have traced and compiled, which no other ones look for."""
+    yield
+    jax.clear_caches()
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from flaxoptim_compat.checkpoint_conversion.convert import convert
 from flaxoptim_compat.checkpoint_files import CheckpointError, array_in_memory
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from tests.support.cases import case
+from tests.support.options import each
 from tests.support.training import create
 
 NAMES = [
@@ -65,7 +66,7 @@ def replaced(tree: Any, path: tuple[str, ...], value: Any) -> Any:
     return {key: child for key, child in kept.items() if child is not MISSING}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", each(NAMES, ["Adafactor-default", "MultiOptimizer-two"]))
 def test_no_entry_that_is_not_what_it_should_be_is_more_than_an_error(name: str) -> None:
     entry = case(name)
     optimizer = create(entry, optim)

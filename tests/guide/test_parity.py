@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.cli import main
+from tests.support import compiling
 from tests.support.pages import NUMBER, README, blocks
 from tests.support.places import ROOT
 from tests.support.processes import output_of
@@ -60,7 +61,8 @@ def test_the_tests_on_the_page_pass(tmp_path: Path) -> None:
     (code,) = blocks(PAGE, "py")
     (tmp_path / "test_ours.py").write_text(code)
     command = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--parity-record"]
-    assert "2 passed" in output_of([*command, "test_ours.py"], tmp_path)
+    variables = compiling.variables(devices=1)
+    assert "2 passed" in output_of([*command, "test_ours.py"], tmp_path, variables)
     baseline = "parity_baselines/test_ours/test_our_optimizer_stays_what_it_is.npz"
     assert (tmp_path / baseline).exists()
-    assert "2 passed" in output_of([*command[:-1], "test_ours.py"], tmp_path)
+    assert "2 passed" in output_of([*command[:-1], "test_ours.py"], tmp_path, variables)

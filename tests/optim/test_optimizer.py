@@ -14,6 +14,7 @@ from flax import struct
 
 from flaxoptim_compat import optim
 from tests.support import cases
+from tests.support.options import each_case
 from tests.support.side_by_side import assert_same, bits, ulps
 
 PARAMS = {"a": {"w": jnp.linspace(-1.0, 2.0, 6).reshape(2, 3)}, "b": jnp.linspace(0.5, 1.0, 3)}
@@ -36,9 +37,9 @@ def apply(optimizer: Any, grads: Any) -> Any:
     return optimizer.apply_gradient(grads)
 
 
-@pytest.mark.parametrize("name", [case.name for case in cases.CASES])
-def test_leaves_and_their_names_are_the_genuine_ones(genuine: Any, name: str) -> None:
-    mine, theirs = make(name), make(name, genuine)
+@pytest.mark.parametrize("case", each_case())
+def test_leaves_and_their_names_are_the_genuine_ones(genuine: Any, case: cases.Case) -> None:
+    mine, theirs = make(case.name), make(case.name, genuine)
     assert_same(mine, theirs)
     grads = gradients(mine)
     after = [

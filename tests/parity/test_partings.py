@@ -208,6 +208,7 @@ def test_a_momentum_that_is_kept_otherwise() -> None:
     assert any("another scale or with another sign" in note for note in report.notes)
 
 
+@pytest.mark.usefixtures("no_search")
 def test_a_fault_that_stays_is_found_where_it_begins() -> None:
     report = compared(PLACE, lambda value: value + 1e-4, 30, once=False)
     assert report.first_parting is not None

@@ -14,16 +14,16 @@ from tests.support.migrated_chains import (
     rewritten_parts,
     spelled,
 )
+from tests.support.options import each_case
 
 RATE = "learning_rate"
-CASES = [pytest.param(case, id=case.name) for case in cases.CASES]
 
 
 def written(case: cases.Case, text: str) -> str:
     return rewritten_parts(text) if case.optimizer == "MultiOptimizer" else rewritten(text)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", each_case())
 def test_the_text_is_the_definition_however_it_is_spelled(case: cases.Case) -> None:
     params = case.parameters()
     expected = program_of(described(case.build(optim), params), params)
@@ -40,7 +40,7 @@ def without_rate(case: cases.Case) -> cases.Case:
     return cases.Case(case.name, case.optimizer, kwargs, "", inner, case.selectors)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", each_case())
 def test_a_rate_that_is_given_with_each_step(case: cases.Case) -> None:
     case, params = without_rate(case), case.parameters()
     expected = program_of(described(case.build(optim), params), params)

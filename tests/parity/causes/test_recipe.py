@@ -10,6 +10,7 @@ from flaxoptim_compat import compiled_steps, optim
 from flaxoptim_compat.parity.causes.mistaken import Mistaken
 from flaxoptim_compat.parity.causes.recipe import is_known
 from tests.support.cases import CASES, Case, gradients
+from tests.support.options import TELLING, each
 from tests.support.side_by_side import assert_same
 
 STEPS = 3
@@ -17,9 +18,10 @@ STEPS = 3
 # once more in the momentum of LARS.
 ROUNDINGS = 6.0
 SINGLE = [case for case in CASES if is_known(getattr(optim, case.optimizer))]
+FEW = [case for case in TELLING if case in SINGLE]
 
 
-@pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", each(SINGLE, FEW))
 def test_a_recipe_is_the_definition(case: Case) -> None:
     definition = case.build(optim)
     params = jax.tree.map(jnp.asarray, case.parameters())
