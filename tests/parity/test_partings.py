@@ -227,7 +227,6 @@ def test_other_starts_part_before_the_first_step() -> None:
     assert (parting.step, parting.leaf, parting.index) == (0, "dense/bias", (3,))
 
 
-@pytest.mark.usefixtures("no_search")
 def test_subnormal_numbers_are_not_taken_for_zero() -> None:
     params = {"w": jnp.zeros(3)}
     tiny = np.float32(1e-42)

@@ -1,0 +1,28 @@
+"""Values are followed to where they are used."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rewriting_texts import rewrite_all
+
+MADE = "definition = optim.Adam(0.1)\n"
+PROGRAMS = {
+    "a variable of another file": (MADE, "settings.definition"),
+    "a field of a class": (f"class Mine:\n    {MADE}", "settings.Mine.definition"),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_through(name: str) -> None:
+    made, used = PROGRAMS[name]
+    train = (
+        f"import settings\n\n\ndef train(params, grads):\n    optimizer = {used}.create(params)\n"
+        "    return optimizer.apply_gradient(grads).target\n"
+    )
+    rewritten = rewrite_all(
+        {"settings": f"from flax import optim\n\n\n{made}", "train": train}, "optax"
+    )
+    assert "definition = optax.adam(0.1)" in rewritten["settings"]
+    assert f"tx={used}," in rewritten["train"]
+    assert "return optimizer.apply_gradients(grads=grads).params" in rewritten["train"]
