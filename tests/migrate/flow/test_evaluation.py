@@ -6,15 +6,15 @@ import pytest
 
 from tests.support.rewriting_texts import rewrite_all
 
-MADE = "definition = optim.Adam(0.1)\n"
+METHOD = "class Mine:\n    @staticmethod\n    def made():\n        return optim.Adam(0.1)\n"
 PROGRAMS = {
-    "a variable of another file": (MADE, "settings.definition"),
-    "a field of a class": (f"class Mine:\n    {MADE}", "settings.Mine.definition"),
+    "a variable of another file": ("made = optim.Adam(0.1)\n", "settings.made"),
+    "a method of a class": (METHOD, "settings.Mine.made()"),
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_through(name: str) -> None:
+def test_what_comes_from_another_file(name: str) -> None:
     made, used = PROGRAMS[name]
     train = (
         f"import settings\n\n\ndef train(params, grads):\n    optimizer = {used}.create(params)\n"
@@ -23,6 +23,6 @@ def test_through(name: str) -> None:
     rewritten = rewrite_all(
         {"settings": f"from flax import optim\n\n\n{made}", "train": train}, "optax"
     )
-    assert "definition = optax.adam(0.1)" in rewritten["settings"]
+    assert "optax.adam(0.1)" in rewritten["settings"]
     assert f"tx={used}," in rewritten["train"]
     assert "return optimizer.apply_gradients(grads=grads).params" in rewritten["train"]
