@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import cast
 
 from flaxoptim_compat.migrate.document import Document
@@ -32,9 +33,9 @@ class Scopes:
     def binder(self, node: ast.AST, name: str) -> Scope | None:
         """The scope that binds a name which is used at a node; None if it is a builtin."""
         place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
-        # What binds a name counts as after itself.
+        # What binds a name counts as after itself, and after the value that it is given.
         if not isinstance(getattr(node, "ctx", None), ast.Load):
-            place = (getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0))
+            place = (sys.maxsize, 0)
         found = self._scopes[self.around(node)].binder(name, place)
         return None if found is None else cast(Scope, found.node)
 

@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
 
 STEPS = frozenset({"FOC205", "FOC206"})
+_MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
 
 
 def decide(evaluation: Evaluation, unit: Unit) -> None:
@@ -27,9 +28,9 @@ def decide(evaluation: Evaluation, unit: Unit) -> None:
       evaluation: what is known of the program.
       unit: the unit, whose fields are set.
     """
-    if not unit.sites:
-        problem = "Nothing in these files makes this optimizer: give rewrite the files that do."
-        unit.problems = [dataclasses.replace(use, problem=problem) for use in unit.uses[:1]]
+    unknown = [use for use in unit.uses if use.sites == {None}]
+    if unknown and not (unit.sites and unit.creates):
+        unit.problems = [dataclasses.replace(unknown[0], problem=_MADE_ELSEWHERE)]
         return
     unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
     unit.problems = [each for each in unit.problems if each.code != "FOC201"]

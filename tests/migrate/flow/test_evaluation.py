@@ -9,6 +9,8 @@ from tests.support.rewriting_texts import rewrite_all
 METHOD = "class Mine:\n    @staticmethod\n    def made():\n        return optim.Adam(0.1)\n"
 PROGRAMS = {
     "a variable of another file": ("made = optim.Adam(0.1)\n", "settings.made"),
+    "a field of a class": ("class Mine:\n    made = optim.Adam(0.1)\n", "settings.Mine.made"),
+    "a field of an instance": ("class Mine:\n    made = optim.Adam(0.1)\n", "settings.Mine().made"),
     "a method of a class": (METHOD, "settings.Mine.made()"),
 }
 
