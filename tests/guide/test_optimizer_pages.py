@@ -26,6 +26,7 @@ from tests.support.optimizer_pages import (
     gradient,
     section,
 )
+from tests.support.options import params
 from tests.support.pages import blocks
 from tests.support.side_by_side import assert_same
 
@@ -107,7 +108,10 @@ HEADING = re.compile(r"Instead of\s`(.*?)`")
 
 
 def numbers() -> list[Any]:
-    """All rows of the tables, each with the definition that the text before it names."""
+    """All rows of the tables, each with the definition that the text before it names.
+
+    Every run measures the first row of each table.
+    """
     found = []
     for name in PAGES:
         text = section(name, "What else would change")
@@ -116,8 +120,9 @@ def numbers() -> list[Any]:
             assert legacy.startswith(f"optim.{name}(")
             rows = ROW.findall(rest)
             assert len(rows) == rest.count("\n| ") - 2
-            found += [pytest.param(legacy, new, float(shown), id=new) for new, _, shown in rows]
-    return found
+            found += [(new, legacy, float(shown)) for new, _, shown in rows]
+    first = {row[1]: row for row in reversed(found)}
+    return params(found, first.values())
 
 
 STEPS = 20
@@ -158,8 +163,8 @@ def measured(legacy: str, new: str) -> float:
     return largest(end(legacy), end(new)) / largest(end(legacy), arrays()[0])
 
 
-@pytest.mark.parametrize(("legacy", "new", "shown"), numbers())
-def test_the_errors_are_those_that_are_measured(legacy: str, new: str, shown: float) -> None:
+@pytest.mark.parametrize(("new", "legacy", "shown"), numbers())
+def test_the_errors_are_those_that_are_measured(new: str, legacy: str, shown: float) -> None:
     error = measured(legacy, new)
     if shown == 0:
         assert error < ROUNDING

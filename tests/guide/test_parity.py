@@ -57,6 +57,7 @@ def test_every_cause_is_listed() -> None:
     assert "`default-...`" in PAGE and len(found) > len(listed)
 
 
+@pytest.mark.exhaustive
 def test_the_tests_on_the_page_pass(tmp_path: Path) -> None:
     (code,) = blocks(PAGE, "py")
     (tmp_path / "test_ours.py").write_text(code)

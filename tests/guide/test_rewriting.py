@@ -5,6 +5,8 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.settings import check_codes, read_settings
 from tests.generate.rewriting import PAGE, comparable, printed
@@ -15,6 +17,7 @@ from tests.support.processes import output_of
 TEXT = PAGE.read_text()
 
 
+@pytest.mark.exhaustive
 def test_the_commands_print_what_is_shown(tmp_path: Path) -> None:
     found = printed(TEXT, tmp_path.resolve())
     assert comparable(found.encode()) == comparable(TEXT.encode())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.support import compiling, sharded_launch
 from tests.support.places import ROOT
 from tests.support.processes import output_of
@@ -35,6 +37,7 @@ for name, param in after["optimizer"].target.items():
 """
 
 
+@pytest.mark.exhaustive
 def test_the_programs_run_and_the_first_two_end_on_the_same_parameters(tmp_path: Path) -> None:
     paths = []
     for number, code in enumerate(blocks("python")):
