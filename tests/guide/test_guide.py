@@ -164,7 +164,7 @@ DYNAMIC_SCALE = (GUIDE / "optimizers" / "dynamic_scale.md").read_text()
 FORMULA, CALL = blocks(DYNAMIC_SCALE, "py")
 
 
-# Twice the largest scale is no float32, as numpy says once in a process.
+# Three times 1.5e38 is no float32, as numpy says once in a process.
 @pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")
 @pytest.mark.parametrize("scale", [1024.0, 1.5e38, 1.2e-38])
 def test_the_formula_of_dynamic_scale(scale: float) -> None:
