@@ -26,6 +26,8 @@ from tests.support.optimizer_checkpoints import checkpointing_with_orbax
 from tests.support.side_by_side import assert_same
 from tests.support.training import create
 
+pytestmark = pytest.mark.usefixtures("folder_of_its_own")
+
 ADAM = goldens.CHECKPOINTS / "flax-0.5.3" / "Adam-default" / "step10.msgpack"
 DEFINITION = """
 from flax import optim
@@ -36,11 +38,6 @@ MADE = jax.tree_map(lambda value: 2 * value, [0.025])
 def definition():
     return optim.Adam(learning_rate=MADE[0])
 """
-
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def convert(*arguments: Any) -> int:
@@ -110,7 +107,6 @@ def test_a_definition_in_a_file_that_says_flax_optim(capsys: pytest.CaptureFixtu
     assert "learning rate" not in capsys.readouterr().out
     assert Path("new").read_bytes() == serialization.to_bytes(adam().to_train_state())
     assert "flax.optim" not in sys.modules
-    sys.modules.pop("old_program")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +131,6 @@ def test_definitions_that_are_none(
     out, err = capsys.readouterr()
     assert out == "" and message in " ".join(err.split()) and "Traceback" not in err
     assert not Path("new").exists()
-    sys.modules.pop("bad", None)
 
 
 def test_an_existing_destination_stays(capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +161,6 @@ def test_directories_of_flax_checkpoints(name: str, orbax: bool, tmp_path: Path)
     template = create(entry, optim).to_train_state()
     restored = checkpoints.restore_checkpoint(tmp_path / "new", template)
     assert_same(restored, optimizer.to_train_state())
-    sys.modules.pop("program")
 
 
 @pytest.mark.parametrize("name", ["Adam-default", "RMSProp-default", "GradientDescent-default"])
