@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import on_a_terminal
 from tests.support.rewriting_folders import OLD
+from tests.support.terminal import on_a_terminal
 
 
 def test_colours_on_a_terminal(tmp_path: Path) -> None:

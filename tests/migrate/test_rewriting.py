@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flaxoptim_compat
@@ -28,7 +28,7 @@ from tests.support.rewriting_folders import TARGETS
 from tests.support.side_by_side import assert_same
 
 
-@DRAWN
+@settings(DRAWN, max_examples=25)
 @given(programs())
 def test_generated_programs_end_on_the_same_parameters(text: str) -> None:
     with jax.disable_jit():
@@ -38,7 +38,7 @@ def test_generated_programs_end_on_the_same_parameters(text: str) -> None:
         assert_same(run(rewrite(text, "optax")), expected, ulps=CLOSED_LOOP)
 
 
-@DRAWN
+@settings(DRAWN, max_examples=150)
 @given(programs(), st.sampled_from(TARGETS))
 def test_rewriting_again_changes_nothing_and_only_what_was_found_is_touched(
     text: str, target: str

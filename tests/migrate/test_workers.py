@@ -17,7 +17,7 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate import workers
 from tests.support.places import ROOT
-from tests.support.processes import on_a_terminal
+from tests.support.terminal import on_a_terminal
 
 MAP = "import jax\njax.tree_map\n"
 
