@@ -14,7 +14,6 @@ from typing import Any
 
 import jax
 import pytest
-from hypothesis import settings
 
 from tests.support import compiling
 from tests.support.oracle.cache import OracleUnavailable
@@ -41,14 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before XLA starts, say how it is to compile; and how many examples are drawn at random."""
-    optimized = config.getoption("optimized")
-    settings.register_profile("drawn here", settings(), max_examples=100 if optimized else 25)
-    settings.load_profile("drawn here")
+    """Before XLA starts, say how it is to compile."""
     # Several devices for pmap, meshes and leaves on different devices. A worker has it from the
     # process that started it.
     if "XLA_FLAGS" not in os.environ:
-        compiling.for_tests(devices=8, quickly=not optimized)
+        compiling.for_tests(devices=8, quickly=not config.getoption("optimized"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

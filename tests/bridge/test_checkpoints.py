@@ -34,7 +34,7 @@ WAYS: dict[str, Callable[[Any, Any], Any]] = {
 
 # An average, two of them, factors, what Adafactor does not use, names below others, and parts.
 FEW = [
-    case(f"{name}")
+    case(name)
     for name in (
         "Momentum-default", "Adam-default", "Adafactor-bf16_momentum", "WeightNorm-over_Adafactor",
         "MultiOptimizer-three",

@@ -27,9 +27,6 @@ GRADS = jax.tree.map(lambda leaf: jnp.cos(3 * leaf), PARAMS)
 OPTIMIZERS = sorted({case.optimizer for case in cases.CASES} - {"MultiOptimizer", "WeightNorm"})
 
 
-KEPT = 8
-
-
 class Compilations:
     """How many steps were traced to be compiled since this object was made."""
 
@@ -213,20 +210,21 @@ def test_ever_new_decays_stop_being_compiled(compilations: Compilations, genuine
 
 
 def test_definitions_that_come_and_go_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = 8
     for name in ("_compiled", "_division"):
         bounded = getattr(compiled, name)
         assert bounded.cache_info().maxsize == compiled.MAX_STEPS
         # In the same way, but full sooner.
-        kept = functools.lru_cache(maxsize=KEPT)(bounded.__wrapped__)
+        kept = functools.lru_cache(maxsize=few)(bounded.__wrapped__)
         monkeypatch.setattr(compiled, name, kept)
     alive = []
-    for number in range(KEPT + 5):
+    for number in range(few + 5):
         definition = optim.Momentum(0.1, beta=number / 1000)
         definition.create(jnp.ones(())).apply_gradient(jnp.ones(()))
         alive.append(weakref.ref(definition))
         del definition
     gc.collect()
-    assert sum(each() is not None for each in alive) <= KEPT
+    assert sum(each() is not None for each in alive) <= few
     assert [each() for each in alive[:5]] == [None] * 5
 
 

@@ -13,14 +13,12 @@ import pytest
 
 from flaxoptim_compat import optim
 from tests.support import cases
-from tests.support.options import each, params
+from tests.support.options import FAMILIES, each, params
 from tests.support.side_by_side import assert_same, ulps
 
 PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6)}
 GRADS = [{"w": jnp.cos(1.7 * number + 3.0 * PARAMS["w"])} for number in range(3)]
 OPTIMIZERS = sorted({case.optimizer for case in cases.CASES} - {"MultiOptimizer", "WeightNorm"})
-# One of each family: averages corrected for their start, factors, a norm of the whole leaf, a root.
-FEW = ["Adam", "Adafactor", "LARS", "RMSProp"]
 # Where the value of the case is None, or makes no difference here.
 VALUES = {"clipping_threshold": 0.3, "epsilon2": 5.0}
 # What these were at the start decides the shapes of the state, so a call cannot change them.
@@ -60,7 +58,7 @@ def each_form(value: Any, traced: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("name", "field"),
-    params(every_override(), [pair for pair in every_override() if pair[0] in FEW]),
+    params(every_override(), [pair for pair in every_override() if pair[0] in FAMILIES]),
 )
 def test_every_hyper_parameter_can_be_overridden_in_every_form(
     genuine: Any, name: str, field: str
@@ -102,7 +100,7 @@ def test_outside_jit_all_overrides_at_once(genuine: Any, name: str) -> None:
     assert_same(mine, theirs, max(ulps(name), 1.0))  # compiled here, op by op there
 
 
-@pytest.mark.parametrize("name", each(OPTIMIZERS, FEW))
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
 def test_an_override_lasts_for_one_call(genuine: Any, name: str) -> None:
     def program(optimizer: Any) -> Any:
         for grads, overrides in zip(GRADS, ({}, {"learning_rate": 0.5}, {}), strict=True):

@@ -12,7 +12,7 @@ from flax import jax_utils
 
 from flaxoptim_compat import optim
 from tests.support import cases
-from tests.support.options import each
+from tests.support.options import FAMILIES, each
 from tests.support.side_by_side import assert_same
 
 PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
@@ -27,10 +27,6 @@ def create(namespace: Any, name: str, params: Any = PARAMS) -> Any:
     return cases.case(f"{name}-default").build(namespace).create(params)
 
 
-# One of each family: averages corrected for their start, factors, a norm of the whole leaf, a root.
-FEW = ["Adam", "Adafactor", "LARS", "RMSProp"]
-
-
 def scan(optimizer: Any, rates: Any, grads: Any = GRADS) -> Any:
     def step(carry: Any, rate: Any) -> tuple[Any, Any]:
         return carry.apply_gradient(grads, learning_rate=rate), carry.state.step
@@ -38,7 +34,7 @@ def scan(optimizer: Any, rates: Any, grads: Any = GRADS) -> Any:
     return jax.lax.scan(step, optimizer, rates)
 
 
-@pytest.mark.parametrize("name", each(OPTIMIZERS, FEW))
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
 def test_scan_over_a_schedule(genuine: Any, name: str) -> None:
     mine, steps = scan(create(optim, name), RATES)
     theirs, _ = scan(create(genuine, name), RATES)
@@ -46,7 +42,7 @@ def test_scan_over_a_schedule(genuine: Any, name: str) -> None:
     assert steps.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("name", each(OPTIMIZERS, FEW))
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
 def test_a_vector_of_rates_makes_an_ensemble(genuine: Any, name: str) -> None:
     def step(optimizer: Any, rate: Any) -> Any:
         return optimizer.apply_gradient(GRADS, learning_rate=rate)
@@ -85,7 +81,7 @@ def test_pmap_with_a_rate_for_every_device(genuine: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", each([jnp.bfloat16, jnp.float16], [jnp.bfloat16]))
-@pytest.mark.parametrize("name", each(OPTIMIZERS, FEW))
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
 def test_a_float32_rate_leaves_half_precision_as_it_is_in_scan(name: str, dtype: Any) -> None:
     # With the genuine one the carry becomes float32, which scan refuses.
     params, grads = (jax.tree.map(lambda leaf: leaf.astype(dtype), x) for x in (PARAMS, GRADS))
@@ -122,7 +118,7 @@ def test_an_overridden_beta2_is_not_rounded_to_1(genuine: Any, name: str, jit: b
     assert all(bool(jnp.all(jnp.isfinite(leaf))) for leaf in jax.tree.leaves(mine.target))
 
 
-@pytest.mark.parametrize("name", each(OPTIMIZERS, FEW))
+@pytest.mark.parametrize("name", each(OPTIMIZERS, FAMILIES))
 def test_gradients_through_steps(genuine: Any, name: str) -> None:
     other = jax.tree.map(lambda leaf: jnp.cos(5 * leaf) + 0.3, PARAMS)
 

@@ -134,6 +134,7 @@ def assert_same_run(mine: Any, theirs: Any, bound: float) -> None:
 
 
 SETTINGS = settings(
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -86,13 +86,11 @@ def test_the_genuine_definition_and_ours(name: str, genuine: Any) -> None:
 )
 @pytest.mark.parametrize("loop", ["open", "closed"])
 def test_plain_optax_that_is_exact(legacy: Any, modern: Any, loop: str) -> None:
-    params = PARAMS
-
     def grads(params: Any, step: Any) -> Any:
         noise = trial.gradients(params, step)
         return jax.tree.map(lambda param, each: 0.1 * param + each, params, noise)
 
-    report = parity.compare(legacy, modern, params, grads, 60, loop=loop)
+    report = parity.compare(legacy, modern, PARAMS, grads, 60, loop=loop)
     assert report.equal, report.first_parting
     assert report.causes == ()
     assert report.loop == loop
@@ -182,12 +180,11 @@ def test_parameters_of_any_shape(target: Any) -> None:
 
 
 def test_a_frozen_dict_beside_a_dict() -> None:
-    params = PARAMS
-    optimizer = optim.Adam(0.1).create(freeze(params))
-    state = optim.Adam(0.1).create(params).to_train_state()
+    optimizer = optim.Adam(0.1).create(freeze(PARAMS))
+    state = optim.Adam(0.1).create(PARAMS).to_train_state()
     report = parity.compare(optimizer, state, None, trial.gradients, 5)
     assert report.identical
-    assert len(report.tracks) == 3 * len(jax.tree.leaves(params))
+    assert len(report.tracks) == 3 * len(jax.tree.leaves(PARAMS))
 
 
 def test_masked_parts_are_put_together() -> None:

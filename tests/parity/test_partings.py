@@ -13,6 +13,7 @@ import pytest
 
 from flaxoptim_compat import optim, parity
 from flaxoptim_compat.parity import comparison, trial
+from tests.support.options import each
 
 Change = Callable[[jax.Array], jax.Array]
 
@@ -78,10 +79,10 @@ PARAMS = trial.parameters()
 DENSE = {"dense": PARAMS["dense"]}
 
 
-@pytest.fixture
+@pytest.fixture(params=each(["no search", "search"], ["no search"]))
 def no_search(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Known causes, of which none is planted here, are tried out by an exhaustive run only."""
-    if not request.config.getoption("exhaustive"):
+    if request.param == "no search":
         monkeypatch.setattr(comparison, "find", lambda a, b, context: ())
 
 
@@ -90,7 +91,7 @@ def compared(
 ) -> parity.Report:
     faulty = with_fault(optax.adam(0.01), place, change, **kwargs)
     # The layer of the place and another one.
-    params = {each: PARAMS[each] for each in (place.leaf.partition("/")[0], "norm")}
+    params = {name: PARAMS[name] for name in (place.leaf.partition("/")[0], "norm")}
     return parity.compare(
         DEFINITION, faulty, params, trial.gradients, steps, loop="open", tolerance=tolerance
     )
@@ -259,9 +260,9 @@ def test_the_errors_are_those_of_numpy() -> None:
     one, other = DENSE, DENSE
     distance = {track.leaf: 0.0 for track in report.tracks}
     largest = {track.leaf: track.largest[0] for track in report.tracks}
-    for step, each in enumerate(grads, start=1):
-        one = jax.tree.map(lambda p, g: p - 0.1 * g, one, each)
-        other = jax.tree.map(lambda p, g: p - 0.11 * g, other, each)
+    for step, grad in enumerate(grads, start=1):
+        one = jax.tree.map(lambda p, g: p - 0.1 * g, one, grad)
+        other = jax.tree.map(lambda p, g: p - 0.11 * g, other, grad)
         for track in report.tracks:
             path = track.leaf.split("/")
             a, b, c = (np.asarray(_at(tree, path), np.float64) for tree in (one, other, DENSE))

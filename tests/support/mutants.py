@@ -238,7 +238,7 @@ def _status_of(tests: Sequence[str], tree: Path, seconds: float) -> tuple[int | 
     """Run tests in a copy of this process, which has imported what takes long.
 
     Returns:
-      The exit status, or None if the time was up, and the test that failed.
+      The exit status, or None if the time was up, and the first test that failed.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -250,7 +250,7 @@ def _status_of(tests: Sequence[str], tree: Path, seconds: float) -> tuple[int | 
     finally:
         _end_with_children(child)
     with os.fdopen(reading) as told:
-        return status, told.read()
+        return status, told.readline().rstrip("\n")
 
 
 class _Telling:
@@ -261,7 +261,7 @@ class _Telling:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            os.write(self.pipe, report.nodeid.encode())
+            os.write(self.pipe, f"{report.nodeid}\n".encode())
 
 
 def _run_tests(tree: Path, tests: Sequence[str], pipe: int) -> None:

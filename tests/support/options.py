@@ -26,6 +26,8 @@ ONE_EACH = tuple(
     next(case for case in reversed(TELLING) if case.optimizer == name)
     for name in dict.fromkeys(case.optimizer for case in TELLING)
 )
+# One of each family: averages corrected for their start, factors, a norm of the whole leaf, a root.
+FAMILIES = ("Adam", "Adafactor", "LARS", "RMSProp")
 
 
 def params(every: Iterable[Sequence[Any]], few: Iterable[Sequence[Any]]) -> list[Any]:
@@ -52,7 +54,7 @@ def _name(combination: Sequence[Any]) -> str:
 
 
 def each_value(*options: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Fewer still: as many combinations as the longest option has values, and each value in one."""
+    """As many combinations as the longest option has values, and each value in one of them."""
     longest = max(map(len, options))
     # Not all options step on together, or two of the same length would always meet the same way.
     return [

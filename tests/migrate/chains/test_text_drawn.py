@@ -78,6 +78,7 @@ def calls(draw: Any, name: str = "", rate: bool = True) -> str:
 
 
 drawn = settings(
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

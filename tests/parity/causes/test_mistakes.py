@@ -73,7 +73,7 @@ def test_in_a_large_model(name: str) -> None:
     assert found_by_racing(planted, grads) == set(planted.keys.split())
 
 
-@pytest.mark.parametrize("name", each(COMPILED, COMPILED[2:5]))
+@pytest.mark.parametrize("name", each(COMPILED, ["lamb", "lars", "uncorrected"]))
 def test_the_report_names_the_mistake(name: str) -> None:
     planted = PLANTED[name]
     report = compare(planted.legacy, planted.other, planted.params, GRADS[id(planted.params)])
