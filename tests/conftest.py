@@ -89,7 +89,7 @@ def _unavailable(error: Exception) -> None:
 def _forget_what_was_traced() -> Iterator[None]:
     """Free what the tests of a file have traced and compiled, which no other ones look for."""
     yield
-    jax.clear_caches()
+    compiling.forget()
 
 
 @pytest.fixture

@@ -6,9 +6,11 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import jax
+from jax._src.interpreters import mlir
 
 from tests.support.oracle.cache import cache_directory
 
@@ -38,6 +40,13 @@ def keep_what_is_compiled() -> None:
     """
     for option, value in _keeping().items():
         jax.config.update(option, value)
+    _share_a_context()
+
+
+def forget() -> None:
+    """Free what has been traced, lowered and compiled so far."""
+    jax.clear_caches()
+    _share_a_context()
 
 
 def variables(devices: int) -> dict[str, str]:
@@ -47,6 +56,18 @@ def variables(devices: int) -> dict[str, str]:
         "XLA_FLAGS": f"{_DEVICES}={devices}" + (f" {_QUICK}" if quick else ""),
         **{option.upper(): str(value) for option, value in _keeping().items()},
     }
+
+
+# How jax makes the context in which MLIR lowers one program. No public name says it; where a jax
+# has none of this name, each program gets its own, as with users.
+_make_context: Callable[[], Any] | None = getattr(mlir, "make_ir_context", None)
+
+
+def _share_a_context() -> None:
+    # To make one takes longer than to lower a small program in it.
+    if _make_context is not None:
+        context = _make_context()
+        mlir.make_ir_context = lambda: context
 
 
 def _keeping() -> dict[str, Any]:
