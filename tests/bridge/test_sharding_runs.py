@@ -35,6 +35,7 @@ def on_one_device(name: str) -> Any:
     return optimizer
 
 
+@pytest.mark.exhaustive
 def test_on_two_processes_and_from_there_on_one(tmp_path: Path) -> None:
     program = ROOT / "tests" / "support" / "sharded_processes.py"
     arguments = ["{address}", "2", "{number}", str(tmp_path)]

@@ -18,6 +18,7 @@ GUIDE = (ROOT / "migration_guide" / "checkpoints.md").read_text()
 BLOCK = re.compile(r"^```(py|sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.exhaustive
 def test_the_commands_print_what_is_shown_and_the_code_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ def without_numbers(text: str) -> list[str]:
     return [line for line in found if not line.startswith("jax ")]
 
 
+@pytest.mark.exhaustive
 def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
     (command,) = blocks(PAGE, "sh")
     arguments = re.findall(r"'([^']+)'|(\S+)", command)

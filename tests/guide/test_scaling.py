@@ -47,6 +47,7 @@ def test_the_programs_run_and_the_first_two_end_on_the_same_parameters(tmp_path:
     output_of(["-c", ALL_OF_THEM, *map(str, paths)], tmp_path, variables)
 
 
+@pytest.mark.exhaustive
 def test_the_program_for_several_machines_runs_on_two_processes(tmp_path: Path) -> None:
     (code,) = blocks("py")
     (tmp_path / "train.py").write_text(code)

@@ -15,6 +15,7 @@ from jax.sharding import PartitionSpec
 from flaxoptim_compat import from_optax, optim, to_optax
 from tests.support import cases
 from tests.support.legacy_subclasses import FACTORIES
+from tests.support.options import each
 from tests.support.side_by_side import assert_same
 
 NAMES = [case.name for case in cases.CASES]
@@ -98,7 +99,7 @@ def trained(tx: Any, params: Any, steps: int = 4) -> Any:
     return params
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", each(KINDS, ["Adafactor-all_factored", "MultiOptimizer-two"]))
 def test_inside_the_wrappers_of_optax(name: str) -> None:
     definition, params = definition_and_params(name)
     tx = to_optax(definition, params)

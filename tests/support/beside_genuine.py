@@ -53,12 +53,14 @@ def run(
         return optimizer.apply_gradient(grads, **override)
 
     step = jax.jit(step) if jit else step
+    # What is compiled takes arrays of numpy as they are; op by op, numpy would add and multiply.
+    given = (lambda grads: grads) if jit else (lambda grads: jax.tree.map(jnp.asarray, grads))
     for kind in cases.GRADIENT_KINDS:
         mine, theirs = starts
         sizes = LargestValues(theirs.target), LargestValues(theirs.state)
         with contextlib.nullcontext() if jit else jax.disable_jit():
             for number in range(steps):
-                grads = jax.tree.map(jnp.asarray, cases.gradients(number, params, kind))
+                grads = given(cases.gradients(number, params, kind))
                 override = {} if overrides is None else {"learning_rate": overrides[number]}
                 mine, theirs = step(mine, grads, **override), step(theirs, grads, **override)
                 sizes[0].add(theirs.target)

@@ -55,10 +55,10 @@ CASES = {
     "apg": Program("apg.py", 0.2),
     "seq2seq": Program("-m seq2seq.train", 0.05, ulps=0.0),
 }
-# Every run trains these: with a MultiOptimizer, and restored by hand; and rewritten, to TrainStates
-# in whole or in part. An exhaustive run trains all, both ways.
-AS_IT_IS = ("l2p", "sac")
-REWRITTEN = ("vae", "seq2seq")
+# Every run trains these: what is restored by hand, and, rewritten, what has a MultiOptimizer. An
+# exhaustive run trains all, both ways.
+AS_IT_IS = ("sac",)
+REWRITTEN = ("l2p",)
 
 
 def losses_until(

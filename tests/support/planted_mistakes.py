@@ -12,7 +12,7 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.parity import trial
 from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
 
-STEPS = 20
+STEPS = 10
 # One array is enough for most, and compiles fastest.
 KERNEL = {"kernel": trial.parameters()["dense"]["kernel"]}
 # Flax.optim's LAMB and LARS treat a parameter that starts as zeros in their own way.

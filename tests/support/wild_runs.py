@@ -14,9 +14,12 @@ from typing import Any
 import jax
 import numpy as np
 
+from tests.support import compiling
+
 
 def main(folder: str, file: str, install: str = "") -> None:
     """Run all, and write an array of ``program/place`` for each leaf that one returns."""
+    compiling.keep_what_is_compiled()
     if install:
         import flaxoptim_compat
 

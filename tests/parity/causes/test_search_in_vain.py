@@ -34,7 +34,7 @@ def one_element_off(params: Any, state: Any, grads: Any) -> Any:
 def breaking(params: Any, state: Any, grads: Any) -> Any:
     updates, state = optax.adam(0.01).update(grads, state, params)
     params = optax.apply_updates(params, updates)
-    return jax.tree.map(lambda p: jnp.where(state[0].count == 13, jnp.nan, p), params), state
+    return jax.tree.map(lambda p: jnp.where(state[0].count == 6, jnp.nan, p), params), state
 
 
 def state_only(params: Any, state: Any, grads: Any) -> Any:

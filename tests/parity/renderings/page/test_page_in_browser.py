@@ -233,6 +233,7 @@ def test_without_scripts_all_but_the_curves_is_there(chromium: Browser, tmp_path
     assert chromium.texts("#arrays button") == []
 
 
+@pytest.mark.exhaustive
 def test_thousands_of_arrays(chromium: Browser, tmp_path: Path) -> None:
     tracks = [track(f"leaf{i:05}", 1e-9 * (i + 1)) for i in range(2000)]
     opened(chromium, report(*tracks), tmp_path)
