@@ -47,9 +47,9 @@ class NamedCode:
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore", FlaxOptimDeprecationWarning)
             stack.callback(lambda: self._leave_folders(*self._folders))
+            self._loaded_before = frozenset(sys.modules)
             self._enter_folder(os.getcwd())
             self._stack = stack.pop_all()
-        self._loaded_before = frozenset(sys.modules)
         return self
 
     def __exit__(
