@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "rows", nargs="*", metavar="ROW", type=_row, help=f"{', '.join(ROWS)}; without any, all"
     )
-    parser.add_argument("--quick", action="store_true", help="fewer rounds, no large settings")
+    parser.add_argument("--quick", action="store_true", help="few rounds, small settings")
     parser.add_argument("--json", metavar="OUT", type=_json, help="write all samples to a file")
     return parser
 

@@ -20,7 +20,7 @@ from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, OURS, subjects
 from tests.benchmarks.timing import Loop, filling, interleaved
 
 LEAVES = 1000
-QUICK = ("Adam", "Momentum", "MultiOptimizer")
+QUICK = ("Adam",)
 BAR = Bar(OURS, BY_HAND, 1.1)
 
 

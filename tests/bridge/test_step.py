@@ -16,6 +16,7 @@ from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
 from tests.benchmarks.subjects import BY_HAND, DEFINITIONS, OURS, subjects
+from tests.support.options import exhaustive
 
 MATRIX, LARGE = (64, 64), (4096, 2048)
 # Beside the leaves there are scalars: counters, and powers of decay rates with them. XLA computes
@@ -35,7 +36,10 @@ by_shapes = pytest.mark.parametrize(
     # XLA takes up to a minute for a hundred leaves with norms.
     [
         *((optimizer, 2, LARGE) for optimizer in DEFINITIONS),
-        *((optimizer, 100, MATRIX) for optimizer in ("Adam", "Momentum", "MultiOptimizer")),
+        *(
+            pytest.param(optimizer, 100, MATRIX, marks=exhaustive)
+            for optimizer in ("Adam", "Momentum", "MultiOptimizer")
+        ),
         *((optimizer, 16, MATRIX) for optimizer in ("LAMB", "Adafactor")),
     ],
 )

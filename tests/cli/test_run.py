@@ -144,6 +144,7 @@ def test_only_optim(tmp_path: Path) -> None:
     assert "AttributeError: module 'jax' has no attribute 'tree_multimap'" in done.stderr
 
 
+@pytest.mark.exhaustive
 def test_child_processes_are_served_and_do_not_report(tmp_path: Path) -> None:
     program = """
 import multiprocessing, subprocess, sys

@@ -9,12 +9,19 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.cli import main
+from tests.support.options import exhaustive
 from tests.support.pages import NUMBER, PAGES, README, blocks
 from tests.support.places import ROOT
 from tests.support.processes import compat
 
+# What takes seconds to compare is for an exhaustive run.
+LONG = ROOT / "migration_guide" / "parity.md"
 EXAMPLES = [
-    pytest.param(code, id=f"{page.relative_to(ROOT)}-{number}")
+    pytest.param(
+        code,
+        id=f"{page.relative_to(ROOT)}-{number}",
+        marks=exhaustive if page == LONG else (),
+    )
     for page in PAGES
     for number, code in enumerate(blocks(page.read_text(), "python"), start=1)
 ]

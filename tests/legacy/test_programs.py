@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.legacy_program_runs import (
-    AS_IT_IS,
     CASES,
     OURS,
     PROGRAMS,
@@ -23,7 +22,8 @@ STEPS, SAVE_EVERY, KILLED_AT = 30, 5, 12
 PROTOCOL = ("--steps", str(STEPS), "--save_every", str(SAVE_EVERY))
 
 
-@pytest.mark.parametrize("name", each(CASES, AS_IT_IS))
+# Every run trains one that it restores by hand.
+@pytest.mark.parametrize("name", each(CASES, ["sac"]))
 @pytest.mark.usefixtures("genuine")  # skips where the genuine flax cannot be had
 def test_killed_and_resumed_it_ends_as_with_the_genuine_optimizers(
     name: str, tmp_path: Path

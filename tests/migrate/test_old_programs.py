@@ -14,12 +14,10 @@ from tests.support.legacy_program_runs import (
     CLOSED_LOOP,
     OURS,
     PROGRAMS,
-    REWRITTEN,
     assert_equal_up_to,
     final_of,
     losses_until,
 )
-from tests.support.options import each
 from tests.support.places import ROOT
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
 
@@ -73,7 +71,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("name", each(CASES, REWRITTEN))
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", CASES)
 def test_it_runs_by_itself_and_ends_on_the_same_parameters(
     name: str, tmp_path: Path, folders: dict[str, Path]
 ) -> None:

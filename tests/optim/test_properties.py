@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from flax.traverse_util import flatten_dict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -156,6 +157,7 @@ def test_any_optimizer_on_any_tree_with_any_overrides(genuine: Any, data: st.Dat
     assert_same_run(*runs, bound=2 + 2.5 * STEPS**0.5)
 
 
+@pytest.mark.exhaustive
 @SETTINGS
 @given(data=st.data())
 def test_the_moments_of_half_precision_are_the_same(genuine: Any, data: st.DataObject) -> None:

@@ -55,10 +55,6 @@ CASES = {
     "apg": Program("apg.py", 0.2),
     "seq2seq": Program("-m seq2seq.train", 0.05, ulps=0.0),
 }
-# Every run trains these: what is restored by hand, and, rewritten, what has a MultiOptimizer. An
-# exhaustive run trains all, both ways.
-AS_IT_IS = ("sac",)
-REWRITTEN = ("l2p",)
 
 
 def losses_until(

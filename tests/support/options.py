@@ -33,10 +33,12 @@ FAMILIES = ("Adam", "Adafactor", "LARS", "RMSProp")
 def params(every: Iterable[Sequence[Any]], few: Iterable[Sequence[Any]]) -> list[Any]:
     """Parameters of a test: a few combinations, and the rest of all for an exhaustive run."""
     names = {_name(each) for each in few}
-    return [
+    found = [
         pytest.param(*each, id=_name(each), marks=() if _name(each) in names else exhaustive)
         for each in every
     ]
+    assert names <= {str(each.id) for each in found}, "one of the few is none of all"
+    return found
 
 
 def each(every: Iterable[Any], few: Iterable[Any]) -> list[Any]:

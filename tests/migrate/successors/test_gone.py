@@ -26,6 +26,7 @@ def test_the_tables_of_this_package_are_about_names_that_are_gone() -> None:
     assert not set(GONE) & names
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("cases", [jax_name_cases, numpy_name_cases])
 def test_every_name_of_then_runs_or_is_reported(cases: Any, old_environment: Any) -> None:
     had = json.loads(run_in_old_environment(RUN_NAMES, cases.__name__).stdout)["names"]
