@@ -49,8 +49,13 @@ def pytest_configure(config: pytest.Config) -> None:
         compiling.for_tests(devices=8, quickly=not config.getoption("optimized"))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is for an exhaustive run, if this is none."""
+    for item in items:
+        # To make that environment takes half a minute, and each start of it some seconds.
+        if "old_environment" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.exhaustive)
     if config.getoption("exhaustive"):
         return
     left_out = [item for item in items if item.get_closest_marker("exhaustive")]

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from flaxoptim_compat import optim
+from flaxoptim_compat import compiled_steps, optim
 from tests.support import cases
 from tests.support.options import FAMILIES, each, params
 from tests.support.side_by_side import assert_same, ulps
@@ -77,7 +77,7 @@ def test_every_hyper_parameter_can_be_overridden_in_every_form(
 
     start = after_one_step(genuine, name)
     # Op by op, since two compiled programs may add up a mean in different orders.
-    with jax.disable_jit():
+    with compiled_steps(False):
         given, plain = (
             start.apply_gradient(GRADS[1], **override) for override in ({field: value}, {})
         )

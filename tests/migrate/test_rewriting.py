@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jax
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import flaxoptim_compat
+from flaxoptim_compat import compiled_steps
 from flaxoptim_compat.migrate.analysis import FileFindings, analyse
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.rewriting import rewritten
@@ -31,7 +31,7 @@ from tests.support.side_by_side import assert_same
 @settings(DRAWN, max_examples=25)
 @given(programs())
 def test_generated_programs_end_on_the_same_parameters(text: str) -> None:
-    with jax.disable_jit():
+    with compiled_steps(False):
         with flaxoptim_compat.installed():
             expected = run(text)
         assert_same(run(rewrite(text, "shim")), expected)

@@ -10,7 +10,7 @@ import jax
 import pytest
 from flax import serialization
 
-from flaxoptim_compat import optim
+from flaxoptim_compat import compiled_steps, optim
 from tests.data import goldens
 from tests.support import cases
 from tests.support.options import ONE_EACH, TELLING, each_case, params
@@ -49,7 +49,7 @@ def test_the_recorded_trajectory(recorded: dict[str, Any], case: cases.Case, mod
     sizes = sizes_of(golden["varying"]["params"])
     step = lambda optimizer, grads: optimizer.apply_gradient(grads)
     step = jax.jit(step) if jit else step
-    with contextlib.nullcontext() if jit else jax.disable_jit():
+    with contextlib.nullcontext() if jit else compiled_steps(False):
         for done in range(1, STEPS + 1):
             optimizer = step(optimizer, cases.gradients(done - 1, parameters))
     last = golden["varying_jit" if jit else "varying"]["params"][str(STEPS)]
@@ -61,7 +61,7 @@ def test_the_recorded_trajectory(recorded: dict[str, Any], case: cases.Case, mod
 @pytest.mark.parametrize("case", each_case())
 def test_the_recorded_states(recorded: dict[str, Any], case: cases.Case) -> None:
     golden = recorded[case.name]["varying"]["param_states"]["1"]
-    with jax.disable_jit():
+    with compiled_steps(False):
         optimizer = create(case, optim).apply_gradient(cases.gradients(0, case.parameters()))
     mine = serialization.to_state_dict(optimizer.state.param_states)
     assert jax.tree.structure(mine) == jax.tree.structure(golden)

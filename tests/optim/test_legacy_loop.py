@@ -42,7 +42,7 @@ def test_in_jit_a_subclass_is_the_genuine_to_the_bit(genuine: Any, name: str) ->
 
 @pytest.mark.parametrize("name", FACTORIES)
 def test_op_by_op_a_subclass_is_the_genuine_to_the_bit(genuine: Any, name: str) -> None:
-    with jax.disable_jit():
+    with compiled_steps(False):
         mine, theirs = (train(FACTORIES[name](space), apply) for space in (optim, genuine))
         assert_same(mine, theirs)
 

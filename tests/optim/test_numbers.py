@@ -18,7 +18,7 @@ from tests.support.options import ONE_EACH, TELLING, each_value, params
 from tests.support.tolerances import ALL, tolerance
 from tests.support.ulps import LargestValues, errors_in_ulps, worst
 
-STEPS_JIT, STEPS_BY_KERNEL, STEPS_LONG = 20, 2, 1000
+STEPS_JIT, STEPS_BY_KERNEL, STEPS_LONG = 20, 4, 1000
 MODES = ("compiled", "op by op")
 # What tells the most in one dtype, compiled, and each optimizer in another one op by op. In float32
 # it is compared with the recordings as well, in test_goldens.py.

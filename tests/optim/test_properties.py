@@ -12,7 +12,7 @@ from flax.traverse_util import flatten_dict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flaxoptim_compat import optim
+from flaxoptim_compat import compiled_steps, optim
 from tests.support.ulps import LargestValues, errors_in_ulps, worst
 
 STEPS = 3
@@ -112,7 +112,7 @@ def gradients_like(params: Any, seed: int) -> Any:
 def train(definition: Any, params: Any, overrides: list[dict[str, Any]], seed: int) -> list[Any]:
     """The optimizer after each step, op by op."""
     history = [definition.create(params)]
-    with jax.disable_jit():
+    with compiled_steps(False):
         for step in range(STEPS):
             grads = gradients_like(params, seed + step)
             history.append(history[-1].apply_gradient(grads, **overrides[step]))
