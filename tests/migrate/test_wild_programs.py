@@ -81,7 +81,6 @@ def test_the_table_names_all_programs() -> None:
     assert named | {"library"} == MARKED.keys()
 
 
-@pytest.mark.exhaustive
 def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) -> None:
     unedited = results(PROGRAMS, tmp_path / "unedited.npz", "--install")
     assert unedited.keys() and not [name for name in unedited if name.endswith("/error")]

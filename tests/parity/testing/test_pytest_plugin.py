@@ -55,7 +55,6 @@ def run_pytest(folder: Path, *arguments: str, **env: str) -> subprocess.Complete
 PLUGIN = ("-p", "flaxoptim_compat.parity.testing.pytest_plugin")
 
 
-@pytest.mark.exhaustive
 def test_baselines_are_kept_beside_the_tests(tmp_path: Path) -> None:
     folder = tmp_path / "inner"
     folder.mkdir()
