@@ -273,6 +273,8 @@ def _run_tests(tree: Path, tests: Sequence[str], pipe: int) -> None:
     options = ["-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=no"]
     # What was imported before pytest began is not rewritten, which is no matter here.
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    # What is tried are the tests of the run that was measured, which may have been such a one.
+    options += ["--exhaustive"]
     status = 1
     try:
         status = int(pytest.main([*options, *tests], plugins=[_Telling(pipe)]))
