@@ -33,7 +33,7 @@ CLASSES = [
     "MultiOptimizer-three",
 ]
 # What is compared by another name, or has parts.
-SOME = ["Adam-all", "Adafactor-all_factored", "LARS-all", "MultiOptimizer-three"]
+SOME = ["Adafactor-all_factored", "LARS-all", "MultiOptimizer-three"]
 # Enough where it does not matter which leaves there are.
 PARAMS = {"dense": trial.parameters()["dense"]}
 

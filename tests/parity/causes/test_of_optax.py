@@ -10,6 +10,7 @@ import pytest
 from flaxoptim_compat import optim, to_optax
 from flaxoptim_compat.parity import compare
 from flaxoptim_compat.parity.causes.of_optax import definition_of
+from tests.support.options import exhaustive
 from tests.support.planted_mistakes import GRADS, KERNEL
 from tests.support.side_by_side import assert_same
 
@@ -96,7 +97,7 @@ def test_the_cause(first: Any, second: Any, key: str, says: str) -> None:
     ("first", "second"),
     [
         (optax.adam(RATE), optax.adam(RATE, b1=0.91)),
-        (optax.lion(RATE), optax.adam(RATE)),
+        pytest.param(optax.lion(RATE), optax.adam(RATE), marks=exhaustive),
     ],
     ids=["beta", "lion"],
 )

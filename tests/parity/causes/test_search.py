@@ -140,7 +140,12 @@ EARLY = np.concatenate([RATES[1:], RATES[:1]])
 @pytest.mark.parametrize(
     ("legacy", "other", "key"),
     [
-        (optim.Adam(0.01), optax.adam(scheduled(LATE)), "schedule-off-by-a-step"),
+        pytest.param(
+            optim.Adam(0.01),
+            optax.adam(scheduled(LATE)),
+            "schedule-off-by-a-step",
+            marks=exhaustive,
+        ),
         (optim.Momentum(0.01), optax.sgd(scheduled(EARLY), 0.9), "schedule-off-by-a-step"),
         (
             optim.Momentum(0.01),
