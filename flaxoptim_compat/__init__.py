@@ -11,92 +11,24 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all of 
 if TYPE_CHECKING:
     from typing import Any
 
-    from flaxoptim_compat import optim, parity
-    from flaxoptim_compat.bridge.compiled import compiled_steps
-    from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
-    from flaxoptim_compat.legacy.installing import install, installed, uninstall
-    from flaxoptim_compat.optim import (
-        LAMB,
-        LARS,
-        AdaBelief,
-        Adadelta,
-        Adafactor,
-        Adagrad,
-        Adam,
-        DynamicScale,
-        GradientDescent,
-        ModelParamTraversal,
-        Momentum,
-        MultiOptimizer,
-        Optimizer,
-        OptimizerDef,
-        OptimizerState,
-        RMSProp,
-        WeightNorm,
-        adabelief,
-        adadelta,
-        adafactor,
-        adagrad,
-        adam,
-        base,
-        dynamic_scale,
-        lamb,
-        lars,
-        momentum,
-        rmsprop,
-        sgd,
-        weight_norm,
+    from flaxoptim_compat import optim as optim
+    from flaxoptim_compat import parity as parity
+    from flaxoptim_compat.bridge.compiled import compiled_steps as compiled_steps
+    from flaxoptim_compat.deprecation import (
+        FlaxOptimDeprecationWarning as FlaxOptimDeprecationWarning,
     )
-    from flaxoptim_compat.optim.from_optax import from_optax
-    from flaxoptim_compat.optim.optax_source import optax_source
-    from flaxoptim_compat.optim.to_optax import to_optax
+    from flaxoptim_compat.legacy.installing import install as install
+    from flaxoptim_compat.legacy.installing import installed as installed
+    from flaxoptim_compat.legacy.installing import uninstall as uninstall
+    from flaxoptim_compat.optim import *  # noqa: F403
+    from flaxoptim_compat.optim.from_optax import from_optax as from_optax
+    from flaxoptim_compat.optim.optax_source import optax_source as optax_source
+    from flaxoptim_compat.optim.to_optax import to_optax as to_optax
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "LAMB",
-    "LARS",
-    "AdaBelief",
-    "Adadelta",
-    "Adafactor",
-    "Adagrad",
-    "Adam",
-    "DynamicScale",
-    "FlaxOptimDeprecationWarning",
-    "GradientDescent",
-    "ModelParamTraversal",
-    "Momentum",
-    "MultiOptimizer",
-    "Optimizer",
-    "OptimizerDef",
-    "OptimizerState",
-    "RMSProp",
-    "WeightNorm",
-    "adabelief",
-    "adadelta",
-    "adafactor",
-    "adagrad",
-    "adam",
-    "base",
-    "compiled_steps",
-    "dynamic_scale",
-    "from_optax",
-    "install",
-    "installed",
-    "lamb",
-    "lars",
-    "momentum",
-    "optax_source",
-    "optim",
-    "parity",
-    "rmsprop",
-    "sgd",
-    "to_optax",
-    "uninstall",
-    "weight_norm",
-]
-
-# The names that are not those of flax.optim, and the modules that they are in.
+# The names that are not those of flax.optim, and the modules that they are in. Those of flax.optim
+# are in the catalogue.
 _HOMES = {
     "FlaxOptimDeprecationWarning": "deprecation",
     "compiled_steps": "bridge.compiled",
@@ -107,24 +39,33 @@ _HOMES = {
     "to_optax": "optim.to_optax",
     "uninstall": "legacy.installing",
 }
+_ROOMS = ("optim", "parity")
 
 
 # Importing this package imports no jax: the command line answers at once, and a program may still
 # set up jax's environment variables afterwards.
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+    if name == "__all__":
+        return _names()
     import importlib
 
-    if name in ("optim", "parity"):
+    if name in _ROOMS:
         return importlib.import_module(f"flaxoptim_compat.{name}")
-    home = _HOMES.get(name, "optim")
+    home = _HOMES.get(name) or ("optim" if name in _names() else "")
+    if not home:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
     return getattr(importlib.import_module(f"flaxoptim_compat.{home}"), name)
 
 
+def _names() -> list[str]:
+    from flaxoptim_compat.catalogue import MODULES, PUBLIC
+
+    return [*_HOMES, *_ROOMS, *MODULES, *PUBLIC]
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_names()})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -63,7 +63,7 @@ def test_optim_imports_only_this_package_beside_what_a_train_state_does() -> Non
     } == {"flax.training.dynamic_scale"}
     # The rooms for training; not those around it.
     rooms = {name.partition(".")[0] for name in of_this_package(found)}
-    assert rooms == {"bridge", "deprecation", "optim", "transforms"}
+    assert rooms == {"bridge", "catalogue", "deprecation", "optim", "syntax", "transforms"}
 
 
 def test_help_imports_the_command_line_only() -> None:

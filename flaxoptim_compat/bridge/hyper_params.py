@@ -16,15 +16,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
 from flaxoptim_compat.transforms.dtypes import dtype_of
-
-# Optax computes 1 - x of these: as Python numbers that is exact, as float32 arrays it is not.
-COMPLEMENTED = frozenset({"beta1", "beta2", "rho"})
-# These are counts, and deciding shapes or steps with them needs integers.
-INTEGERS = frozenset({"min_dim_size_to_factor", "step_offset"})
-# This one decides shapes, so it can never be traced.
-STRUCTURAL = frozenset({"min_dim_size_to_factor"})
 
 
 def flatten(hyper_params: Any) -> dict[str, Any]:

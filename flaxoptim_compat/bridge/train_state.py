@@ -112,7 +112,7 @@ class Conversion:
             # The state of an empty tree has every node of the real one, and costs nothing to make.
             template = self._injected(part).init(())
             mine = [param_states[index] for index in each.leaves]
-            fields = each.definition.to_optax_fields(mine, layout.place)
+            fields = each.definition.formula.to_optax(mine, layout.place)
             states.append(_filled(template, step, fields))
         if self._moves_all:
             return states[0]
@@ -131,8 +131,8 @@ class Conversion:
         states: list[Any] = [None] * self._treedef.num_leaves
         for each, part, layout in zip(self._assignments, parts, self._layouts, strict=True):
             old = [like[index] for index in each.leaves]
-            nodes = _nodes(part, each.definition.optax_fields)
-            new = each.definition.from_optax_fields(nodes, old, layout.pick)
+            nodes = _nodes(part, each.definition.formula.state_fields)
+            new = each.definition.formula.from_optax(nodes, old, layout.pick)
             for index, state in zip(each.leaves, new, strict=True):
                 states[index] = state
         return states
@@ -142,7 +142,7 @@ class Conversion:
         try:
             parts = self._parts(opt_state)
             found = [
-                set(_nodes(part, each.definition.optax_fields))
+                set(_nodes(part, each.definition.formula.state_fields))
                 for each, part in zip(self._assignments, parts, strict=True)
             ]
         except (AttributeError, TypeError, ValueError):
@@ -152,8 +152,8 @@ class Conversion:
             hyper_params = each.hyper_params
             if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
                 hyper_params = hp.with_values(hyper_params, {"learning_rate": 0.0})
-            fields = each.definition.optax_fields
-            template = _nodes(each.definition.optax_chain(hyper_params).init(()), fields)
+            fields = each.definition.formula.state_fields
+            template = _nodes(_chain(each, hyper_params).init(()), fields)
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
             if missing:
                 raise ValueError(_not_ours(missing[0]))
@@ -171,7 +171,7 @@ class Conversion:
     ) -> optax.GradientTransformation:
         each = self._assignments[part]
         return hp.inject(
-            lambda values: around(each.definition.optax_chain(values)),
+            lambda values: around(_chain(each, values)),
             each.hyper_params,
             self._injected_names[part],
             self._injected_dtypes[part],
@@ -185,6 +185,14 @@ class Conversion:
         taken = {index for layout in self._layouts for index in layout.leaves}
         rest = (index for index in range(self._treedef.num_leaves) if index not in taken)
         return optax.chain(*masked, optax.masked(hold(), Layout(self._treedef, tuple(rest)).mask()))
+
+
+def _chain(assignment: Assignment, hyper_params: Any) -> optax.GradientTransformation:
+    definition = assignment.definition
+    chain: optax.GradientTransformation = definition.formula.transformation(
+        definition.values(hyper_params)
+    )
+    return chain
 
 
 def _has_masks(opt_state: Any) -> bool:

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
+from typing import TypeVar
+
+from flaxoptim_compat.catalogue import PLAIN
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+def _by_fields(pairs: Iterable[tuple[Key, str]]) -> dict[Key, tuple[str, ...]]:
+    """{fields: the optimizers that have exactly these}"""
+    found: dict[Key, tuple[str, ...]] = {}
+    for fields, name in pairs:
+        found[fields] = (*found.get(fields, ()), name)
+    return found
+
 
 # {fields of the state of one parameter: the optimizers that have exactly these}
-LEGACY_KINDS: dict[frozenset[str], tuple[str, ...]] = {
-    frozenset(): ("GradientDescent",),
-    frozenset({"grad_ema", "grad_sq_ema"}): ("Adam", "AdaBelief", "LAMB"),
-    frozenset({"momentum"}): ("Momentum", "LARS"),
-    frozenset({"v", "mg"}): ("RMSProp",),
-    frozenset({"v"}): ("RMSProp",),  # up to Flax 0.2.2, which knew no centering
-    frozenset({"sq_avg", "acc_delta"}): ("Adadelta",),
-    frozenset({"G"}): ("Adagrad",),
-    frozenset({"v_row", "v_col", "v", "m"}): ("Adafactor",),
-}
+LEGACY_KINDS = _by_fields((frozenset(row.state), row.name) for row in PLAIN)
+# Up to Flax 0.2.2, which knew no centering.
+LEGACY_KINDS[frozenset({"v"})] = ("RMSProp",)
+
+# {fields of all optax states that a parameter has a part in: the optimizers they belong to}
+OPTAX_KINDS = _by_fields(
+    (frozenset(tuple(state.split()) for state in states), row.name)
+    for row in PLAIN
+    for states in row.optax_states
+)
 
 # {fields of an optax state: those of them that hold a value for every parameter}
 OPTAX_STATES: dict[frozenset[str], tuple[str, ...]] = {
-    frozenset({"count", "mu", "nu"}): ("mu", "nu"),
-    frozenset({"trace"}): ("trace",),
-    frozenset({"nu"}): ("nu",),
-    frozenset({"mu", "nu"}): ("mu", "nu"),
-    frozenset({"e_g", "e_x"}): ("e_g", "e_x"),
-    frozenset({"sum_of_squares"}): ("sum_of_squares",),
-    frozenset({"count", "v_row", "v_col", "v"}): ("v_row", "v_col", "v"),
-    frozenset({"count", "ema"}): ("ema",),
+    frozenset(fields): tuple(name for name in fields if name != "count")
+    for states in OPTAX_KINDS
+    for fields in states
+} | {
+    # Of a definition with code of its own.
     frozenset({"count", "param_states"}): ("param_states",),
-}
-
-# {those fields, of all optax states that a parameter has a part in: the optimizers they belong to}
-OPTAX_KINDS: dict[frozenset[tuple[str, ...]], tuple[str, ...]] = {
-    frozenset(): ("GradientDescent",),
-    frozenset({("count", "mu", "nu")}): ("Adam", "AdaBelief", "LAMB"),
-    frozenset({("trace",)}): ("Momentum", "LARS"),
-    frozenset({("nu",)}): ("RMSProp",),
-    frozenset({("mu", "nu")}): ("RMSProp",),
-    frozenset({("e_g", "e_x")}): ("Adadelta",),
-    frozenset({("sum_of_squares",)}): ("Adagrad",),
-    frozenset({("count", "v", "v_col", "v_row")}): ("Adafactor",),
-    frozenset({("count", "v", "v_col", "v_row"), ("count", "ema")}): ("Adafactor",),
 }
 
 WEIGHT_NORM_STATE = frozenset({"direction", "scale", "inner_state"})

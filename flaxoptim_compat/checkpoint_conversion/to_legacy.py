@@ -75,24 +75,25 @@ class _Part(NamedTuple):
     def states(self, params: Any, stand_ins: StandIns) -> list[Any]:
         """Their legacy states."""
         (each,) = convertible([self.assignment])
-        definition = each.definition
+        formula = each.definition.formula
+        fields_of_state = formula.state_fields
         nodes = {
             kind: kind(**stand_ins.put(one.node))
             for one in self.moments
-            for kind in definition.optax_fields
+            for kind in fields_of_state
             if set(kind._fields) == set(one.node)
         }
-        needed = {WeightNormState} & set(definition.optax_fields) - set(nodes)
-        if len(nodes) < len(self.moments) or (definition.optax_fields and not nodes) or needed:
+        needed = {WeightNormState} & set(fields_of_state) - set(nodes)
+        if len(nodes) < len(self.moments) or (fields_of_state and not nodes) or needed:
             fields = ", ".join(field for one in self.moments for field in one.fields)
             raise CheckpointError(
                 f"the parameter {'/'.join(self.paths[0])} has {fields or 'no moments'} in the"
                 f" optax state, which does not fit {type(self.assignment.definition).__name__}."
             )
         before = [()] * len(self.leaves)
-        if not isinstance(definition, LegacyLoop):
+        if not isinstance(formula, LegacyLoop):
             before = self._before(jax.tree.leaves(params))
-        states: list[Any] = definition.from_optax_fields(nodes, before, self._pick)
+        states: list[Any] = formula.from_optax(nodes, before, self._pick)
         return states
 
     def _before(self, every: Sequence[Any]) -> list[Any]:
@@ -115,7 +116,7 @@ def _by_moments(
     groups: dict[tuple[int, ...], list[int]] = {}
     # A definition with code of its own presents itself to optax as a loop.
     (converted,) = convertible([each])
-    normed = WeightNormState in converted.definition.optax_fields
+    normed = WeightNormState in converted.definition.formula.state_fields
     for leaf in each.leaves:
         covering = tuple(
             index

@@ -9,27 +9,16 @@ import jax
 import numpy as np
 from flax import serialization
 
-from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
 from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies
 from flaxoptim_compat.checkpoint_conversion.to_legacy import refuse_scaled_momentum
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.optim.kinds import KINDS
 
-_DEFINITIONS = (
-    optim.Adam,
-    optim.AdaBelief,
-    optim.Momentum,
-    optim.RMSProp,
-    optim.Adadelta,
-    optim.Adagrad,
-    optim.Adafactor,
-)
 # {type of optax state: {its field: field of the legacy state of a parameter}}
-_FIELDS = {
-    kind: names for definition in _DEFINITIONS for kind, names in definition.optax_fields.items()
-}
+_FIELDS = {kind: names for each in KINDS for kind, names in each.formula.state_fields.items()}
 
 
 def optax_dict(found: FoundOptimizer, params: Any, tx: Any, stand_ins: StandIns) -> dict[str, Any]:

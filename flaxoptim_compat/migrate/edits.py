@@ -14,6 +14,10 @@ class Span(NamedTuple):
     end: int
 
 
+# What an edit puts in a place: new text, and spans of the old one.
+Parts = tuple[str | Span, ...]
+
+
 class Edit(NamedTuple):
     """One change: the characters from ``start`` to ``end`` become ``parts``, one after the other.
 
@@ -23,7 +27,7 @@ class Edit(NamedTuple):
 
     start: int
     end: int
-    parts: tuple[str | Span, ...]
+    parts: Parts
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from flaxoptim_compat.catalogue import MODULES
+
 SUFFIXES = (".py", ".pyi", ".ipynb", ".gin")
 # Folders of what is installed or built. Those of virtual environments are known by pyvenv.cfg.
 _NOT_THE_PROGRAM = {
@@ -20,10 +22,7 @@ _NOT_THE_PROGRAM = {
     "venv",
 }
 _VENDORED = {"_vendor", "_vendored", "third_party", "vendor", "vendored"}
-_OPTIM = re.compile(
-    r"flax/optim/(__init__|adabelief|adadelta|adafactor|adagrad|adam|base|dynamic_scale|lamb|lars"
-    r"|momentum|rmsprop|sgd|weight_norm)\.py$"
-)
+_OPTIM = re.compile(rf"flax/optim/(__init__|{'|'.join(MODULES)})\.py$")
 EXCLUDED = "excluded by the settings"
 # How an unfinished file is called while it is written; see writing.
 UNFINISHED = re.compile(r"unfinished-.+\.(?:py|pyi|ipynb)-[0-9a-f]{8}")

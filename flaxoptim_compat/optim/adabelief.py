@@ -6,16 +6,13 @@ divided by ``1 - beta^t``, then ``p' = p - learning_rate · (m̂ / (√ŝ + eps)
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
 import optax
 from flax import struct
 
-from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
-from flaxoptim_compat.transforms import weight_decay
+from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 
 
 @struct.dataclass
@@ -47,11 +44,19 @@ class AdaBelief(OptimizerDef):
       weight_decay: decay of the parameter, scaled by the learning rate.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _AdaBeliefParamState
-    optax_fields: ClassVar[OptaxFields] = {
-        optax.ScaleByBeliefState: {"mu": "grad_ema", "nu": "grad_sq_ema"}
-    }
+    formula = Chain(
+        _AdaBeliefParamState,
+        moments=stage(
+            optax.scale_by_belief,
+            b1="beta1",
+            b2="beta2",
+            eps="eps",
+            eps_root="eps",
+            keeps={optax.ScaleByBeliefState: {"mu": "grad_ema", "nu": "grad_sq_ema"}},
+        ),
+        decay=DECAY,
+        rate=RATE,
+    )
 
     def __init__(
         self,
@@ -62,32 +67,3 @@ class AdaBelief(OptimizerDef):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(_AdaBeliefHyperParams(learning_rate, beta1, beta2, eps, weight_decay))
-
-    def init_param_state(self, param: Any) -> _AdaBeliefParamState:
-        """Both averages at zero."""
-        return _AdaBeliefParamState(jnp.zeros_like(param), jnp.zeros_like(param))
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same in optax, whose two kinds of eps were one in flax."""
-        return optax.chain(
-            optax.scale_by_belief(
-                b1=hyper_params.beta1,
-                b2=hyper_params.beta2,
-                eps=hyper_params.eps,
-                eps_root=hyper_params.eps,
-            ),
-            weight_decay(hyper_params.weight_decay),
-            optax.scale_by_learning_rate(hyper_params.learning_rate),
-        )
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        rate, eps = hyper_params.learning_rate, hyper_params.eps
-        moments = f"b1={hyper_params.beta1}, b2={hyper_params.beta2}, eps={eps}, eps_root={eps}"
-        if not hyper_params.weight_decay:
-            return f"optax.adabelief({rate}, {moments})"
-        return source_text.chain(
-            f"optax.scale_by_belief({moments})",
-            source_text.weight_decay(hyper_params.weight_decay),
-            f"optax.scale_by_learning_rate({rate})",
-        )

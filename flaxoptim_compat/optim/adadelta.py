@@ -7,16 +7,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
 import optax
 from flax import struct
 
-from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
-from flaxoptim_compat.transforms import weight_decay
+from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 
 
 @struct.dataclass
@@ -46,11 +43,17 @@ class Adadelta(OptimizerDef):
       weight_decay: decay of the parameter, scaled by the learning rate.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _AdadeltaParamState
-    optax_fields: ClassVar[OptaxFields] = {
-        optax.ScaleByAdaDeltaState: {"e_g": "sq_avg", "e_x": "acc_delta"}
-    }
+    formula = Chain(
+        _AdadeltaParamState,
+        moments=stage(
+            optax.scale_by_adadelta,
+            rho="rho",
+            eps="eps",
+            keeps={optax.ScaleByAdaDeltaState: {"e_g": "sq_avg", "e_x": "acc_delta"}},
+        ),
+        decay=DECAY,
+        rate=RATE,
+    )
 
     def __init__(
         self,
@@ -60,23 +63,3 @@ class Adadelta(OptimizerDef):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(_AdadeltaHyperParams(learning_rate, rho, eps, weight_decay))
-
-    def init_param_state(self, param: Any) -> _AdadeltaParamState:
-        """Both averages at zero."""
-        return _AdadeltaParamState(jnp.zeros_like(param), jnp.zeros_like(param))
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same in optax."""
-        return optax.chain(
-            optax.scale_by_adadelta(rho=hyper_params.rho, eps=hyper_params.eps),
-            weight_decay(hyper_params.weight_decay),
-            optax.scale_by_learning_rate(hyper_params.learning_rate),
-        )
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        return source_text.chain(
-            f"optax.scale_by_adadelta(rho={hyper_params.rho}, eps={hyper_params.eps})",
-            source_text.weight_decay(hyper_params.weight_decay),
-            f"optax.scale_by_learning_rate({hyper_params.learning_rate})",
-        )

@@ -6,7 +6,7 @@ The second moment of a matrix is kept as the means of its rows and of its column
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -15,11 +15,11 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.bridge.axes import without
-from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.optim.formula import DESCENT, Chain, Values, stage
+from flaxoptim_compat.optim.terms import Term
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
-from flaxoptim_compat.transforms.adafactor import keep_placeholders
+from flaxoptim_compat.transforms.adafactor import scale_by_factored_rms, scale_in_float32
 
 
 @struct.dataclass
@@ -67,12 +67,38 @@ class Adafactor(OptimizerDef):
       dtype_momentum: dtype of the average of updates.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _AdafactorParamState
-    optax_fields: ClassVar[OptaxFields] = {
-        optax.FactoredState: {"v_row": "v_row", "v_col": "v_col", "v": "v"},
-        optax.EmaState: {"ema": "m"},
-    }
+    formula = Chain(
+        _AdafactorParamState,
+        moments=stage(
+            scale_by_factored_rms,
+            says=optax.scale_by_factored_rms,
+            within=in_float32,
+            factored="factored",
+            decay_rate="decay_rate",
+            step_offset="step_offset",
+            min_dim_size_to_factor="min_dim_size_to_factor",
+            epsilon="epsilon1",
+            keeps={optax.FactoredState: {"v_row": "v_row", "v_col": "v_col", "v": "v"}},
+        ),
+        clip=stage(optax.clip_by_block_rms, "clipping_threshold", when="clipping_threshold"),
+        rate=stage(
+            scale_by_rate_and_parameter_rms,
+            "learning_rate",
+            min_scale="epsilon2",
+            when="multiply_by_parameter_scale",
+            otherwise=stage(scale_in_float32, "learning_rate", says=optax.scale),
+        ),
+        momentum=stage(
+            optax.ema,
+            "beta1",
+            debias=False,
+            accumulator_dtype="dtype_momentum",
+            when="beta1",
+            keeps={optax.EmaState: {"ema": "m"}},
+        ),
+        decay=stage(optax.add_decayed_weights, "weight_decay_rate", when="weight_decay_rate"),
+        descent=DESCENT,
+    )
 
     def __init__(
         self,
@@ -144,61 +170,19 @@ class Adafactor(OptimizerDef):
         row, column = (without(axes, len(shape), dimension) for dimension in reversed(dims))
         return found.replace(v_row=row, v_col=column)  # type: ignore[no-any-return]
 
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same as an optax chain."""
-        # These two shape the state, so they hold for the life of the definition.
-        factored = self.hyper_params.factored
-        min_size = self.hyper_params.min_dim_size_to_factor
-        moments = optax.scale_by_factored_rms(
-            factored=factored,
-            decay_rate=hyper_params.decay_rate,
-            step_offset=hyper_params.step_offset,
-            min_dim_size_to_factor=min_size,
-            epsilon=hyper_params.epsilon1,
-        )
-        chain = [keep_placeholders(in_float32(moments))]
-        if hyper_params.clipping_threshold is not None:
-            chain.append(optax.clip_by_block_rms(hyper_params.clipping_threshold))
-        if self.hyper_params.multiply_by_parameter_scale:
-            chain.append(
-                scale_by_rate_and_parameter_rms(hyper_params.learning_rate, hyper_params.epsilon2)
-            )
-        else:
-            # The update is float32 here whatever the parameter is, and so was its product.
-            chain.append(optax.scale(jnp.asarray(hyper_params.learning_rate, jnp.float32)))
-        if hyper_params.beta1 is not None:
-            chain.append(
-                optax.ema(hyper_params.beta1, debias=False, accumulator_dtype=self.dtype_momentum)
-            )
-        if hyper_params.weight_decay_rate is not None:
-            chain.append(optax.add_decayed_weights(hyper_params.weight_decay_rate))
-        return optax.chain(*chain, optax.scale(-1.0))
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        mine = hyper_params
-        moments = (
-            f"factored={bool(mine.factored)}, decay_rate={mine.decay_rate},"
-            f" step_offset={mine.step_offset},"
-            f" min_dim_size_to_factor={mine.min_dim_size_to_factor}, epsilon={mine.epsilon1}"
-        )
-        rate, clip = f"optax.scale({mine.learning_rate})", mine.clipping_threshold
-        if mine.multiply_by_parameter_scale:
-            values = f"{mine.learning_rate}, min_scale={mine.epsilon2}"
-            rate = f"transforms.scale_by_rate_and_parameter_rms({values})"
-        momentum = f"{mine.beta1}, debias=False, accumulator_dtype=jnp.{self.dtype_momentum.name}"
-        decay = mine.weight_decay_rate
-        return source_text.chain(
-            f"transforms.in_float32(optax.scale_by_factored_rms({moments}))",
-            "" if clip is None else f"optax.clip_by_block_rms({clip})",
-            rate,
-            "" if mine.beta1 is None else f"optax.ema({momentum})",
-            "" if decay is None else f"optax.add_decayed_weights({decay})",
-            "optax.scale(-1.0)",
-        )
+    def values(self, hyper_params: Any) -> Values:
+        """Those that decide the shapes of a state are the definition's, whatever a step has."""
+        values = super().values(hyper_params)
+        return {**values, **({} if isinstance(values["factored"], Term) else self._lasting())}
 
     def structure(self) -> tuple[Any, ...]:
         """Those hyper-parameters that hold for the life of the definition belong to it too."""
+        return (*super().structure(), self._lasting())
+
+    def _lasting(self) -> dict[str, Any]:
         mine = self.hyper_params
-        lasting = (mine.factored, mine.min_dim_size_to_factor, mine.multiply_by_parameter_scale)
-        return (*super().structure(), lasting)
+        return {
+            "factored": bool(mine.factored),
+            "min_dim_size_to_factor": mine.min_dim_size_to_factor,
+            "multiply_by_parameter_scale": bool(mine.multiply_by_parameter_scale),
+        }

@@ -6,15 +6,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
 import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
-from flaxoptim_compat.transforms import weight_decay
+from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 
 
 @struct.dataclass
@@ -46,11 +44,19 @@ class Adam(OptimizerDef):
         averages.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _AdamParamState
-    optax_fields: ClassVar[OptaxFields] = {
-        optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}
-    }
+    formula = Chain(
+        _AdamParamState,
+        moments=stage(
+            optax.scale_by_adam,
+            b1="beta1",
+            b2="beta2",
+            eps="eps",
+            eps_root=0.0,
+            keeps={optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}},
+        ),
+        decay=DECAY,
+        rate=RATE,
+    )
 
     def __init__(
         self,
@@ -61,23 +67,3 @@ class Adam(OptimizerDef):
         weight_decay: Any = 0.0,
     ) -> None:
         super().__init__(_AdamHyperParams(learning_rate, beta1, beta2, eps, weight_decay))
-
-    def init_param_state(self, param: Any) -> _AdamParamState:
-        """Both averages at zero."""
-        return _AdamParamState(jnp.zeros_like(param), jnp.zeros_like(param))
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same in optax: ``optax.adamw`` in its parts."""
-        return optax.chain(
-            optax.scale_by_adam(b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps),
-            weight_decay(hyper_params.weight_decay),
-            optax.scale_by_learning_rate(hyper_params.learning_rate),
-        )
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        rate, decay = hyper_params.learning_rate, hyper_params.weight_decay
-        moments = f"b1={hyper_params.beta1}, b2={hyper_params.beta2}, eps={hyper_params.eps}"
-        if not decay:
-            return f"optax.adam({rate}, {moments})"
-        return f"optax.adamw({rate}, {moments}, weight_decay={decay})"

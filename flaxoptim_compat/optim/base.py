@@ -1,14 +1,35 @@
-"""The names of ``flax.optim.base``: definition, optimizer, state, and their variants."""
+"""Definition, optimizer and state, and the variants of both: the names of ``flax.optim.base``."""
 
 from __future__ import annotations
 
-from flaxoptim_compat.bridge.masks import _ShapeDtype
-from flaxoptim_compat.optim.definition import OptimizerDef
+import ast
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+import jax
+import jax.numpy as jnp
+import optax
+from flax import jax_utils, serialization, struct
+from flax.training.train_state import TrainState
+from jax.sharding import PartitionSpec
+
+from flaxoptim_compat import deprecation, syntax
+from flaxoptim_compat.bridge import checkpoints, step
+from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge.axes import of_state
+from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
+from flaxoptim_compat.bridge.masks import Assignment, _ShapeDtype, select
+from flaxoptim_compat.bridge.train_state import to_train_state
+from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
+from flaxoptim_compat.optim import conversion, removal
+from flaxoptim_compat.optim.by_value import ByValue
+from flaxoptim_compat.optim.formula import Formula, Values
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
-from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
-from flaxoptim_compat.optim.optimizer import Optimizer, _NoAux
-from flaxoptim_compat.optim.replicated import ReplicatedOptimizer
+from flaxoptim_compat.optim.pytree import register
 from flaxoptim_compat.optim.state import OptimizerState
+from flaxoptim_compat.optim.terms import lacks_rate, terms_of
 
 __all__ = [
     "ModelParamTraversal",
@@ -20,3 +41,753 @@ __all__ = [
     "_NoAux",
     "_ShapeDtype",
 ]
+
+# Whatever tree the parameters are; Any, where a program says nothing but Optimizer.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    Params = TypeVarWithDefault("Params", default=Any)
+else:
+    Params = TypeVar("Params")
+
+
+class OptimizerDef(ByValue):
+    """Base class of all definitions: the hyper-parameters, and how a gradient is applied.
+
+    A subclass either overrides ``init_param_state`` and ``apply_param_gradient``, as with Flax, and
+    then its own code runs for every parameter; or it states its chain of optax in ``formula``.
+
+    Args:
+      hyper_params: a ``flax.struct.dataclass`` instance with the default hyper-parameters.
+    """
+
+    # The chain of optax; None where the class has code of its own.
+    formula: ClassVar[Formula | None] = None
+    # False where the state is one of all parameters together, so that no part can be cut out.
+    has_param_states: ClassVar[bool] = True
+    # The subject of the warning, where it is not just the class.
+    _removed: ClassVar[str] = ""
+
+    def __init__(self, hyper_params: Any) -> None:
+        self.hyper_params = hyper_params
+        # Last, so that a definition of ours is complete by then.
+        self.warn_of_removal()
+
+    def apply_param_gradient(
+        self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
+    ) -> tuple[Any, Any]:
+        """Apply the gradient of one parameter; returns the new parameter and its new state."""
+        # Also called by the code of a subclass, through super().
+        if self.formula is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} defines neither apply_param_gradient nor a formula."
+            )
+        new_param, _, new_state = self._step(hyper_params, param, step, state, grad)
+        return new_param, new_state
+
+    def init_param_state(self, param: Any) -> Any:
+        """The state of one parameter before the first step."""
+        if self.formula is None:
+            raise NotImplementedError(f"{type(self).__name__} does not define init_param_state.")
+        return self.formula.first_state(param)
+
+    def apply_gradient(
+        self, hyper_params: Any, params: Any, state: Any, grads: Any
+    ) -> tuple[Any, OptimizerState]:
+        """Apply the gradients of a tree of parameters; returns the new tree and the new state.
+
+        Args:
+          hyper_params: those of this step.
+          params: the parameters, any tree.
+          state: an ``OptimizerState``.
+          grads: a tree like ``params``.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          ValueError: the gradients do not fit the parameters.
+        """
+        if not self.has_chain():
+            return self.apply_directly(hyper_params, params, state, grads)
+        new_params, count, param_states = self._step(
+            hyper_params, params, state.step, state.param_states, grads
+        )
+        return new_params, OptimizerState(count, param_states)
+
+    def init_state(self, params: Any) -> OptimizerState:
+        """The state of a tree of parameters before the first step."""
+        param_states = jax.tree.map(self.init_param_state, params)
+        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), param_states)
+
+    def update_hyper_params(self, **hyper_param_overrides: Any) -> Any:
+        """The hyper-parameters of one step: the defaults with these overrides.
+
+        Args:
+          **hyper_param_overrides: single values by name; ``hyper_params=`` replaces all of them.
+
+        Raises:
+          TypeError: an override is not known; the message names those that are.
+        """
+        hyper_params = hyper_param_overrides.pop("hyper_params", self.hyper_params)
+        return self.override(hyper_params, hyper_param_overrides)
+
+    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+        """The axes of every array in a state, in the structure of the state.
+
+        Args:
+          params: the parameters, or ``jax.ShapeDtypeStruct`` in their place.
+          state: the ``OptimizerState``, or what ``jax.eval_shape`` says of ``init_state``.
+          param_axes: a ``PartitionSpec`` or None for each parameter.
+        """
+        states = leaves_like(params, state.param_states, "param_states")
+        specs = leaves_like(params, param_axes, "param_axes")
+        leaves, treedef = jax.tree.flatten(params)
+        found = map(self.param_state_axes, leaves, states, specs)
+        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, list(found)))
+
+    def param_state_axes(self, param: Any, state: Any, axes: Any) -> Any:
+        """The axes of every array in the state of one parameter, out of the parameter's axes.
+
+        A definition with a state of other shapes than its parameter's may override this.
+        """
+        return of_state(param, state, axes)
+
+    def create(self, target: Params, focus: Any = None) -> Optimizer[Params]:
+        """An optimizer of this definition for a target.
+
+        Args:
+          target: the parameters: any tree, down to a single array.
+          focus: a traversal that selects the leaves to optimize; the others stay as they are.
+        """
+        definition: OptimizerDef = MultiOptimizer((focus, self)) if focus else self
+        return Optimizer(definition, definition.init_state(target), target)
+
+    def state_dict(self, target: Any, state: Any) -> Any:
+        """Target and state as nested dicts of arrays, the form that checkpoints hold."""
+        return serialization.to_state_dict(
+            {
+                "target": serialization.to_state_dict(target),
+                "state": serialization.to_state_dict(state),
+            }
+        )
+
+    def restore_state(self, opt_target: Any, opt_state: Any, state_dict: Any) -> tuple[Any, Any]:
+        """Target and state with the values of a state dict, of this or an older layout.
+
+        Args:
+          opt_target: gives the structure and the shapes of the target.
+          opt_state: gives those of the state.
+          state_dict: what ``state_dict`` returned, here or in Flax.
+
+        Raises:
+          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+        """
+        entries = checkpoints.expect_entries(state_dict, ("target", "state"))
+        with contextlib.suppress(Misfit):
+            restored = restore_fitting({"target": opt_target, "state": opt_state}, entries)
+            return restored["target"], restored["state"]
+        # Something is different: say what, or take it as an older layout or as axes.
+        if checkpoints.holds_axes(entries):
+            target = serialization.from_state_dict(opt_target, entries["target"])
+            return target, serialization.from_state_dict(opt_state, entries["state"])
+        entries = checkpoints.fields_by_name(entries)
+        target = checkpoints.restore(opt_target, entries["target"], "target")
+        upgraded = self.upgrade_state_dict(target, entries["state"])
+        return target, checkpoints.restore(opt_state, upgraded, "state")
+
+    def apply_directly(
+        self, hyper_params: Any, params: Any, state: Any, grads: Any
+    ) -> tuple[Any, OptimizerState]:
+        """The step without optax: ``apply_param_gradient`` for one parameter after the other."""
+        leaves, treedef = jax.tree.flatten(params)
+        states = leaves_like(params, state.param_states, "param_states")
+        gradients = leaves_like(params, grads, "gradients")
+        out = [
+            self.apply_param_gradient(state.step, hyper_params, *each)
+            for each in zip(leaves, states, gradients, strict=True)
+        ]
+        new_params = jax.tree.unflatten(treedef, [param for param, _ in out])
+        new_states = jax.tree.unflatten(treedef, [new_state for _, new_state in out])
+        return new_params, OptimizerState(state.step + 1, new_states)
+
+    def apply_to_leaves(
+        self, hyper_params: Any, leaves: Any, step: Any, states: Any, grads: Any
+    ) -> tuple[Any, Any]:
+        """Apply gradients to a list of parameters, through whatever the subclass overrides."""
+        state = OptimizerState(step, tuple(states))
+        new_leaves, new_state = self.apply_gradient(
+            hyper_params, tuple(leaves), state, tuple(grads)
+        )
+        return new_leaves, new_state.param_states
+
+    def _step(
+        self, hyper_params: Any, params: Any, count: Any, param_states: Any, grads: Any
+    ) -> tuple[Any, Any, Any]:
+        return step.apply_gradient(self, hyper_params, params, count, param_states, grads)
+
+    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+        """These hyper-parameters with overrides, all of which must be known."""
+        return hp.replace_known(type(self).__name__, hyper_params, overrides)
+
+    def normalise(self, hyper_params: Any) -> Any:
+        """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
+        if self.formula is None:
+            return hyper_params
+        return hp.normalise(type(self).__name__, hyper_params)
+
+    def upgrade_state_dict(self, target: Any, state_dict: Any) -> Any:
+        """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
+        return checkpoints.upgrade(
+            target, state_dict, lambda index, param, entry: self.upgrade_param_state(param, entry)
+        )
+
+    def upgrade_param_state(self, param: Any, entry: Any) -> Any:
+        """Bring the state of one parameter to the layout of Flax 0.5.3."""
+        del param
+        return entry
+
+    # What the definition is in optax.
+
+    def values(self, hyper_params: Any) -> Values:
+        """What the names in the formula stand for: hyper-parameters, or attributes of this."""
+        return {**vars(self), **vars(hyper_params)}
+
+    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+        """The transformation of optax that does what the definition does, with these values."""
+        if self.formula is None:
+            raise NotImplementedError(f"{type(self).__name__} states no formula.")
+        return self.formula.transformation(self.values(hyper_params))
+
+    def expression(self, terms: Any) -> ast.expr:
+        """The same as a syntax tree, with terms in place of the hyper-parameters.
+
+        Its names are ``optax``, ``jnp``, the ``transforms`` of this package, ``labels`` in a
+        MultiOptimizer, and those of hyper-parameters that are no numbers.
+        """
+        if self.formula is None:
+            raise NotImplementedError(f"{type(self).__name__} states no formula.")
+        return self.formula.expression(self.values(terms))
+
+    def optax_expression(self) -> str | None:
+        """The Python expression for what the definition does; None if there is no single one."""
+        node = self.optax_syntax()
+        return None if node is None else syntax.in_one_line(node)
+
+    def optax_syntax(self) -> ast.expr | None:
+        """The syntax tree of that expression."""
+        if not self.has_expression():
+            return None
+        if not lacks_rate(self.hyper_params):
+            return self.expression(terms_of(self.hyper_params))
+        # The rate alone is injected: a decay rate as a float32 array would lose four digits. Where
+        # one is missing, apply_gradient(learning_rate=...) gives all of a MultiOptimizer the same.
+        body = self.expression(terms_of(self.hyper_params, free={"learning_rate"}))
+        factory = syntax.function({"learning_rate": None}, body)
+        injected = syntax.called("optax.inject_hyperparams", factory)
+        return syntax.called(injected, learning_rate=ast.Constant(0.0))
+
+    def has_expression(self) -> bool:
+        """Whether there is a text, and no subclass overrides anything since but ``__init__``."""
+        order = type(self).__mro__
+        home = next(cls for cls in order if {"expression", "formula"} & vars(cls).keys())
+        overridden = [
+            name
+            for cls in order[: order.index(home)]
+            for name in vars(cls)
+            if not name.startswith("__") and hasattr(home, name)
+        ]
+        return home is not OptimizerDef and not overridden
+
+    def has_chain(self) -> bool:
+        """Whether there is a chain, and no subclass overrides the per-parameter code since."""
+        return self._chain_is_newer_than("apply_param_gradient")
+
+    def on_optax(self) -> bool:
+        """Whether a step may go through the chain without asking ``apply_gradient``."""
+        return self.has_chain() and self._chain_is_newer_than("apply_gradient")
+
+    def _chain_is_newer_than(self, method: str) -> bool:
+        order = type(self).__mro__
+        chain = next(cls for cls in order if "formula" in vars(cls))
+        other = next(cls for cls in order if method in vars(cls))
+        return self.formula is not None and order.index(chain) <= order.index(other)
+
+    def compiles(self) -> bool:
+        """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
+        return self.has_chain()
+
+    def splits(self) -> bool:
+        """Whether some of the parameters alone move as they do together with the others."""
+        return self.formula is not None and self.formula.splits
+
+    def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
+        """Which definition moves which of the eligible leaves: here, this one moves them all."""
+        del params
+        return [Assignment(self, hyper_params, tuple(eligible))]
+
+    # The way out, as ``to_optax`` and ``to_train_state`` go it.
+
+    def to_transformation(
+        self, hyper_params: Any, params: Any
+    ) -> optax.GradientTransformationExtraArgs:
+        """The transformation that does what the definition does; ``init`` makes its first state.
+
+        Args:
+          hyper_params: the values to start from. Arrays are built in, so that the definition can be
+            made anew with other ones, as in ``optax.inject_hyperparams``.
+          params: anything with the structure, shapes and dtypes of the parameters.
+        """
+        return conversion.transformation_of(self, hyper_params, params)
+
+    def to_opt_state(self, hyper_params: Any, params: Any, state: Any) -> tuple[Any, Any]:
+        """The transformation, and its state out of the state of an optimizer."""
+        return conversion.opt_state_of(self, hyper_params, params, state)
+
+    def from_opt_state(self, params: Any, step: Any, opt_state: Any) -> OptimizerState:
+        """The state of an optimizer, out of that of the transformation.
+
+        Raises:
+          ValueError: the state is that of another transformation.
+        """
+        return conversion.state_of(self, params, step, opt_state)
+
+    def warn_of_removal(self) -> None:
+        """Warn about the line of the program that makes this definition."""
+        deprecation.warn(self.removal_notice())
+
+    def removal_notice(self) -> str:
+        """What is gone, and what to write instead."""
+        ours = (cls for cls in type(self).__mro__ if cls.__module__.startswith(__package__))
+        removed = self._removed or f"flax.optim.{next(ours).__name__}"
+        try:
+            expression = self.optax_expression()
+        except Exception:
+            # A subclass may do anything to its hyper-parameters, and must not fail for a warning.
+            expression = None
+        return removal.notice(removed, type(self).__name__, expression)
+
+
+class _NoAux:
+    """Stands for the absence of auxiliary outputs."""
+
+
+class Optimizer(struct.PyTreeNode, Generic[Params]):
+    """A target that is being optimized, as one immutable pytree.
+
+    Its leaves are ``state.step``, ``state.param_states`` and ``target``; the definition is static.
+
+    Args:
+      optimizer_def: what a step does.
+      state: an ``OptimizerState``.
+      target: the parameters.
+    """
+
+    # Tells struct.PyTreeNode that this class is registered already: see ``register``.
+    _flax_dataclass: ClassVar[bool] = True
+
+    optimizer_def: Any = struct.field(pytree_node=False)
+    state: Any = struct.field(pytree_node=True)
+    target: Params = struct.field(pytree_node=True)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        cls._flax_dataclass = True
+        parent: Any = super()
+        parent.__init_subclass__(**kwargs)
+        register(cls)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, optimizer_def: Any, state: Any, target: Params) -> None: ...
+
+    def replace(self, **updates: Any) -> Self:
+        """A copy with some of its fields replaced."""
+        return dataclasses.replace(self, **updates)
+
+    def apply_gradient(self, grads: Any, **hyper_param_overrides: Any) -> Self:
+        """Do one step.
+
+        Args:
+          grads: a tree like the target.
+          **hyper_param_overrides: hyper-parameters of this step only, by name, Python numbers or
+            traced; ``hyper_params=`` replaces all of them.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: an override is not known.
+          ValueError: the gradients do not fit the target.
+        """
+        hyper_params = self.optimizer_def.update_hyper_params(**hyper_param_overrides)
+        target, state = self.optimizer_def.apply_gradient(
+            hyper_params, self.target, self.state, grads
+        )
+        return self.replace(target=target, state=state)
+
+    def compute_gradient(self, loss_fn: Callable[[Any], Any]) -> tuple[Any, ...]:
+        """Loss and gradient of a function of the target; ``jax.value_and_grad`` does the same.
+
+        Args:
+          loss_fn: returns the loss, or the loss and auxiliary outputs.
+
+        Returns:
+          ``(loss, gradient)``, or ``(loss, aux, gradient)`` if there are auxiliary outputs.
+        """
+        has_aux = True
+
+        def with_aux(target: Any) -> tuple[Any, Any]:
+            nonlocal has_aux
+            out = loss_fn(target)
+            if isinstance(out, jax.Array):
+                has_aux = False
+                return out, None
+            loss, aux = out
+            return loss, aux
+
+        (loss, aux), grad = jax.value_and_grad(with_aux, has_aux=True)(self.target)
+        return (loss, aux, grad) if has_aux else (loss, grad)
+
+    compute_gradients = compute_gradient
+
+    def optimize(
+        self, loss_fn: Callable[[Any], Any], **hyper_param_overrides: Any
+    ) -> tuple[Any, ...]:
+        """Compute a gradient and apply it.
+
+        Args:
+          loss_fn: returns the loss, or the loss and auxiliary outputs.
+          **hyper_param_overrides: as for ``apply_gradient``.
+
+        Returns:
+          ``(optimizer, loss)``, or ``(optimizer, loss, aux)``.
+        """
+        *outputs, grad = self.compute_gradient(loss_fn)
+        return (self.apply_gradient(grad, **hyper_param_overrides), *outputs)
+
+    def replicate(self, devices: Sequence[Any] | None = None, axis_name: str = "batch") -> Self:
+        """A copy on every device, for ``jax.pmap``, that averages its gradients over the devices.
+
+        Args:
+          devices: where to put the copies; all local devices if None.
+          axis_name: the axis of the ``pmap``.
+        """
+        devices = jax.local_devices() if devices is None else devices
+        definition = ReplicatedOptimizer(self.optimizer_def, devices, axis_name)
+        replicated: Self = jax_utils.replicate(self, devices=devices)
+        return replicated.replace(optimizer_def=definition)
+
+    def unreplicate(self) -> Self:
+        """The first copy of a replicated optimizer.
+
+        Raises:
+          ValueError: the optimizer is not replicated by ``replicate``.
+        """
+        if not isinstance(self.optimizer_def, ReplicatedOptimizer):
+            raise ValueError(
+                "Cannot unreplicate an optimizer that is not replicated."
+                " For one that jax_utils.replicate made, use jax_utils.unreplicate."
+            )
+        single: Self = jax_utils.unreplicate(self)
+        return single.replace(optimizer_def=self.optimizer_def.optimizer_def)
+
+    def state_dict(self) -> Any:
+        """Target and state as nested dicts of arrays, the form that checkpoints hold."""
+        return self.optimizer_def.state_dict(self.target, self.state)
+
+    def restore_state(self, state: Any) -> Self:
+        """A copy with the values of a state dict, written here or by Flax, of any layout.
+
+        Raises:
+          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+        """
+        target, new_state = self.optimizer_def.restore_state(self.target, self.state, state)
+        return self.replace(target=target, state=new_state)
+
+    def to_train_state(
+        self, apply_fn: Callable[..., Any] | None = None, **hyper_param_overrides: Any
+    ) -> TrainState:
+        """The flax TrainState with an optax transformation that goes on exactly from here.
+
+        Args:
+          apply_fn: kept in the TrainState, usually ``model.apply``.
+          **hyper_param_overrides: hyper-parameters to use instead of the definition's, such as a
+            learning rate where the definition has none.
+
+        Raises:
+          AssertionError: there is no learning rate.
+        """
+        definition, params, state = self.optimizer_def, self.target, self.state
+        hyper_params = definition.update_hyper_params(**hyper_param_overrides)
+        tx, opt_state = definition.to_opt_state(hyper_params, params, state)
+        train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)
+        return unshared(train_state)  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_train_state(
+        cls, train_state: TrainState, definition: OptimizerDef | None = None
+    ) -> Self:
+        """The optimizer that a TrainState made by ``to_train_state`` came from, at its step.
+
+        Args:
+          train_state: the TrainState.
+          definition: the definition that made it; its hyper-parameters hold from here on. None: the
+            one whose ``to_train_state`` made it, if its ``tx`` is still the same.
+
+        Raises:
+          TypeError: the TrainState has another ``tx``, and no definition is given.
+        """
+        definition = definition or getattr(train_state.tx, "definition", None)
+        if definition is None:
+            raise TypeError(
+                "The tx of this TrainState does not come from to_train_state(). Give the definition"
+                " that does the same: Optimizer.from_train_state(state, definition)."
+            )
+        params: Any = train_state.params
+        state = definition.from_opt_state(params, train_state.step, train_state.opt_state)
+        return cls(definition, state, params)
+
+
+register(Optimizer)
+
+
+class ReplicatedOptimizer(OptimizerDef):
+    """Averages gradients over the devices of a ``pmap``, then does what another definition does.
+
+    Args:
+      optimizer_def: the other definition.
+      devices: where the copies are; all local devices if None.
+      axis_name: the axis of the ``pmap``.
+    """
+
+    def __init__(
+        self,
+        optimizer_def: OptimizerDef,
+        devices: Sequence[Any] | None = None,
+        axis_name: str = "batch",
+    ) -> None:
+        self.optimizer_def = optimizer_def
+        self.devices = jax.local_devices() if devices is None else devices
+        self.axis_name = axis_name
+        super().__init__(optimizer_def.hyper_params)
+
+    def removal_notice(self) -> str:
+        """What to write in place of ``Optimizer.replicate``."""
+        return (
+            f"Optimizer.replicate was removed from Flax in {removal.REMOVED_IN}. Exactly the same:"
+            " flax.jax_utils.replicate(optimizer), and in each step"
+            f" grads = jax.lax.pmean(grads, axis_name={self.axis_name!r})"
+        )
+
+    def init_state(self, params: Any) -> Any:
+        """The state of the other definition."""
+        return self.optimizer_def.init_state(params)
+
+    def _cross_replica_mean(self, grad: Any) -> Any:
+        return jax.lax.pmean(grad, axis_name=self.axis_name)
+
+    def apply_gradient(self, hyper_params: Any, params: Any, state: Any, grads: Any) -> Any:
+        """Average the gradients and apply them."""
+        grads = jax.tree.map(self._cross_replica_mean, grads)
+        return self.optimizer_def.apply_gradient(hyper_params, params, state, grads)
+
+    def update_hyper_params(self, **hyper_param_overrides: Any) -> Any:
+        """The hyper-parameters of one step of the other definition."""
+        return self.optimizer_def.update_hyper_params(**hyper_param_overrides)
+
+    def state_dict(self, target: Any, state: Any) -> Any:
+        """The state dict of the first copy only."""
+        return jax.tree.map(lambda leaf: leaf[0], self.optimizer_def.state_dict(target, state))
+
+    def restore_state(self, target: Any, opt_state: Any, state_dict: Any) -> Any:
+        """Restore a single copy onto every device."""
+        # Of the single copy only the structure and the shapes are asked for.
+        target, opt_state = jax.tree.map(
+            lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), (target, opt_state)
+        )
+        # Replicated last: bringing an older layout up to date is arithmetic on single copies.
+        restored = self.optimizer_def.restore_state(target, opt_state, state_dict)
+        return jax_utils.replicate(restored, devices=self.devices)
+
+
+_FROZEN = "frozen"
+
+
+class MultiOptimizer(OptimizerDef):
+    """Applies different optimizers to different parts of a target.
+
+    In optax this is one ``optax.masked`` for each part, and the rest held as it is. A leaf that no
+    traversal selects never changes, and its state is None. ``hyper_params`` is a list with one
+    entry for each optimizer.
+
+    Args:
+      *traversals_and_optimizers: pairs of a ``flax.traverse_util.Traversal`` and a definition.
+    """
+
+    # create(focus=...) makes one as well, for a program that may not know the class.
+    _removed: ClassVar[str] = "flax.optim.MultiOptimizer, and with it create(focus=...),"
+
+    def __init__(self, *traversals_and_optimizers: tuple[Any, OptimizerDef]) -> None:
+        if not traversals_and_optimizers:
+            raise ValueError("MultiOptimizer needs at least one pair (traversal, optimizer).")
+        traversals, sub_optimizers = zip(*traversals_and_optimizers, strict=True)
+        for definition in sub_optimizers:
+            refuse_as_part(definition, "MultiOptimizer")
+        self.traversals = traversals
+        self.sub_optimizers = sub_optimizers
+        super().__init__([definition.hyper_params for definition in sub_optimizers])
+
+    def init_state(self, params: Any) -> OptimizerState:
+        """The state before the first step: that of each optimizer for its leaves, else None.
+
+        Raises:
+          ValueError: two traversals select the same leaf.
+        """
+        leaves, treedef = jax.tree.flatten(params)
+        states: list[Any] = [None] * len(leaves)
+        for each in self.assign(self.hyper_params, params, range(len(leaves))):
+            mine = tuple(_as_array(leaves[index]) for index in each.leaves)
+            for index, state in zip(
+                each.leaves, each.definition.init_state(mine).param_states, strict=True
+            ):
+                states[index] = state
+        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), jax.tree.unflatten(treedef, states))
+
+    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+        """What each optimizer says of its leaves; None for the leaves that none of them moves."""
+        leaves, treedef = jax.tree.flatten(params)
+        states = leaves_like(params, state.param_states, "param_states")
+        specs = leaves_like(params, param_axes, "param_axes")
+        found: list[Any] = [None] * len(leaves)
+        for each in self.assign(self.hyper_params, params, range(len(leaves))):
+            mine = [tuple(column[index] for index in each.leaves) for column in (leaves, states)]
+            axes = tuple(specs[index] for index in each.leaves)
+            inner = each.definition.state_axes(mine[0], OptimizerState(state.step, mine[1]), axes)
+            for index, its in zip(each.leaves, inner.param_states, strict=True):
+                found[index] = its
+        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, found))
+
+    def has_chain(self) -> bool:
+        """True: the parts are optax chains, or are called by name."""
+        return True
+
+    def on_optax(self) -> bool:
+        """Whether no subclass overrides ``apply_gradient``."""
+        return type(self).apply_gradient is OptimizerDef.apply_gradient
+
+    def has_expression(self) -> bool:
+        """Whether every part has one."""
+        parts = self.sub_optimizers
+        return super().has_expression() and all(part.has_expression() for part in parts)
+
+    def expression(self, terms: Any) -> ast.expr:
+        """What all parts do, by their labels."""
+        parts = {
+            label: definition.expression(values)
+            for label, definition, values in self._parts_by_label(terms)
+        }
+        parts[_FROZEN] = syntax.called("transforms.hold")
+        keys: list[ast.expr | None] = [ast.Constant(label) for label in parts]
+        return syntax.called(
+            "optax.partition", ast.Dict(keys, list(parts.values())), ast.Name("labels")
+        )
+
+    def labels(self, params: Any) -> Any:
+        """For every parameter the key, in that text, of the optimizer that moves it."""
+        leaves, treedef = jax.tree.flatten(params)
+        found = [_FROZEN] * len(leaves)
+        assignments = self.assign(self.hyper_params, params, range(len(leaves)))
+        for (label, *_), each in zip(
+            self._parts_by_label(self.hyper_params), assignments, strict=True
+        ):
+            for index in each.leaves:
+                found[index] = label
+        return jax.tree.unflatten(treedef, found)
+
+    def _parts_by_label(
+        self, hyper_params: Any, within: str = ""
+    ) -> Iterator[tuple[str, OptimizerDef, Any]]:
+        for index, (definition, values) in enumerate(self._with_hyper_params(hyper_params)):
+            label = f"{within}{index}"
+            if isinstance(definition, MultiOptimizer):
+                yield from definition._parts_by_label(values, f"{label}.")
+            else:
+                yield label, definition, values
+
+    def compiles(self) -> bool:
+        """Whether every part is an optax chain."""
+        return all(
+            definition.on_optax() and definition.compiles() for definition in self.sub_optimizers
+        )
+
+    def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
+        """Which definition moves which leaf, through MultiOptimizers inside this one as well."""
+        selected = select(self.traversals, params, eligible)
+        assignments = []
+        pairs = self._with_hyper_params(hyper_params)
+        for (definition, values), leaves in zip(pairs, selected, strict=True):
+            if isinstance(definition, MultiOptimizer) and definition.on_optax():
+                assignments += definition.assign(values, params, leaves)
+            else:
+                assignments.append(Assignment(definition, values, leaves))
+        return assignments
+
+    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> list[Any]:
+        """The same overrides for every optimizer."""
+        return [
+            definition.override(values, overrides)
+            for definition, values in self._with_hyper_params(hyper_params)
+        ]
+
+    def normalise(self, hyper_params: Any) -> Any:
+        """The hyper-parameters of every optimizer, each as it wants them."""
+        return [
+            definition.normalise(values) if definition.on_optax() else values
+            for definition, values in self._with_hyper_params(hyper_params)
+        ]
+
+    def _with_hyper_params(self, hyper_params: Sequence[Any]) -> list[tuple[OptimizerDef, Any]]:
+        listed = isinstance(hyper_params, list | tuple)
+        if not listed or len(hyper_params) != len(self.sub_optimizers):
+            found = f"has {len(hyper_params)} entries" if listed else "is no list"
+            raise ValueError(
+                f"hyper_params {found}, the MultiOptimizer has {len(self.sub_optimizers)}"
+                " optimizers: give a list with one entry for each."
+            )
+        return list(zip(self.sub_optimizers, hyper_params, strict=True))
+
+    def structure(self) -> tuple[Any, ...]:
+        """The traversals, and the structure of every optimizer."""
+        return (
+            type(self),
+            self.traversals,
+            tuple(definition.structure() for definition in self.sub_optimizers),
+        )
+
+    def upgrade_state_dict(self, target: Any, state_dict: Any) -> Any:
+        """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
+        count = len(jax.tree.leaves(target))
+        assignments = self.assign(self.hyper_params, target, range(count))
+        merged = checkpoints.merge_list_of_states(
+            target, state_dict, [each.leaves for each in assignments]
+        )
+        owner = {index: each.definition for each in assignments for index in each.leaves}
+        return checkpoints.upgrade(
+            target,
+            merged,
+            lambda index, param, entry: (
+                owner[index].upgrade_param_state(param, entry) if index in owner else entry
+            ),
+        )
+
+
+def refuse_as_part(definition: Any, whole: str) -> None:
+    """Raise the TypeError of a definition that cannot be a part of another, if it is one."""
+    if not getattr(definition, "has_param_states", True):
+        raise TypeError(
+            "A definition of from_optax has one state for all parameters and cannot be in a"
+            f" {whole}, nor be created with a focus. Select in optax instead: from_optax("
+            'optax.partition({"train": tx, "frozen": optax.set_to_zero()}, labels)).'
+        )
+
+
+def _as_array(leaf: Any) -> Any:
+    # Of an array that has values it is the array itself, which asking finds out slowly.
+    concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    return leaf if concrete else jnp.asarray(leaf)

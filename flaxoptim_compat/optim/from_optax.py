@@ -17,7 +17,7 @@ from flaxoptim_compat.bridge.trees import (
     leaves_like,
     step_count,
 )
-from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.optim.transformation_sources import Fixed, Made, arguments_of, class_of
 

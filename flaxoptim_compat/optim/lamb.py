@@ -5,16 +5,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
 import optax
 from flax import struct
 
-from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
-from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio, weight_decay
+from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
+from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
 
 
 @struct.dataclass
@@ -47,11 +45,20 @@ class LAMB(OptimizerDef):
       eps: added to the root.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _LAMBParamState
-    optax_fields: ClassVar[OptaxFields] = {
-        optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}
-    }
+    formula = Chain(
+        _LAMBParamState,
+        moments=stage(
+            optax.scale_by_adam,
+            b1="beta1",
+            b2="beta2",
+            eps="eps",
+            eps_root=0.0,
+            keeps={optax.ScaleByAdamState: {"mu": "grad_ema", "nu": "grad_sq_ema"}},
+        ),
+        decay=DECAY,
+        trust=stage(scale_by_lamb_trust_ratio),
+        rate=RATE,
+    )
 
     def __init__(
         self,
@@ -62,26 +69,3 @@ class LAMB(OptimizerDef):
         eps: Any = 1e-6,
     ) -> None:
         super().__init__(_LAMBHyperParams(learning_rate, beta1, beta2, weight_decay, eps))
-
-    def init_param_state(self, param: Any) -> _LAMBParamState:
-        """Both averages at zero."""
-        return _LAMBParamState(jnp.zeros_like(param), jnp.zeros_like(param))
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same as an optax chain."""
-        return optax.chain(
-            optax.scale_by_adam(b1=hyper_params.beta1, b2=hyper_params.beta2, eps=hyper_params.eps),
-            weight_decay(hyper_params.weight_decay),
-            scale_by_lamb_trust_ratio(),
-            optax.scale_by_learning_rate(hyper_params.learning_rate),
-        )
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        moments = f"b1={hyper_params.beta1}, b2={hyper_params.beta2}, eps={hyper_params.eps}"
-        return source_text.chain(
-            f"optax.scale_by_adam({moments})",
-            source_text.weight_decay(hyper_params.weight_decay),
-            "transforms.scale_by_lamb_trust_ratio()",
-            f"optax.scale_by_learning_rate({hyper_params.learning_rate})",
-        )

@@ -6,15 +6,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
 import optax
 from flax import struct
 
-from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
 from flaxoptim_compat.transforms import scale_by_lars_rate
 
 
@@ -50,9 +48,23 @@ class LARS(OptimizerDef):
       nesterov: look one step ahead along the momentum.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _LARSParamState
-    optax_fields: ClassVar[OptaxFields] = {optax.TraceState: {"trace": "momentum"}}
+    formula = Chain(
+        _LARSParamState,
+        layer_rate=stage(
+            scale_by_lars_rate,
+            "learning_rate",
+            weight_decay="weight_decay",
+            trust_coefficient="trust_coefficient",
+            eps="eps",
+        ),
+        momentum=stage(
+            optax.trace,
+            decay="beta",
+            nesterov="nesterov",
+            keeps={optax.TraceState: {"trace": "momentum"}},
+        ),
+        descent=DESCENT,
+    )
 
     def __init__(
         self,
@@ -65,34 +77,4 @@ class LARS(OptimizerDef):
     ) -> None:
         super().__init__(
             _LARSHyperParams(learning_rate, beta, weight_decay, trust_coefficient, eps, nesterov)
-        )
-
-    def init_param_state(self, param: Any) -> _LARSParamState:
-        """No momentum."""
-        return _LARSParamState(jnp.zeros_like(param))
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same as an optax chain."""
-        return optax.chain(
-            scale_by_lars_rate(
-                hyper_params.learning_rate,
-                hyper_params.weight_decay,
-                hyper_params.trust_coefficient,
-                hyper_params.eps,
-            ),
-            optax.trace(decay=hyper_params.beta, nesterov=hyper_params.nesterov),
-            optax.scale(-1.0),
-        )
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        rate = (
-            f"{hyper_params.learning_rate}, weight_decay={hyper_params.weight_decay},"
-            f" trust_coefficient={hyper_params.trust_coefficient}, eps={hyper_params.eps}"
-        )
-        nesterov = ", nesterov=True" if hyper_params.nesterov else ""
-        return source_text.chain(
-            f"transforms.scale_by_lars_rate({rate})",
-            f"optax.trace(decay={hyper_params.beta}{nesterov})",
-            "optax.scale(-1.0)",
         )

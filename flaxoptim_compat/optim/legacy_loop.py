@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat.bridge.masks import Assignment
-from flaxoptim_compat.optim.on_optax import OnOptax, OptaxFields
+from flaxoptim_compat.optim.formula import StateFields
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.transforms.parameters import require_parameters
 
@@ -22,8 +23,8 @@ class LegacyState(NamedTuple):
     param_states: Any
 
 
-class LegacyLoop(OnOptax):
-    """Presents a definition that is no optax chain as if it were one.
+class LegacyLoop:
+    """The formula of a definition that is no optax chain: its own code, step by step.
 
     Optax adds an update to the parameter. The update here is the difference between the new and the
     old parameter, so the sum can miss the new parameter by its last bit; the state is exact.
@@ -32,25 +33,36 @@ class LegacyLoop(OnOptax):
       definition: any definition.
     """
 
-    optax_fields: ClassVar[OptaxFields] = {LegacyState: {"param_states": "param_states"}}
-
     def __init__(self, definition: Any) -> None:
-        self.definition = definition
-        self.hyper_params = definition.hyper_params
+        self._definition = definition
 
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+    @property
+    def state_fields(self) -> StateFields:
+        """All of the legacy state is in one field."""
+        return {LegacyState: {"param_states": "param_states"}}
+
+    @property
+    def splits(self) -> bool:
+        """False: what the code looks at is not known."""
+        return False
+
+    def first_state(self, param: Any) -> Any:
+        """That of the definition."""
+        return self._definition.init_param_state(param)
+
+    def transformation(self, hyper_params: Any) -> optax.GradientTransformation:
         """Runs ``init_state`` and ``apply_gradient`` of the definition."""
 
         def init(params: Any) -> LegacyState:
             if isinstance(params, tuple) and not params:
                 # No parameters, no states. Code that takes nothing but dicts is not asked.
                 return LegacyState(jnp.zeros((), jnp.int32), ())
-            state = self.definition.init_state(params)
+            state = self._definition.init_state(params)
             return LegacyState(state.step, state.param_states)
 
         def update(grads: Any, state: LegacyState, params: Any = None) -> tuple[Any, LegacyState]:
-            require_parameters(type(self.definition).__name__, params)
-            new_params, new_state = self.definition.apply_gradient(
+            require_parameters(type(self._definition).__name__, params)
+            new_params, new_state = self._definition.apply_gradient(
                 hyper_params, params, OptimizerState(state.count, state.param_states), grads
             )
             updates = jax.tree.map(lambda new, old: new - old, new_params, params)
@@ -58,13 +70,17 @@ class LegacyLoop(OnOptax):
 
         return optax.GradientTransformation(init, update)
 
-    def to_optax_fields(
+    def expression(self, terms: Any) -> ast.expr:
+        """There is none."""
+        raise NotImplementedError(f"{type(self._definition).__name__} has no text in optax.")
+
+    def to_optax(
         self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
     ) -> dict[type, dict[str, Any]]:
         """The legacy states as they are."""
         return {LegacyState: {"param_states": place(states)}}
 
-    def from_optax_fields(
+    def from_optax(
         self,
         nodes: Mapping[type, Any],
         states: Sequence[Any],
@@ -75,11 +91,27 @@ class LegacyLoop(OnOptax):
         return list(pick(nodes[LegacyState].param_states))
 
 
+class InLegacyLoop:
+    """A definition whose own code is its formula.
+
+    Args:
+      definition: any definition.
+    """
+
+    def __init__(self, definition: Any) -> None:
+        self.formula = LegacyLoop(definition)
+        self.hyper_params = definition.hyper_params
+
+    def values(self, hyper_params: Any) -> Any:
+        """The hyper-parameters as they are."""
+        return hyper_params
+
+
 def convertible(assignments: Sequence[Assignment]) -> list[Assignment]:
     """The same assignments, with every definition presented as an optax chain."""
     return [
         each
         if each.definition.on_optax()
-        else Assignment(LegacyLoop(each.definition), each.hyper_params, each.leaves)
+        else Assignment(InLegacyLoop(each.definition), each.hyper_params, each.leaves)
         for each in assignments
     ]

@@ -6,16 +6,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-import jax.numpy as jnp
 import optax
 from flax import struct
 
-from flaxoptim_compat.optim import source_text
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
-from flaxoptim_compat.transforms import weight_decay
+from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 
 
 @struct.dataclass
@@ -43,9 +40,17 @@ class Momentum(OptimizerDef):
       nesterov: look one step ahead along the momentum.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _MomentumParamState
-    optax_fields: ClassVar[OptaxFields] = {optax.TraceState: {"trace": "momentum"}}
+    formula = Chain(
+        _MomentumParamState,
+        decay=DECAY,
+        momentum=stage(
+            optax.trace,
+            decay="beta",
+            nesterov="nesterov",
+            keeps={optax.TraceState: {"trace": "momentum"}},
+        ),
+        rate=RATE,
+    )
 
     def __init__(
         self,
@@ -55,23 +60,3 @@ class Momentum(OptimizerDef):
         nesterov: bool = False,
     ) -> None:
         super().__init__(_MomentumHyperParams(learning_rate, beta, weight_decay, nesterov))
-
-    def init_param_state(self, param: Any) -> _MomentumParamState:
-        """No momentum."""
-        return _MomentumParamState(jnp.zeros_like(param))
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same in optax."""
-        return optax.chain(
-            weight_decay(hyper_params.weight_decay),
-            optax.trace(decay=hyper_params.beta, nesterov=hyper_params.nesterov),
-            optax.scale_by_learning_rate(hyper_params.learning_rate),
-        )
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        nesterov = ", nesterov=True" if hyper_params.nesterov else ""
-        return source_text.chain(
-            source_text.weight_decay(hyper_params.weight_decay),
-            f"optax.sgd({hyper_params.learning_rate}, momentum={hyper_params.beta}{nesterov})",
-        )

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from flax.core import FrozenDict
 
-from flaxoptim_compat.optim import source_layout
-from flaxoptim_compat.optim.definition import OptimizerDef
-from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
+from flaxoptim_compat import syntax
+from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef
 
 _IMPORTS = {
     "jnp": "import jax.numpy as jnp",
@@ -45,15 +43,13 @@ def optax_source(definition: OptimizerDef, params: Any = None) -> str:
     """
     expression = _expression(definition)
     if not isinstance(definition, MultiOptimizer):
-        blocks = [source_layout.statement("tx = ", expression)]
+        blocks = [syntax.statement("tx = ", expression)]
     elif params is None:
-        blocks = ["\n" + _OF_LABELS + source_layout.statement("return ", expression, indent=4)]
+        blocks = ["\n" + _OF_LABELS + syntax.statement("return ", expression, indent=4)]
     else:
         labels = _literal(definition.labels(params))
         blocks = [
-            source_layout.statement("labels = ", labels)
-            + "\n"
-            + source_layout.statement("tx = ", expression)
+            syntax.statement("labels = ", labels) + "\n" + syntax.statement("tx = ", expression)
         ]
     names = _names("".join(blocks))
     imports = "\n".join(line for name, line in _IMPORTS.items() if name in names)
@@ -67,15 +63,15 @@ def _names(source: str) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name)} - arguments
 
 
-def _expression(definition: OptimizerDef) -> str:
+def _expression(definition: OptimizerDef) -> ast.expr:
     name = type(definition).__name__
-    expression = definition.optax_expression()
+    expression = definition.optax_syntax()
     if expression is None:
         raise ValueError(
             f"There is no optax text for this {name}: it runs code that is not in optax."
             " to_optax(definition, params) makes a transformation that runs it."
         )
-    unknown = _names(expression) - _KNOWN
+    unknown = _names(syntax.in_one_line(expression)) - _KNOWN
     if unknown:
         raise ValueError(
             f"There is no optax text for this {name}: {', '.join(sorted(unknown))} is no single"
@@ -84,22 +80,23 @@ def _expression(definition: OptimizerDef) -> str:
     return expression
 
 
-def _literal(labels: Any) -> str:
-    """A tree of labels as source text; what has one label throughout is that label."""
+def _literal(labels: Any) -> ast.expr:
+    """A tree of labels as an expression."""
     if isinstance(labels, str):
-        return _key(labels)
+        return ast.Constant(labels)
     if isinstance(labels, Mapping):
-        text = ", ".join(f"{_key(key)}: {_literal(value)}" for key, value in labels.items())
-        return f"freeze({{{text}}})" if isinstance(labels, FrozenDict) else f"{{{text}}}"
+        keys: list[ast.expr | None] = [_key(key) for key in labels]
+        node = ast.Dict(keys, list(map(_literal, labels.values())))
+        return syntax.called("freeze", node) if isinstance(labels, FrozenDict) else node
     if type(labels) is list:
-        return f"[{', '.join(map(_literal, labels))}]"
+        return ast.List(list(map(_literal, labels)))
     if type(labels) is tuple:
-        return f"({''.join(f'{_literal(each)}, ' for each in labels).strip()})"
+        return ast.Tuple(list(map(_literal, labels)))
     raise ValueError(
         f"There is no literal for the labels of parameters in a {type(labels).__name__}. Leave"
         " params away, and call make_tx of the text with a tree of labels."
     )
 
 
-def _key(key: Any) -> str:
-    return json.dumps(key, ensure_ascii=False) if isinstance(key, str) else repr(key)
+def _key(key: Any) -> ast.expr:
+    return ast.Constant(key) if isinstance(key, str) else ast.parse(repr(key), mode="eval").body

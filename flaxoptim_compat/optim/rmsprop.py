@@ -7,14 +7,15 @@ square of ``mg' = beta2 · mg + (1 - beta2) · g`` is taken off ``v'`` first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 import optax
 from flax import struct
 
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.optim.formula import RATE, Chain, stage
+from flaxoptim_compat.transforms import scale_by_rms
 
 
 @struct.dataclass
@@ -43,12 +44,22 @@ class RMSProp(OptimizerDef):
       centered: divide by the standard deviation of the gradient rather than its root mean square.
     """
 
-    leaf_by_leaf = True
-    param_state_class = _RMSPropParamState
-    optax_fields: ClassVar[OptaxFields] = {
-        optax.ScaleByRmsState: {"nu": "v"},
-        optax.ScaleByRStdDevState: {"nu": "v", "mu": "mg"},
-    }
+    formula = Chain(
+        _RMSPropParamState,
+        moments=stage(
+            scale_by_rms,
+            decay="beta2",
+            eps="eps",
+            eps_in_sqrt=False,
+            bias_correction=False,
+            centered="centered",
+            keeps={
+                optax.ScaleByRmsState: {"nu": "v"},
+                optax.ScaleByRStdDevState: {"nu": "v", "mu": "mg"},
+            },
+        ),
+        rate=RATE,
+    )
 
     def __init__(
         self,
@@ -63,22 +74,6 @@ class RMSProp(OptimizerDef):
         """The averages at zero; without centering there is only one."""
         mean = jnp.zeros_like(param) if self.hyper_params.centered else None
         return _RMSPropParamState(jnp.zeros_like(param), mean)
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The same in optax."""
-        scale = optax.scale_by_stddev if hyper_params.centered else optax.scale_by_rms
-        return optax.chain(
-            scale(decay=hyper_params.beta2, eps=hyper_params.eps, eps_in_sqrt=False),
-            optax.scale_by_learning_rate(hyper_params.learning_rate),
-        )
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        centered = ", centered=True" if hyper_params.centered else ""
-        return (
-            f"optax.rmsprop({hyper_params.learning_rate}, decay={hyper_params.beta2},"
-            f" eps={hyper_params.eps}, eps_in_sqrt=False{centered})"
-        )
 
     def upgrade_param_state(self, param: Any, entry: Any) -> Any:
         """Flax up to 0.2.2 knew no centering, hence no ``mg``."""

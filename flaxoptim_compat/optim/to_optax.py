@@ -6,7 +6,7 @@ from typing import Any
 
 import optax
 
-from flaxoptim_compat.optim.definition import OptimizerDef
+from flaxoptim_compat.optim.base import OptimizerDef
 
 
 def to_optax(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,9 +18,13 @@ from flax import struct
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
-from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef, OptimizerState
-from flaxoptim_compat.optim.definition import refuse_as_part
-from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.optim.base import (
+    MultiOptimizer,
+    OptimizerDef,
+    OptimizerState,
+    refuse_as_part,
+)
+from flaxoptim_compat.optim.formula import Formula, StateFields, Values, written
 from flaxoptim_compat.transforms.weight_norm import (
     WeightNormState,
     is_normalised,
@@ -53,6 +58,96 @@ class _WeightNormParamState:
         return self.scale * jax.lax.rsqrt(squared_norms(self.direction, 0.0))
 
 
+class _Normed:
+    """A formula for the direction and the scale of each parameter.
+
+    Args:
+      inner: that of the wrapped definition.
+    """
+
+    def __init__(self, inner: Formula) -> None:
+        self._inner = inner
+
+    @property
+    def state_fields(self) -> StateFields:
+        """The two factors, and what the wrapped definition keeps for them."""
+        mine = {"direction": "direction", "scale": "scale"}
+        return {WeightNormState: mine, **self._inner.state_fields}
+
+    @property
+    def splits(self) -> bool:
+        """Whether the wrapped definition does not look at other parameters either."""
+        return self._inner.splits
+
+    def first_state(self, param: Any) -> Any:
+        """None of one parameter alone: see ``WeightNorm.init_state``."""
+        raise NotImplementedError("WeightNorm does not define init_param_state.")
+
+    def transformation(self, values: Values) -> optax.GradientTransformation:
+        """The chain of the wrapped definition, on directions and scales."""
+        inner = self._inner.transformation(values["inner"])
+        return weight_norm(inner, values["wn_decay"], values["wn_eps"])
+
+    def expression(self, terms: Values) -> ast.expr:
+        """The same as a syntax tree."""
+        own = {"decay": terms["wn_decay"], "eps": terms["wn_eps"]}
+        return written(weight_norm, [self._inner.expression(terms["inner"])], own, terms)
+
+    def to_optax(
+        self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
+    ) -> dict[type, dict[str, Any]]:
+        """The factors for this transformation, the states of both for the wrapped one."""
+        scaled = _scaled(states)
+
+        def place_both(values: Sequence[Any]) -> Any:
+            scales: list[Any] = [()] * len(states)
+            for row, value in zip(scaled, values[len(states) :], strict=True):
+                scales[row] = value
+            return {"direction": place(values[: len(states)]), "scale": place(scales)}
+
+        inner = [each.direction_state for each in states]
+        inner += [states[row].scale_state for row in scaled]
+        mine = {
+            "direction": place([each.direction for each in states]),
+            "scale": place([each.scale for each in states]),
+        }
+        return {
+            WeightNormState: mine,
+            **self._inner.to_optax(inner, place_both),
+        }
+
+    def from_optax(
+        self,
+        nodes: Mapping[type, Any],
+        states: Sequence[Any],
+        pick: Callable[[Any], Sequence[Any]],
+    ) -> list[Any]:
+        """One state for each parameter, out of the factors and the wrapped definition's states."""
+        scaled = _scaled(states)
+
+        def pick_both(tree: Any) -> list[Any]:
+            scales = pick(tree["scale"])
+            return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
+
+        inner = [each.direction_state for each in states]
+        inner += [states[row].scale_state for row in scaled]
+        moved = self._inner.from_optax(nodes, inner, pick_both)
+        scale_states: list[Any] = [each.scale_state for each in states]
+        for row, state in zip(scaled, moved[len(states) :], strict=True):
+            scale_states[row] = state
+        node = nodes[WeightNormState]
+        return [
+            _WeightNormParamState(*each)
+            for each in zip(
+                moved[: len(states)],
+                scale_states,
+                pick(node.direction),
+                pick(node.scale),
+                strict=True,
+            )
+        ]
+
+
 class WeightNorm(OptimizerDef):
     """Weight normalisation (Salimans and Kingma, 2016, https://arxiv.org/abs/1602.07868).
 
@@ -64,8 +159,6 @@ class WeightNorm(OptimizerDef):
       wn_decay: L2 regularisation of the direction.
       wn_eps: added to the squared norm.
     """
-
-    leaf_by_leaf = True
 
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Any = 0, wn_eps: Any = 1e-8
@@ -86,10 +179,15 @@ class WeightNorm(OptimizerDef):
         self.wrapped_optimizer.hyper_params = hyper_params.inner
 
     @property
-    def optax_fields(self) -> OptaxFields:  # type: ignore[override]
-        """The two factors, and what the wrapped definition keeps for them."""
-        mine = {"direction": "direction", "scale": "scale"}
-        return {WeightNormState: mine, **self.wrapped_optimizer.optax_fields}
+    def formula(self) -> Formula | None:  # type: ignore[override]
+        """That of the wrapped definition, around which the parameters are taken apart."""
+        inner = self.wrapped_optimizer.formula
+        return None if inner is None else _Normed(inner)
+
+    def values(self, hyper_params: Any) -> Values:
+        """Those of the wrapped definition as ``inner``."""
+        inner = self.wrapped_optimizer.values(hyper_params.inner)
+        return {**vars(hyper_params), "inner": inner}
 
     def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
         """``wn_decay`` and ``wn_eps`` are for this definition, the rest for the wrapped one."""
@@ -121,17 +219,6 @@ class WeightNorm(OptimizerDef):
     def splits(self) -> bool:
         """Whether the wrapped definition does not look at other parameters either."""
         return super().splits() and self.wrapped_optimizer.splits()
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The chain of the wrapped definition, on directions and scales."""
-        inner = self.wrapped_optimizer.optax_chain(hyper_params.inner)
-        return weight_norm(inner, hyper_params.wn_decay, hyper_params.wn_eps)
-
-    def chain_text(self, hyper_params: Any) -> str:
-        """The same as source text."""
-        inner = self.wrapped_optimizer.chain_text(hyper_params.inner)
-        own = f"decay={hyper_params.wn_decay}, eps={hyper_params.wn_eps}"
-        return f"transforms.weight_norm({inner}, {own})"
 
     def has_expression(self) -> bool:
         """Whether the wrapped definition has one, and needs no names of parameters."""
@@ -208,60 +295,6 @@ class WeightNorm(OptimizerDef):
             scale,
         )
         return OptimizerState(state.step, param_states)
-
-    def to_optax_fields(
-        self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
-    ) -> dict[type, dict[str, Any]]:
-        """The factors for this transformation, the states of both for the wrapped one."""
-        scaled = _scaled(states)
-
-        def place_both(values: Sequence[Any]) -> Any:
-            scales: list[Any] = [()] * len(states)
-            for row, value in zip(scaled, values[len(states) :], strict=True):
-                scales[row] = value
-            return {"direction": place(values[: len(states)]), "scale": place(scales)}
-
-        inner = [each.direction_state for each in states]
-        inner += [states[row].scale_state for row in scaled]
-        mine = {
-            "direction": place([each.direction for each in states]),
-            "scale": place([each.scale for each in states]),
-        }
-        return {
-            WeightNormState: mine,
-            **self.wrapped_optimizer.to_optax_fields(inner, place_both),
-        }
-
-    def from_optax_fields(
-        self,
-        nodes: Mapping[type, Any],
-        states: Sequence[Any],
-        pick: Callable[[Any], Sequence[Any]],
-    ) -> list[Any]:
-        """One state for each parameter, out of the factors and the wrapped definition's states."""
-        scaled = _scaled(states)
-
-        def pick_both(tree: Any) -> list[Any]:
-            scales = pick(tree["scale"])
-            return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
-
-        inner = [each.direction_state for each in states]
-        inner += [states[row].scale_state for row in scaled]
-        moved = self.wrapped_optimizer.from_optax_fields(nodes, inner, pick_both)
-        scale_states: list[Any] = [each.scale_state for each in states]
-        for row, state in zip(scaled, moved[len(states) :], strict=True):
-            scale_states[row] = state
-        node = nodes[WeightNormState]
-        return [
-            _WeightNormParamState(*each)
-            for each in zip(
-                moved[: len(states)],
-                scale_states,
-                pick(node.direction),
-                pick(node.scale),
-                strict=True,
-            )
-        ]
 
     # Methods that Flax before 0.4.0 had, for one parameter each.
 

@@ -10,21 +10,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from flaxoptim_compat import optim
 from flaxoptim_compat.bridge.trees import thaw
+from flaxoptim_compat.optim.formula import Chain
+from flaxoptim_compat.optim.kinds import KINDS
 
 # What hand-written optimizers like to call them.
 _ALIASES = {"m": "mu", "v": "nu", "momentum": "trace"}
 # The factors of WeightNorm: flax.optim keeps a state for each of them, optax a tree of both.
 _FACTORS = {"direction_state": "direction", "scale_state": "scale"}
-_ON_OPTAX = (
-    optim.Adam,
-    optim.Momentum,
-    optim.RMSProp,
-    optim.Adadelta,
-    optim.Adagrad,
-    optim.Adafactor,
-)
 
 
 class Name(NamedTuple):
@@ -179,9 +172,12 @@ def _fields(leaf: Any, name: Name) -> Iterator[tuple[Name, Any]]:
 def _optax_names() -> dict[frozenset[str], dict[str, str]]:
     """{fields of a legacy per-parameter state: {field: what optax calls it}}."""
     found = {}
-    for cls in _ON_OPTAX:
-        fields: Any = dataclasses.fields(cls.param_state_class)
-        maps = cls.optax_fields.values()
+    for kind in KINDS:
+        formula: Chain = kind.formula
+        if formula.state is None:
+            continue
+        fields: Any = dataclasses.fields(formula.state)
+        maps = formula.state_fields.values()
         names = {legacy: field for each in maps for field, legacy in each.items()}
         found[frozenset(field.name for field in fields)] = names
     return found

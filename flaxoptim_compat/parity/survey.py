@@ -11,14 +11,13 @@ from types import ModuleType
 from typing import Any
 
 import jax
-import optax
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.optim.to_optax import to_optax
 from flaxoptim_compat.parity import trial
 from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.genuine import find
-from flaxoptim_compat.parity.namesakes import NAMESAKES, Call, Namesake
+from flaxoptim_compat.parity.namesakes import NAMESAKES, Namesake
 from flaxoptim_compat.parity.report import PARAMETER, Report
 
 _STEPS = 20
@@ -142,28 +141,28 @@ def _name_of(genuine: ModuleType | None) -> str:
 
 
 def _row(each: Namesake, reference: Any, params: Any, grads: Any) -> Row:
-    legacy, ours = _quietly(each.legacy, reference), _quietly(each.legacy, optim)
+    legacy, ours = _quietly(each, reference), _quietly(each, optim)
     against = None
-    if each.suggested is not None:
-        against = compare(legacy, each.suggested.made(optax), params, grads)
+    if each.suggested:
+        against = compare(legacy, each.transformation(), params, grads)
     return Row(
-        legacy=each.legacy.text("optim"),
-        suggested=each.suggested.text("optax") if each.suggested else None,
+        legacy=each.legacy,
+        suggested=each.suggested or None,
         namesake=against,
         ours=compare(legacy, to_optax(ours, params), params, grads),
         exact=_exact(each, ours, against),
     )
 
 
-def _quietly(call: Call, module: Any) -> Any:
-    """What a call makes, without telling the user of a removal that is no news here."""
+def _quietly(each: Namesake, module: Any) -> Any:
+    """The definition, without telling the user of a removal that is no news here."""
     with warnings.catch_warnings(action="ignore"):
-        return call.made(module)
+        return each.definition(module)
 
 
 def _exact(each: Namesake, ours: Any, against: Report | None) -> str:
-    if each.suggested is not None and against is not None and against.equal:
-        return each.suggested.text("optax")
+    if against is not None and against.equal:
+        return each.suggested
     return str(ours.optax_expression())
 
 

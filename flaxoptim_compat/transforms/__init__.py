@@ -8,6 +8,7 @@ from flaxoptim_compat.transforms.hold import hold
 from flaxoptim_compat.transforms.keep_dtypes import keep_dtypes
 from flaxoptim_compat.transforms.lamb import scale_by_lamb_trust_ratio
 from flaxoptim_compat.transforms.lars import scale_by_lars_rate
+from flaxoptim_compat.transforms.rms import scale_by_rms
 from flaxoptim_compat.transforms.weight_decay import weight_decay
 from flaxoptim_compat.transforms.weight_norm import WeightNormState, weight_norm
 
@@ -19,6 +20,7 @@ __all__ = [
     "scale_by_lamb_trust_ratio",
     "scale_by_lars_rate",
     "scale_by_rate_and_parameter_rms",
+    "scale_by_rms",
     "scale_by_sum_of_squares",
     "weight_decay",
     "weight_norm",

@@ -1,4 +1,4 @@
-"""The two stages of Adafactor that optax has, but not with flax.optim's arithmetic."""
+"""The stages of Adafactor that optax has, but not with flax.optim's arithmetic, or slower."""
 
 from __future__ import annotations
 
@@ -30,16 +30,17 @@ def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformat
     return optax.GradientTransformation(init, update)
 
 
-def keep_placeholders(inner: optax.GradientTransformation) -> optax.GradientTransformation:
-    """Leave alone what stands in the state of ``scale_by_factored_rms`` in place of moments.
+def scale_by_factored_rms(**arguments: Any) -> optax.GradientTransformation:
+    """``optax.scale_by_factored_rms`` that leaves alone what stands in its state for no moments.
 
     A parameter has either the two factors of its second moment or the whole of it. In place of the
     other stands an array of shape (1,), which optax writes anew with each step: two or three
     kernels for each parameter, and buffers that cannot be reused.
 
     Args:
-      inner: ``optax.scale_by_factored_rms``, perhaps in other dtypes.
+      **arguments: those of optax's function.
     """
+    inner = optax.scale_by_factored_rms(**arguments)
 
     def update(
         updates: Any, state: optax.FactoredState, params: Any = None
@@ -60,6 +61,17 @@ def keep_placeholders(inner: optax.GradientTransformation) -> optax.GradientTran
         )
 
     return optax.GradientTransformation(inner.init, update)
+
+
+def scale_in_float32(step_size: Any) -> optax.GradientTransformation:
+    """``optax.scale`` with the factor in float32, as an update is that in_float32 made.
+
+    In 64 bits an array would widen the update; a plain number does not.
+
+    Args:
+      step_size: the factor.
+    """
+    return optax.scale(jnp.asarray(step_size, jnp.float32))
 
 
 def scale_by_rate_and_parameter_rms(

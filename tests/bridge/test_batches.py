@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import compiled
 from flaxoptim_compat.bridge.batches import LARGEST, SMALLEST, batches
+from flaxoptim_compat.optim.formula import Chain, stage
 from tests.support import cases
 from tests.support.options import each
 from tests.support.side_by_side import assert_same
@@ -119,10 +120,13 @@ def test_a_filter_sees_other_shapes_of_the_same_tree() -> None:
 
 
 class ClippedTogether(optim.Momentum):
-    """Names a chain that looks at all gradients at once."""
+    """States a chain that looks at all gradients at once."""
 
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        return optax.chain(optax.clip_by_global_norm(1e-2), super().optax_chain(hyper_params))
+    formula = Chain(
+        optim.Momentum.formula.state,
+        clip=stage(optax.clip_by_global_norm, 1e-2, across=True),
+        **optim.Momentum.formula.stages,
+    )
 
 
 def test_a_chain_of_a_subclass_is_never_cut() -> None:

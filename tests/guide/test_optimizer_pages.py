@@ -187,7 +187,7 @@ def test_they_are_measured_as_parity_does() -> None:
 def field_map(name: str) -> list[tuple[str, str]]:
     made = definition(name, {})
     rows = []
-    for kind, fields in made.optax_fields.items():
+    for kind, fields in made.formula.state_fields.items():
         if "count" in kind._fields:
             rows.append(("`state/step`", f"`{kind.__name__}.count`"))
         rows += [(f"`{legacy}`", f"`{kind.__name__}.{new}`") for new, legacy in fields.items()]

@@ -10,7 +10,7 @@ import pytest
 from flax.core import freeze
 
 from flaxoptim_compat import optax_source, optim
-from flaxoptim_compat.optim.source_layout import WIDTH
+from flaxoptim_compat.syntax import WIDTH
 from tests.support import cases
 from tests.support.legacy_subclasses import FACTORIES
 

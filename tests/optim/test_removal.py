@@ -15,8 +15,8 @@ import pytest
 from flax import struct
 
 from flaxoptim_compat import FlaxOptimDeprecationWarning, optim
-from flaxoptim_compat.optim.replicated import ReplicatedOptimizer
-from flaxoptim_compat.optim.source_text import Number
+from flaxoptim_compat.optim.base import ReplicatedOptimizer
+from flaxoptim_compat.syntax import number
 from tests.support.legacy_subclasses import FACTORIES
 
 PARAMS = {"w": jnp.linspace(-1.0, 1.0, 6).reshape(2, 3), "b": jnp.ones(3)}
@@ -226,7 +226,7 @@ def test_hyper_params_that_are_not_the_usual_ones_do_no_harm() -> None:
     ],
 )
 def test_numbers(value: float, text: str) -> None:
-    assert f"{Number(value)}" == text
+    assert number(value) == text
     assert eval(text) == value
     for array in (np.float64(value), np.asarray(value), np.float64(value).reshape(())):
         assert optim.GradientDescent(array).optax_expression() == f"optax.sgd({text})"

@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat import optim, transforms
+from flaxoptim_compat.catalogue import BY_NAME, REQUIRED
 from flaxoptim_compat.migrate.chains.binding import Bound, Refused, bind, pairs
 from flaxoptim_compat.migrate.chains.partition import Part, partition
 from flaxoptim_compat.migrate.chains.place import place_of
-from flaxoptim_compat.migrate.chains.signatures import REQUIRED, SIGNATURES
 from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
@@ -131,7 +131,7 @@ def _call(case: cases.Case, how: str, cfg: Any) -> str:
     if how != "positions":
         arguments = [f"{name}={text}" for name, text in given.items()]
         return f"optim.{case.optimizer}({', '.join(arguments)})"
-    known = SIGNATURES[case.optimizer]
+    known = BY_NAME[case.optimizer].hyper_params
     last = max((list(known).index(name) for name in given), default=-1)
     arguments = [
         given[name] if name in given else _default(value)

@@ -9,7 +9,7 @@ import optax
 import pytest
 
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
-from flaxoptim_compat.transforms.adafactor import keep_placeholders
+from flaxoptim_compat.transforms.adafactor import scale_by_factored_rms
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_in_float32_everything_is() -> None:
 
 def test_placeholders_are_the_very_arrays() -> None:
     params = {"factored": jnp.ones((4, 5)), "whole": jnp.ones(3)}
-    tx = keep_placeholders(optax.scale_by_factored_rms(min_dim_size_to_factor=2))
+    tx = scale_by_factored_rms(min_dim_size_to_factor=2)
     state = tx.init(params)
     after = tx.update(params, state, params)[1]
     assert after.v["factored"] is state.v["factored"] and after.v["factored"].shape == (1,)

@@ -13,7 +13,7 @@ from jax.sharding import PartitionSpec
 from flaxoptim_compat.bridge.trees import leaves_like
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.optim.definition import OptimizerDef
+    from flaxoptim_compat.optim.base import OptimizerDef
 
     Definition = TypeVar("Definition", bound=OptimizerDef)
 

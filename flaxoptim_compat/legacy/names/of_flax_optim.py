@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
+from flaxoptim_compat.catalogue import MODULES
 from flaxoptim_compat.legacy.entry import Entry
 
 _GONE_SINCE = "flax 0.6.0"
-_MODULES = (
-    "adabelief",
-    "adadelta",
-    "adafactor",
-    "adagrad",
-    "adam",
-    "base",
-    "dynamic_scale",
-    "lamb",
-    "lars",
-    "momentum",
-    "rmsprop",
-    "sgd",
-    "weight_norm",
-)
 
 ENTRIES: tuple[Entry, ...] = (
     Entry("flax.optim", "flaxoptim_compat.optim", _GONE_SINCE),
     *(
         Entry(f"flax.optim.{name}", f"flaxoptim_compat.optim.{name}", _GONE_SINCE)
-        for name in _MODULES
+        for name in MODULES
     ),
 )

@@ -7,17 +7,17 @@ import dataclasses
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from flaxoptim_compat.migrate.chains.expressions import literal, may_act
-from flaxoptim_compat.migrate.chains.signatures import (
+from flaxoptim_compat.catalogue import (
+    BY_NAME,
+    COMPLEMENTED,
     DTYPE,
     FLAGS,
-    HANDED_ON,
-    OPTIONAL,
+    INTEGERS,
     RATE,
     REQUIRED,
-    SIGNATURES,
     WRAPPED,
 )
+from flaxoptim_compat.migrate.chains.expressions import literal, may_act
 
 
 class Argument(NamedTuple):
@@ -53,7 +53,7 @@ class Bound:
 
     def owner_of(self, name: str) -> Bound | None:
         """Which of the two, this or the one inside, has a hyper-parameter of this name."""
-        if name in SIGNATURES[self.name] and name not in (WRAPPED, DTYPE):
+        if name in BY_NAME[self.name].hyper_params and name not in (WRAPPED, DTYPE):
             return self
         return None if self.inner is None else self.inner.owner_of(name)
 
@@ -78,12 +78,14 @@ def bind(
       definition_of: of a WeightNorm, reads the expression of the optimizer in it; None if that is
         no constructor call.
     """
-    if name not in SIGNATURES:
+    if name not in BY_NAME:
         return Refused(f"{name} has no text in optax")
     nodes = _assigned(call, name)
     if isinstance(nodes, Refused):
         return nodes
-    inner = _inner(nodes.pop(WRAPPED), definition_of) if WRAPPED in SIGNATURES[name] else None
+    inner = (
+        _inner(nodes.pop(WRAPPED), definition_of) if WRAPPED in BY_NAME[name].hyper_params else None
+    )
     if isinstance(inner, Refused):
         return inner
     arguments: dict[str, Argument] = {}
@@ -99,7 +101,8 @@ def bind(
 
 def _assigned(call: ast.Call, name: str) -> dict[str, ast.expr] | Refused:
     """The expression of each parameter that is given."""
-    known = list(SIGNATURES[name])
+    defaults = BY_NAME[name].hyper_params
+    known = list(defaults)
     if any(isinstance(each, ast.Starred) for each in call.args):
         return Refused(f"{name} takes its arguments from *, so it is not known which they are")
     if any(each.arg is None for each in call.keywords):
@@ -114,7 +117,7 @@ def _assigned(call: ast.Call, name: str) -> dict[str, ast.expr] | Refused:
         if keyword.arg in nodes:
             return Refused(f"{name} is given {keyword.arg} twice")
         nodes[keyword.arg] = keyword.value
-    missing = [each for each in known if SIGNATURES[name][each] is REQUIRED and each not in nodes]
+    missing = [each for each in known if defaults[each] is REQUIRED and each not in nodes]
     return Refused(f"{name} needs {missing[0]}") if missing else nodes
 
 
@@ -141,18 +144,11 @@ def _argument(name: str, parameter: str, node: ast.expr) -> Argument | Refused:
         return Refused(f"{what} is no number")
     if isinstance(node, ast.Lambda | ast.List | ast.Tuple | ast.Dict | ast.Set):
         return Refused(f"{what} is no number")
-    decides = _decides(name, parameter)
-    if decides and not argument.is_literal:
+    if parameter in BY_NAME[name].decides and not argument.is_literal:
         return Refused(f"{what} decides which optax it is, and its value is not known here")
     if argument.is_literal and not _fits(name, parameter, argument.value):
         return Refused(f"{what} is {argument.value}")
     return argument
-
-
-def _decides(name: str, parameter: str) -> bool:
-    if parameter in FLAGS:
-        return parameter not in HANDED_ON
-    return name == "Adafactor" and parameter in OPTIONAL
 
 
 def _fits(name: str, parameter: str, value: Any) -> bool:
@@ -160,19 +156,20 @@ def _fits(name: str, parameter: str, value: Any) -> bool:
     if parameter in FLAGS:
         return isinstance(value, bool | int)
     if value is None:
-        return parameter == RATE or (name == "Adafactor" and parameter in OPTIONAL)
+        return parameter == RATE or parameter in BY_NAME[name].decides
     return not isinstance(value, bool)
 
 
 def _effects(bound: Bound) -> str:
     """Why running the arguments in the order of the text would not be the same; "" if it is."""
     found = acting(bound)
-    if any(owner.name == "AdaBelief" and name == "eps" for owner, name in found):
-        return "eps of AdaBelief is computed by a call, and optax needs it twice"
     for owner, name in found:
-        if owner.name == "Adafactor" and name in (DTYPE, "epsilon2"):
-            # There may be no place for these two in the text.
-            return f"{name} of Adafactor is computed by a call"
+        if name in BY_NAME[owner.name].repeated:
+            return f"{name} of {owner.name} is computed by a call, and optax needs it twice"
+    for owner, name in found:
+        if name in BY_NAME[owner.name].conditional:
+            # There may be no place for it in the text.
+            return f"{name} of {owner.name} is computed by a call"
     if len(found) > 1:
         names = " and ".join(name for _, name in found)
         return f"{names} are computed by calls, whose order would be another one"
@@ -210,22 +207,18 @@ def refusal(bound: Bound, injected: Collection[str] = (), scheduled: bool = Fals
     return ""
 
 
-# Optax computes 1 - x of these, which a float32 array does with four digits less.
-_COMPLEMENTED = frozenset({"beta1", "beta2", "rho"})
-_INTEGERS = frozenset({"min_dim_size_to_factor", "step_offset"})
-
-
 def _not_injected(bound: Bound, name: str) -> str:
     owner = bound.owner_of(name)
     if owner is None:
         return f"{(bound.inner or bound).name} has no hyper-parameter {name}"
-    if name in _COMPLEMENTED:
+    if name in COMPLEMENTED:
         return f"{name} given with each step has fewer digits in optax than in flax.optim"
-    if name in FLAGS | _INTEGERS:
+    if name in FLAGS | INTEGERS:
         return f"{name} cannot be given with each step in optax"
     given = owner.arguments.get(name)
-    value = SIGNATURES[owner.name][name] if given is None else given.value
-    if owner.name == "Adafactor" and name in OPTIONAL and value is None:
+    row = BY_NAME[owner.name]
+    value = row.hyper_params[name] if given is None else given.value
+    if name in row.decides and value is None:
         return f"{name} is None here and a number with a step"
     return ""
 

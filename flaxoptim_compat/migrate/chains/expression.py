@@ -3,56 +3,41 @@
 from __future__ import annotations
 
 import ast
-import types
+import inspect
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from flaxoptim_compat import optim
-from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.migrate.chains.accepted import namesake_text
+import optax
+
+from flaxoptim_compat import optim, syntax
+from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
+from flaxoptim_compat.migrate.chains.accepted import namesake
 from flaxoptim_compat.migrate.chains.binding import Argument, Bound
 from flaxoptim_compat.migrate.chains.injecting import Injecting
 from flaxoptim_compat.migrate.chains.labels import Labels
-from flaxoptim_compat.migrate.chains.pieces import Parts, Pieces
 from flaxoptim_compat.migrate.chains.place import Place
+from flaxoptim_compat.migrate.chains.quoting import parts_of, quoted
 from flaxoptim_compat.migrate.chains.settled import Settled
-from flaxoptim_compat.migrate.chains.signatures import DTYPE, FLAGS, RATE, SIGNATURES, WRAPPED
-from flaxoptim_compat.migrate.chains.tidied import Tidied
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.optim import source_layout
-from flaxoptim_compat.optim.source_text import Number
+from flaxoptim_compat.migrate.edits import Parts
+from flaxoptim_compat.optim.terms import Term
 
-# These take a function of the step as the learning rate.
-_TAKE_SCHEDULES = frozenset(
-    {
-        *("adabelief", "adam", "adamw", "rmsprop", "scale_by_learning_rate", "sgd"),
-        *("adafactor", "adagrad", "lamb", "lars"),
-    }
-)
-
-
-class _Named(float):
-    """A number that prints as the name of its piece."""
-
-    piece: str
-
-    def __new__(cls, value: float, piece: str) -> _Named:
-        """Make one."""
-        number = super().__new__(cls, value)
-        number.piece = piece
-        return number
-
-    def __str__(self) -> str:
-        return self.piece
+# What an expression calls these modules until it is known what the file calls them.
+_MODULES: Final = {
+    "jax": "jax",
+    "jnp": "jax.numpy",
+    "optax": "optax",
+    "transforms": "flaxoptim_compat.transforms",
+}
 
 
 class Expression:
     """An expression in the making.
 
     Args:
-      document: the file that its pieces come from.
+      document: the file that quoted expressions come from.
       name_of: takes the dotted name of a module, returns the file's expression for it.
       plain: whether to take optax's namesakes, although they do not do quite the same.
     """
@@ -60,134 +45,134 @@ class Expression:
     def __init__(
         self, document: Document, name_of: Callable[[str], str], plain: bool = False
     ) -> None:
-        self.pieces = Pieces(document)
+        self.document = document
         self._name_of = name_of
-        self._text_of = namesake_text if plain else exact_text
+        self._expression_of = namesake if plain else _exact
         self._is_settled = Settled(document)
-        self._defaults: dict[str, float] = {}
 
     def chain(
         self,
         bound: Bound,
         names: Mapping[str, str],
         injecting: Injecting | None,
-        schedule: str | None,
-    ) -> str:
-        """The text of a call, with names for its pieces.
+        schedule: ast.expr | None,
+    ) -> ast.expr:
+        """The expression for a call.
 
         Args:
           bound: the call.
           names: the hyper-parameters that are injected, and what the lambda calls them.
-          injecting: what the text will stand in; None if in no lambda.
-          schedule: the name of the piece that takes the place of the learning rate.
+          injecting: what the expression will stand in; None if in no lambda.
+          schedule: what takes the place of the learning rate.
         """
+        injected: dict[str, ast.expr] = {name: ast.Name(each) for name, each in names.items()}
         if schedule is None:
-            return self._written(bound, names, injecting)
+            return self._written(bound, injected, injecting)
         function = schedule if injecting is None else injecting.static("schedule", schedule)
-        text = self._written(bound, {**names, RATE: function}, injecting)
-        if _takes_schedule(text, function):
-            return text
+        node = self._written(bound, {**injected, RATE: function}, injecting)
+        if _takes_schedule(node, function):
+            return node
         inner = self.injecting()
         rate = inner.dynamic(RATE, function)
         if injecting is not None:
-            injecting.reserve(rate)
-        text = self._written(bound, {**names, RATE: rate}, injecting or inner)
-        return inner.around(text)
+            injecting.reserve(RATE)
+        return inner.around(self._written(bound, {**injected, RATE: rate}, injecting or inner))
 
     def injecting(self) -> Injecting:
-        """An ``optax.inject_hyperparams`` to put around a text, with nothing injected yet."""
-        return Injecting(self.pieces, self._is_settled)
+        """An ``optax.inject_hyperparams`` to put around a chain, with nothing injected yet."""
+        return Injecting(self.document, self._is_settled)
 
     def labels(self, filters: Sequence[ast.expr]) -> Labels:
         """What labels the parameters with the first of these filters that selects them."""
-        return Labels(filters, self.pieces, self._is_settled)
+        return Labels(filters, self.document, self._is_settled)
 
-    def start(self, bound: Bound, name: str) -> str:
+    def start(self, bound: Bound, name: str) -> ast.expr:
         """The value that an injected hyper-parameter starts with."""
         owner = bound.owner_of(name)
         assert owner is not None
         given = owner.arguments.get(name)
         if given is not None and not given.is_literal:
-            return self.pieces.of(given.node)
-        value = SIGNATURES[owner.name][name] if given is None else given.value
+            return quoted(self.document, given.node)
+        value = BY_NAME[owner.name].hyper_params[name] if given is None else given.value
         if value is None:
             value, given = 0.0, None
-        return self._number(name, value, given).piece
+        return self._number(name, value, given).node
 
-    def common_start(self, owners: Sequence[tuple[Bound, str]]) -> str:
+    def common_start(self, owners: Sequence[tuple[Bound, str]]) -> ast.expr:
         """The value that several of them start with, or 0 if they do not agree."""
         starts = [self.start(bound, name) for bound, name in owners]
-        first = self.pieces.source(starts[0])
-        same = all(self.pieces.source(each) == first for each in starts)
-        return starts[0] if same else self.pieces.named(("0.0",))
+        texts = set(map(syntax.in_one_line, starts))
+        return starts[0] if len(texts) == 1 else ast.Constant(0.0)
 
-    def finished(self, text: str, place: Place) -> Parts:
+    def finished(self, node: ast.expr, place: Place) -> Parts:
         """The parts of the whole, in lines of bearable length."""
-        tree = ast.parse(text, mode="eval")
-        tree.body = Tidied(self._defaults, self._name_of).visit(tree.body)
-        laid_out = source_layout.expression(ast.unparse(tree), *place)
-        return self.pieces.parts(laid_out)
+        named = _InFile(self._name_of).visit(node)
+        return parts_of(syntax.laid_out(named, *place))
 
-    def _written(self, bound: Bound, names: Mapping[str, str], injecting: Injecting | None) -> str:
+    def _written(
+        self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None
+    ) -> ast.expr:
         definition = definition_of(bound)
-        changes: dict[str, str] = {}
-        hyper_params = self._values(bound, definition, names, injecting, changes)
-        text = self._text_of(definition, hyper_params)
-        for old, new in changes.items():
-            text = text.replace(old, new)
-        return text
+        terms = self._terms(bound, definition, names, injecting)
+        return self._expression_of(definition, terms)
 
-    def _values(
+    def _terms(
         self,
         bound: Bound,
         definition: Any,
-        names: Mapping[str, str],
+        names: Mapping[str, ast.expr],
         injecting: Injecting | None,
-        changes: dict[str, str],
     ) -> Any:
-        """The hyper-parameters of a definition, each of which formats as the name of its piece."""
-        inner = bound.inner
-        values: dict[str, Any] = {}
-        for name, default in SIGNATURES[bound.name].items():
+        """The hyper-parameters of a definition, each as it stands in the expression."""
+        terms: dict[str, Any] = {}
+        for name, default in BY_NAME[bound.name].hyper_params.items():
             given = bound.arguments.get(name)
-            symbol = None
-            if given is not None and not given.is_literal and name not in names:
-                node = given.node
-                symbol = self.pieces.of(node) if injecting is None else injecting.of(node, name)
             if name == WRAPPED:
-                assert inner is not None
+                assert bound.inner is not None
                 wrapped = definition.wrapped_optimizer
-                values["inner"] = self._values(inner, wrapped, names, injecting, changes)
-            elif name == DTYPE:
-                if symbol is not None:
-                    definition.dtype_momentum = types.SimpleNamespace(name=DTYPE)
-                    changes[f"jnp.{DTYPE}"] = symbol
+                terms["inner"] = self._terms(bound.inner, wrapped, names, injecting)
             elif name in names:
-                values[name] = names[name]
-            elif symbol is not None and name in FLAGS:
-                # A flag that is set is in the text; so is this one, with its own value.
-                values[name] = True
-                changes[f"{name}=True"] = f"{name}={symbol}"
-            elif symbol is not None:
-                values[name] = symbol
+                terms[name] = Term(names[name])
+            elif given is not None and not given.is_literal:
+                terms[name] = Term(self._given(given.node, name, injecting))
             else:
-                values[name] = self._known(name, default if given is None else given.value, given)
-        return definition.hyper_params.replace(**values)
+                terms[name] = self._known(name, default if given is None else given.value, given)
+        # The one that is no hyper-parameter but an attribute.
+        if DTYPE in terms:
+            given_dtype = terms.pop(DTYPE)
+            if DTYPE in bound.arguments:
+                definition.dtype_momentum = given_dtype
+        return definition.hyper_params.replace(**terms)
 
-    def _known(self, name: str, value: Any, given: Argument | None) -> Any:
+    def _given(self, node: ast.expr, name: str, injecting: Injecting | None) -> ast.expr:
+        return quoted(self.document, node) if injecting is None else injecting.of(node, name)
+
+    def _known(self, name: str, value: Any, given: Argument | None) -> Term:
         if name in FLAGS:
-            return bool(value)
-        return None if value is None else self._number(name, value, given)
+            return Term(ast.Constant(bool(value)), bool(value), assumed=True)
+        if value is None or isinstance(value, str):
+            return Term.of(value)
+        return self._number(name, value, given)
 
-    def _number(self, name: str, value: float, given: Argument | None) -> _Named:
-        if given is not None and (isinstance(value, float) or name in hp.INTEGERS):
-            return _Named(value, self.pieces.of(given.node))
+    def _number(self, name: str, value: float, given: Argument | None) -> Term:
+        if given is not None and (isinstance(value, float) or name in INTEGERS):
+            return Term(quoted(self.document, given.node), value)
         # An integer was made a float by flax.optim: powers of it round otherwise.
-        text = str(value) if name in hp.INTEGERS else str(Number(value))
-        piece = self.pieces.named((text,))
-        if given is None:
-            self._defaults[piece] = value
-        return _Named(value, piece)
+        value = value if name in INTEGERS else float(value)
+        return Term(ast.Constant(value), value, assumed=given is None)
+
+
+class _InFile(ast.NodeTransformer):
+    """Calls modules what the file calls them."""
+
+    def __init__(self, name_of: Callable[[str], str]) -> None:
+        self._name_of = name_of
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """The file's expression, if this is one of the modules."""
+        if node.id not in _MODULES:
+            return node
+        return ast.parse(self._name_of(_MODULES[node.id]), mode="eval").body
 
 
 def definition_of(bound: Bound, values: Mapping[str, Any] = MappingProxyType({})) -> Any:
@@ -200,18 +185,17 @@ def definition_of(bound: Bound, values: Mapping[str, Any] = MappingProxyType({})
         return getattr(optim, bound.name)(**values)
 
 
-def exact_text(definition: Any, hyper_params: Any) -> str:
+def _exact(definition: Any, terms: Any) -> ast.expr:
     """What a definition says of itself."""
-    return str(definition.chain_text(hyper_params))
+    node: ast.expr = definition.expression(terms)
+    return node
 
 
-def _takes_schedule(text: str, function: str) -> bool:
-    """Whether the function whose argument a schedule is takes one."""
-    for node in ast.walk(ast.parse(text, mode="eval")):
-        if isinstance(node, ast.Call) and any(
-            isinstance(each, ast.Name) and each.id == function for each in node.args
-        ):
-            match node.func:
+def _takes_schedule(node: ast.expr, function: ast.expr) -> bool:
+    """Whether the function of optax that a schedule is given to takes one as its learning rate."""
+    for each in ast.walk(node):
+        if isinstance(each, ast.Call) and function in each.args:
+            match each.func:
                 case ast.Attribute(value=ast.Name(id="optax"), attr=name):
-                    return name in _TAKE_SCHEDULES
+                    return RATE in inspect.signature(getattr(optax, name)).parameters
     return False

@@ -1,11 +1,13 @@
-"""Hyper-parameters that are given with each step: ``optax.inject_hyperparams`` around a text."""
+"""Hyper-parameters that are given with each step: ``optax.inject_hyperparams`` around a chain."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 
-from flaxoptim_compat.migrate.chains.pieces import Pieces
+from flaxoptim_compat import syntax
+from flaxoptim_compat.migrate.chains.quoting import quoted
+from flaxoptim_compat.migrate.document import Document
 
 
 class Injecting:
@@ -15,36 +17,36 @@ class Injecting:
     it was, and handed in as a static argument.
 
     Args:
-      pieces: those of the text.
+      document: the file.
       is_settled: whether an expression is a name that has its value for good.
     """
 
-    def __init__(self, pieces: Pieces, is_settled: Callable[[ast.expr], bool]) -> None:
-        self._pieces = pieces
+    def __init__(self, document: Document, is_settled: Callable[[ast.expr], bool]) -> None:
+        self._document = document
         self._is_settled = is_settled
-        self._starts: dict[str, str] = {}
-        self._static: dict[str, str] = {}
+        self._starts: dict[str, ast.expr] = {}
+        self._static: dict[str, ast.expr] = {}
         # Names of the program that the lambda reads.
         self._read: set[str] = set()
         self._reserved: set[str] = set()
 
-    def dynamic(self, name: str, start: str) -> str:
-        """Make ``opt_state.hyperparams`` hold a value of this name; the name, in the lambda."""
+    def dynamic(self, name: str, start: ast.expr) -> ast.expr:
+        """Make ``opt_state.hyperparams`` hold a value of this name; what it is in the lambda."""
         self._starts[name] = start
-        return name
+        return ast.Name(name)
 
-    def of(self, node: ast.expr, name: str) -> str:
+    def of(self, node: ast.expr, name: str) -> ast.expr:
         """An expression of the program, as it has to stand in the lambda.
 
         Args:
           node: the expression.
           name: what to call its value, if that is handed in.
         """
-        piece = self._pieces.of(node)
+        value = quoted(self._document, node)
         if isinstance(node, ast.Name) and self._is_settled(node) and not self.hides({node.id}):
             self._read.add(node.id)
-            return piece
-        return self.static(name, piece)
+            return value
+        return self.static(name, value)
 
     def reserve(self, name: str) -> None:
         """Let a name of the program be handed in where the lambda would read it."""
@@ -54,30 +56,25 @@ class Injecting:
         """Whether an argument of the lambda, or of one inside of it, has one of these names."""
         return not {*self._starts, *self._static, *self._reserved}.isdisjoint(names)
 
-    def static(self, name: str, value: str) -> str:
-        """Compute a value once, outside of the lambda; its name in there."""
+    def static(self, name: str, value: ast.expr) -> ast.expr:
+        """Compute a value once, outside of the lambda; what it is in there."""
         taken = {*self._starts, *self._static, *self._read, *self._reserved}
         chosen, number = name, 2
         while chosen in taken:
             chosen, number = f"{name}_{number}", number + 1
         self._static[chosen] = value
-        return chosen
+        return ast.Name(chosen)
 
-    def around(self, text: str) -> str:
-        """The lambda with this text, injected, and called."""
-        used = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    def around(self, body: ast.expr) -> ast.expr:
+        """The lambda with this body, injected, and called."""
+        used = syntax.names_in(body)
         static = {name: value for name, value in self._static.items() if name in used}
         given = {**self._starts, **static}
-        function = f"lambda {', '.join(given)}: {text}"
-        return f"optax.inject_hyperparams({function}{self._static_args(static)})({_call(given)})"
-
-    def _static_args(self, static: Mapping[str, str]) -> str:
-        quoted = list(map(self._pieces.quoted, static))
-        if not quoted:
-            return ""
-        names = quoted[0] if len(quoted) == 1 else f"({', '.join(quoted)})"
-        return f", static_args={names}"
-
-
-def _call(given: Mapping[str, str]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in given.items())
+        keys = [ast.Constant(name) for name in static]
+        names: ast.expr = keys[0] if len(keys) == 1 else ast.Tuple(list(keys))
+        injected = syntax.called(
+            "optax.inject_hyperparams",
+            syntax.function(dict.fromkeys(given), body),
+            **({"static_args": names} if keys else {}),
+        )
+        return syntax.called(injected, **given)

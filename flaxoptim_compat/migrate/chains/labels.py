@@ -5,69 +5,82 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 
+from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.chains.expressions import may_act
-from flaxoptim_compat.migrate.chains.pieces import Pieces
+from flaxoptim_compat.migrate.chains.quoting import quoted
+from flaxoptim_compat.migrate.document import Document
 
 REST = "frozen"
 
 
 class Labels:
-    """A function from parameters to the key of the first filter that selects each, as text.
+    """A function from parameters to the key of the first filter that selects each.
 
     Flax's filters get a path such as ``/dense/kernel``, and so do they here. The function is called
     at each step; so a filter that could be another one by then is a default value of it.
 
     Args:
       filters: the functions in the traversals.
-      pieces: those of the text.
+      document: the file that they stand in.
       is_settled: whether an expression is a name that has its value for good.
     """
 
     def __init__(
-        self, filters: Sequence[ast.expr], pieces: Pieces, is_settled: Callable[[ast.expr], bool]
+        self,
+        filters: Sequence[ast.expr],
+        document: Document,
+        is_settled: Callable[[ast.expr], bool],
     ) -> None:
         self._filters = filters
-        self._pieces = pieces
+        self._document = document
         self._is_settled = is_settled
         self.names = _names_in(filters)
-        self._held: dict[str, str] = {}
+        self._held: dict[str, ast.expr | None] = {}
 
     @property
     def is_late(self) -> bool:
         """Whether all of the text may be run again at any time."""
         return all(map(self._is_read_late, self._filters))
 
-    def text(self, keys: Sequence[str]) -> str:
-        """The text; ``keys`` are what the filters stand for in ``optax.partition``."""
+    def function(self, keys: Sequence[str]) -> ast.expr:
+        """The function; ``keys`` are what the filters stand for in ``optax.partition``."""
         path, value = self._common_names() or (self._free("path"), self._free("value"))
         tests = [self._test(each, path, value) for each in self._filters]
         asks_value = any(value_is_used for _, value_is_used in tests)
-        chosen = self._pieces.quoted(REST)
+        chosen: ast.expr = ast.Constant(REST)
         for (test, _), key in reversed(list(zip(tests, keys, strict=True))):
-            chosen = f"{self._pieces.quoted(key)} if {test} else {chosen}"
+            chosen = ast.IfExp(test, ast.Constant(key), chosen)
         params, key_path = self._free("params"), self._free("keys")
         leaf = "_" if self._may_drop(asks_value) else self._free("leaf")
-        own = f"{path}, {value}" if asks_value else path
-        slash = self._pieces.quoted("/")
-        given = f"{slash} + jax.tree_util.keystr({key_path}, simple=True, separator={slash})"
-        given += f", {leaf}" if asks_value else ""
-        arguments = [params, *(f"{name}={piece}" for name, piece in self._held.items())]
-        return (
-            f"lambda {', '.join(arguments)}: jax.tree_util.tree_map_with_path("
-            f"lambda {key_path}, {leaf}: (lambda {own}: {chosen})({given}), {params})"
+        slash = ast.Constant("/")
+        named = syntax.called(
+            "jax.tree_util.keystr",
+            ast.Name(key_path),
+            simple=ast.Constant(True),
+            separator=slash,
         )
+        select = syntax.function(dict.fromkeys((path, value) if asks_value else (path,)), chosen)
+        given: list[ast.expr] = [ast.BinOp(slash, ast.Add(), named)]
+        given += [ast.Name(leaf)] if asks_value else []
+        of_leaf = syntax.function(dict.fromkeys((key_path, leaf)), syntax.called(select, *given))
+        mapped = syntax.called("jax.tree_util.tree_map_with_path", of_leaf, ast.Name(params))
+        return syntax.function({params: None, **self._held}, mapped)
 
-    def _test(self, node: ast.expr, path: str, value: str) -> tuple[str, bool]:
-        """The text that asks a filter, and whether it asks for the value."""
+    def _test(self, node: ast.expr, path: str, value: str) -> tuple[ast.expr, bool]:
+        """The expression that asks a filter, and whether it asks for the value."""
         if _names_of(node) == (path, value):
             assert isinstance(node, ast.Lambda)
-            return self._pieces.of(node.body, within=True), value in _loaded(node.body)
-        if self._is_read_late(node):
-            return f"{self._pieces.of(node, within=True)}({path}, {value})", True
+            return quoted(self._document, node.body, within=True), value in _loaded(node.body)
+        late = self._is_read_late(node)
+        selects = quoted(self._document, node, within=True) if late else self._hold(node)
+        return syntax.called(selects, ast.Name(path), ast.Name(value)), True
+
+    def _hold(self, node: ast.expr) -> ast.expr:
+        """Make a filter a default value; what it is called."""
         name = self._free("selects")
         self.names.add(name)
-        self._held[name] = self._pieces.of(node)
-        return f"{name}({path}, {value})", True
+        self._held[name] = quoted(self._document, node)
+        return ast.Name(name)
 
     def _may_drop(self, asks_value: bool) -> bool:
         """Whether an argument called ``_`` is in nobody's way."""

@@ -6,11 +6,13 @@ import ast
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
+from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.chains.binding import Bound, acting, refusal
 from flaxoptim_compat.migrate.chains.labels import REST, filter_acts, filter_refusal
-from flaxoptim_compat.migrate.chains.pieces import Parts
 from flaxoptim_compat.migrate.chains.place import Place
+from flaxoptim_compat.migrate.chains.quoting import quoted_parts
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.edits import Parts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -80,7 +82,6 @@ def partition(
     from flaxoptim_compat.migrate.chains.expression import Expression
 
     expression = Expression(document, name_of, plain)
-    pieces = expression.pieces
     injecting = expression.injecting() if _injects(parts) else None
     if injecting is not None:
         for name in dict.fromkeys(name for part in parts for name in part.injected.values()):
@@ -92,19 +93,20 @@ def partition(
             ]
             injecting.dynamic(name, expression.common_start(owners))
     keys = [part.key or str(index) for index, part in enumerate(parts)]
-    texts = []
-    for part, key in zip(parts, keys, strict=True):
+    optimizers: list[ast.expr] = []
+    for part in parts:
         if isinstance(part.optimizer, Bound):
-            function = None if part.schedule is None else pieces.named(part.schedule)
-            text = expression.chain(part.optimizer, part.injected, injecting, function)
+            function = None if part.schedule is None else quoted_parts(document, part.schedule)
+            node = expression.chain(part.optimizer, part.injected, injecting, function)
         else:
-            text = pieces.named(part.optimizer)
-            text = text if injecting is None else injecting.static("optimizer", text)
-        texts.append(f"{pieces.quoted(key)}: {text}")
-    texts.append(f"{pieces.quoted(REST)}: transforms.hold()")
+            node = quoted_parts(document, part.optimizer)
+            node = node if injecting is None else injecting.static("optimizer", node)
+        optimizers.append(node)
+    optimizers.append(syntax.called("transforms.hold"))
     labels = expression.labels([part.selects for part in parts])
-    labelled = labels.text(keys)
+    labelled = labels.function(keys)
     if injecting is not None and (injecting.hides(labels.names) or not labels.is_late):
         labelled = injecting.static("labels", labelled)
-    text = f"optax.partition({{{', '.join(texts)}}}, {labelled})"
-    return expression.finished(text if injecting is None else injecting.around(text), place)
+    by_key = ast.Dict([ast.Constant(key) for key in (*keys, REST)], optimizers)
+    node = syntax.called("optax.partition", by_key, labelled)
+    return expression.finished(node if injecting is None else injecting.around(node), place)

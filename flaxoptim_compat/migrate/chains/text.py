@@ -1,13 +1,14 @@
-"""The text of a constructor call in optax: the definition writes it, with names for the pieces."""
+"""The text of a constructor call in optax."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from flaxoptim_compat.migrate.chains.binding import Bound, refusal
-from flaxoptim_compat.migrate.chains.pieces import Parts
 from flaxoptim_compat.migrate.chains.place import Place, place_of
+from flaxoptim_compat.migrate.chains.quoting import quoted_parts
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.edits import Parts
 
 
 def chain(
@@ -47,9 +48,10 @@ def chain(
     names = {}
     if injecting is not None:
         for name in injected:
-            names[name] = injecting.dynamic(name, expression.start(bound, name))
-    function = None if schedule is None else expression.pieces.named(schedule)
-    text = expression.chain(bound, names, injecting, function)
+            injecting.dynamic(name, expression.start(bound, name))
+            names[name] = name
+    function = None if schedule is None else quoted_parts(document, schedule)
+    node = expression.chain(bound, names, injecting, function)
     if injecting is not None:
-        text = injecting.around(text)
-    return expression.finished(text, place or place_of(document, bound.call))
+        node = injecting.around(node)
+    return expression.finished(node, place or place_of(document, bound.call))

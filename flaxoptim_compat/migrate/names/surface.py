@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-_OF_ONE_OPTIMIZER = {
-    "adabelief": "AdaBelief _AdaBeliefHyperParams _AdaBeliefParamState",
-    "adadelta": "Adadelta _AdadeltaHyperParams _AdadeltaParamState",
-    "adafactor": "Adafactor _AdafactorHyperParams _AdafactorParamState",
-    "adagrad": "Adagrad _AdagradHyperParams _AdagradParamState",
-    "adam": "Adam _AdamHyperParams _AdamParamState",
-    "lamb": "LAMB _LAMBHyperParams _LAMBParamState",
-    "lars": "LARS _LARSHyperParams _LARSParamState",
-    "momentum": "Momentum _MomentumHyperParams _MomentumParamState",
-    "rmsprop": "RMSProp _RMSPropHyperParams _RMSPropParamState",
-    "sgd": "GradientDescent _GradientDescentHyperParams",
-    "weight_norm": "WeightNorm _WeightNormHyperParams _WeightNormParamState",
-}
-_BASE = (
-    "ModelParamTraversal MultiOptimizer Optimizer OptimizerDef OptimizerState"
-    " ReplicatedOptimizer _NoAux _ShapeDtype"
-)
+from flaxoptim_compat import catalogue
 
 # {module: names}, of all releases together. OptimizerDef could be had from every module of an
 # optimizer, since each imports it.
 MODULES: dict[str, frozenset[str]] = {
     **{
-        f"flax.optim.{module}": frozenset([*names.split(), "OptimizerDef"])
-        for module, names in _OF_ONE_OPTIMIZER.items()
+        f"flax.optim.{row.module}": frozenset([*row.names, "OptimizerDef"])
+        for row in catalogue.OPTIMIZERS
     },
-    "flax.optim.base": frozenset(_BASE.split()),
-    "flax.optim.dynamic_scale": frozenset(["DynamicScale", "DynamicScaleResult"]),
+    "flax.optim.base": frozenset([*catalogue.BASE, *catalogue.BASE_PRIVATE]),
+    "flax.optim.dynamic_scale": frozenset(catalogue.DYNAMIC_SCALE),
 }
-
-OPTIMIZERS = frozenset(names.split()[0] for names in _OF_ONE_OPTIMIZER.values())
-
-# What `import *` brings of flax.optim besides its modules.
-PUBLIC = OPTIMIZERS | {
-    "DynamicScale",
-    "ModelParamTraversal",
-    "MultiOptimizer",
-    "Optimizer",
-    "OptimizerDef",
-    "OptimizerState",
-}
+OPTIMIZERS = frozenset(catalogue.BY_NAME)
+PUBLIC = frozenset(catalogue.PUBLIC)
 
 
 def is_of_flax_optim(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from flaxoptim_compat.migrate.chains.signatures import RATE
+from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.flow.values import Optimizer
 from flaxoptim_compat.migrate.optimizers.pieces import replaced, span

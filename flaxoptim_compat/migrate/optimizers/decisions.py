@@ -6,8 +6,8 @@ import ast
 import dataclasses
 from collections.abc import Sequence
 
+from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.chains.binding import Refused, pairs
-from flaxoptim_compat.migrate.chains.signatures import RATE
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 from flaxoptim_compat.migrate.flow.values import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.optimizers.bindings import filters_of, is_inline
@@ -97,7 +97,9 @@ def _counts_at_top(unit: Unit) -> bool:
     return counting and not unit.overrides and unit.schedule is None and not _focuses(unit)
 
 
-_COUNTING = frozenset({"AdaBelief", "Adafactor", "Adam", "LAMB"})
+_COUNTING = frozenset(
+    row.name for row in PLAIN if all("count" in " ".join(each) for each in row.optax_states)
+)
 
 
 def _given(steps: Sequence[Use]) -> tuple[str, ...]:

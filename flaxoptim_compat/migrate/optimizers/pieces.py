@@ -6,10 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.chains.place import Place
-from flaxoptim_compat.migrate.edits import Edit, Span
+from flaxoptim_compat.migrate.edits import Edit, Parts, Span
 from flaxoptim_compat.migrate.reading import Reading
-
-Parts = tuple[str | Span, ...]
 
 
 def replaced(reading: Reading, node: ast.expr, *parts: str | Span) -> Edit:

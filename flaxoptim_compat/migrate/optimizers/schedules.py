@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from flaxoptim_compat.migrate.chains.signatures import RATE
+from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 from flaxoptim_compat.migrate.flow.values import External, Function, Site
 from flaxoptim_compat.migrate.optimizers.use import Use

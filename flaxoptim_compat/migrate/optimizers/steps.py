@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.chains.place import place_of
-from flaxoptim_compat.migrate.chains.signatures import RATE
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.optimizers.pieces import Parts, laid_out, owner, replaced, span, value
+from flaxoptim_compat.migrate.edits import Edit, Parts
+from flaxoptim_compat.migrate.optimizers.pieces import laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading

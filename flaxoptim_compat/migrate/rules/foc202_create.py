@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.chains.partition import partition
 from flaxoptim_compat.migrate.chains.place import place_of
-from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.optimizers.bridging import back_edit
 from flaxoptim_compat.migrate.optimizers.definitions import definition_parts, focused
 from flaxoptim_compat.migrate.optimizers.findings import findings
-from flaxoptim_compat.migrate.optimizers.pieces import Parts, laid_out, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.pieces import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading

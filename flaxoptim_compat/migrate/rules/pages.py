@@ -7,25 +7,11 @@ import re
 import textwrap
 from collections.abc import Iterable
 
+from flaxoptim_compat.catalogue import OPTIMIZERS
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 # Those with a page of their own in migration_guide/optimizers, or beside it.
-_OPTIMIZER_PAGES = {
-    name: f"../optimizers/{name.lower()}.md"
-    for name in (
-        "GradientDescent",
-        "Momentum",
-        "Adam",
-        "AdaBelief",
-        "Adadelta",
-        "Adafactor",
-        "Adagrad",
-        "LAMB",
-        "LARS",
-        "RMSProp",
-        "WeightNorm",
-    )
-} | {
+_OPTIMIZER_PAGES = {row.name: f"../optimizers/{row.page}" for row in OPTIMIZERS} | {
     "DynamicScale": "../optimizers/dynamic_scale.md",
     "MultiOptimizer": "../multi_optimizer.md",
 }

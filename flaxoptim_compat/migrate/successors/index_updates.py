@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.migrate.edits import Edit, Span
+from flaxoptim_compat.migrate.edits import Edit, Parts, Span
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.successors.arrays import is_array
-from flaxoptim_compat.migrate.successors.places import Parts, Place, Rearranged, Rearrangement
+from flaxoptim_compat.migrate.successors.places import Place, Rearranged, Rearrangement
 from flaxoptim_compat.migrate.successors.successor import Successor
 
 if TYPE_CHECKING:

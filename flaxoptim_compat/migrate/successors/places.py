@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.migrate.edits import Edit, Span
+from flaxoptim_compat.migrate.edits import Edit, Parts, Span
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.successors.successor import Successor
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.imports import ImportPlan
 
-Parts = tuple[str | Span, ...]
 # The edits of a place, for the imports that a target plans.
 Making = Callable[["ImportPlan"], tuple[Edit, ...]]
 

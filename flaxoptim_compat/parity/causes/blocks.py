@@ -8,13 +8,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
-
 
 def with_count(inner: optax.GradientTransformation, shift: int) -> optax.GradientTransformation:
     """Let a transformation believe that it has done so many steps more than it has."""
-    if not shift:
-        return inner
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         ahead = state._replace(count=state.count + shift)
@@ -22,11 +18,6 @@ def with_count(inner: optax.GradientTransformation, shift: int) -> optax.Gradien
         return new_updates, new_state._replace(count=state.count + 1)
 
     return optax.GradientTransformation(inner.init, update)
-
-
-def lamb_trust_ratio(zero_parameters_move: bool) -> optax.GradientTransformation:
-    """LAMB's trust ratio; of a parameter that is all zeros it is 0 in flax.optim, 1 in optax."""
-    return optax.scale_by_trust_ratio() if zero_parameters_move else scale_by_lamb_trust_ratio()
 
 
 def still_where_zero() -> optax.GradientTransformation:

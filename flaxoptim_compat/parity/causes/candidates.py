@@ -57,7 +57,7 @@ def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
     for key in dict.fromkeys(each.key for each in known):
         options: dict[Place, list[Mistake]] = {}
         for place, part in parts:
-            recipe = recipe_of(part, part.hyper_params)
+            recipe = recipe_of(part)
             mine = [each for each in known if each.key == key and each.concerns(recipe)]
             if mine:
                 options[place] = mine

@@ -11,7 +11,7 @@ import jax
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.parity.causes.recipe import is_known
+from flaxoptim_compat.optim.kinds import KINDS
 from flaxoptim_compat.parity.recordings.recorded_optimizer import recorded_optimizer
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.sides import is_definition, is_optimizer
@@ -66,7 +66,7 @@ def as_ours(definition: Any) -> Any:
     if cls is optim.WeightNorm:
         wrapped = as_ours(definition.wrapped_optimizer)
         return None if wrapped is None else _weight_norm(definition, wrapped)
-    if not is_known(cls):
+    if cls not in KINDS:
         return None
     return definition if isinstance(definition, cls) else _copied(cls, definition)
 

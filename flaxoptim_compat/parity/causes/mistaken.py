@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,20 +14,9 @@ import optax
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge.masks import Assignment
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim.on_optax import OptaxFields
+from flaxoptim_compat.optim.formula import Chain, Values, stage
 from flaxoptim_compat.parity.causes.mistake import Mistake
-from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_of
-
-
-@functools.cache
-def _corrected() -> OptaxFields:
-    """The states of RMSProp with bias correction, which optax does not export."""
-    corrected = [
-        optax.scale_by_rms(bias_correction=True),
-        optax.scale_by_stddev(bias_correction=True),
-    ]
-    rms, stddev = (type(each.init(())) for each in corrected)
-    return {rms: {"nu": "v"}, stddev: {"nu": "v", "mu": "mg"}}
+from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_with
 
 
 class Mistaken(optim.OptimizerDef):
@@ -48,15 +36,13 @@ class Mistaken(optim.OptimizerDef):
         """Do nothing: nobody wrote this definition."""
 
     @property
-    def optax_fields(self) -> OptaxFields:  # type: ignore[override]
-        """Those of the definition, and of what optax may have in its place."""
-        mine = self._definition.optax_fields
-        return {**_corrected(), **mine} if isinstance(self._definition, optim.RMSProp) else mine
+    def formula(self) -> Chain:  # type: ignore[override]
+        """That of the definition, with the mistakes."""
+        return _WithMistakes(self._definition, self._mistakes)
 
-    @property
-    def param_state_class(self) -> type | None:  # type: ignore[override]
-        """That of the definition."""
-        return self._definition.param_state_class
+    def values(self, hyper_params: Any) -> Values:
+        """Those of the definition."""
+        return self._definition.values(hyper_params)
 
     def init_param_state(self, param: Any) -> Any:
         """That of the definition, with what the mistakes make of it."""
@@ -64,7 +50,7 @@ class Mistaken(optim.OptimizerDef):
 
     def adapt(self, state: Any) -> Any:
         """The state of one parameter in the definition as it is with the mistakes."""
-        recipe = self._recipe(self.hyper_params)
+        recipe = mistaken(self._definition, self._mistakes, self.values(self.hyper_params))
         fields = {name: getattr(state, name) for name in {*recipe.dtypes, *recipe.starts}}
         for name, value in recipe.starts.items():
             fields[name] = fields[name] + jnp.asarray(value, jnp.result_type(fields[name]))
@@ -72,34 +58,40 @@ class Mistaken(optim.OptimizerDef):
             fields[name] = fields[name].astype(dtype)
         return dataclasses.replace(state, **fields) if fields else state
 
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """The chain with the mistakes."""
-        return self._recipe(hyper_params).chain()
 
-    def _recipe(self, hyper_params: Any) -> Recipe:
-        recipe = recipe_of(self._definition, hyper_params)
-        for mistake in self._mistakes:
-            recipe = mistake.made(recipe) or recipe
-        return recipe
+class _WithMistakes(Chain):
+    """The formula of a definition, with mistakes that depend on the values of a step."""
+
+    def __init__(self, definition: Any, mistakes: Sequence[Mistake]) -> None:
+        self._definition = definition
+        self._mistakes = mistakes
+        usual = definition.values(definition.hyper_params)
+        stages = mistaken(definition, mistakes, usual).stages
+        super().__init__(definition.formula.state, **stages)
+
+    def transformation(self, values: Values) -> optax.GradientTransformation:
+        """The chain with the mistakes."""
+        return mistaken(self._definition, self._mistakes, values).chain()
+
+
+def mistaken(definition: Any, mistakes: Sequence[Mistake], values: Values) -> Recipe:
+    """The recipe of a definition with mistakes, and the values of a step."""
+    recipe = recipe_with(definition, values)
+    for mistake in mistakes:
+        recipe = mistake.made(recipe) or recipe
+    return recipe
 
 
 class _Raw(optim.OptimizerDef):
     """Adds the gradient to the parameter, as ``optax.masked`` has it where the mask is False."""
+
+    formula = Chain(nothing=stage(optax.identity))
 
     def __init__(self) -> None:
         super().__init__(optim.GradientDescent(0.0).hyper_params)
 
     def warn_of_removal(self) -> None:
         """Do nothing: nobody wrote this definition."""
-
-    def init_param_state(self, param: Any) -> tuple[()]:
-        """No state."""
-        return ()
-
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
-        """Nothing."""
-        del hyper_params
-        return optax.identity()
 
 
 class RawWhereUnmatched(optim.MultiOptimizer):

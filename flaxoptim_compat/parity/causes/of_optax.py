@@ -1,25 +1,30 @@
 """An optax transformation as the definition of flax.optim that does the same, if there is one.
 
 optax keeps the settings of a transformation in the closures of its functions, where they can be
-read. Nothing is run for that, and nothing is taken for granted: whoever uses the definition
-compares it with the transformation first.
+read. So each definition is made once with marked hyper-parameters, and where the marks turn up in
+its closures the hyper-parameters of another transformation are read. Nothing is run for that, and
+nothing is taken for granted: whoever uses the definition compares it with the transformation first.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import inspect
+import itertools
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import optax
 
-from flaxoptim_compat import optim
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
+from flaxoptim_compat.optim.kinds import KINDS
 
 Settings = Mapping[str, Any]
 
-_DECAY = "add_decayed_weights"
+# Of no hyper-parameter that anybody would choose, and exact with either sign.
+_MARKS = [0.5 + number / 2.0**20 for number in range(1, 21)]
 
 
 class _Stage(NamedTuple):
@@ -31,46 +36,106 @@ class _Stage(NamedTuple):
     @property
     def does_nothing(self) -> bool:
         """As the weight decay of optax.adadelta where there is none."""
-        no_decay = self.maker == _DECAY and _is_zero(self.settings["weight_decay"])
-        return no_decay or self.maker == "identity"
+        decay = self.settings.get("weight_decay") if self.maker == "add_decayed_weights" else None
+        return self.maker == "identity" or (isinstance(decay, int | float) and decay == 0)
 
 
-def _is_zero(value: Any) -> bool:
-    return isinstance(value, int | float) and value == 0
+@dataclasses.dataclass(frozen=True)
+class _Pattern:
+    """What a definition looks like in optax.
+
+    Args:
+      kind: its class.
+      flags: the hyper-parameters that decide about the stages, or are switched on or off.
+      marks: the name of each hyper-parameter that is a number, by its mark.
+      stages: the transformations, with marks for numbers.
+    """
+
+    kind: Any
+    flags: Settings
+    marks: Mapping[float, str]
+    stages: Sequence[_Stage]
+
+    def hyper_params(self, stages: Sequence[_Stage]) -> dict[str, Any] | None:
+        """Those that a chain has, if it is one like this."""
+        if [each.maker for each in stages] != [each.maker for each in self.stages]:
+            return None
+        found = dict(self.flags)
+        for mine, theirs in zip(self.stages, stages, strict=True):
+            for name, value in mine.settings.items():
+                other: Any = theirs.settings.get(name)
+                if isinstance(value, float) and abs(value) in self.marks:
+                    called = self.marks[abs(value)]
+                    other = other if value > 0 else -other
+                    if found.setdefault(called, other) != other:
+                        return None
+                elif not callable(value) and not _is_same(value, other):
+                    return None
+        return found
 
 
 def definition_of(tx: optax.GradientTransformation) -> Any:
     """The definition of flax.optim that a transformation could be; None if it is none."""
-    stages = [each for each in _stages(tx.init, tx.update) if not each.does_nothing]
-    found = {each.maker: each.settings for each in stages}
-    order = [each.maker for each in stages]
-    place = order.index(_DECAY) if _DECAY in order else None
-    known = _KNOWN.get(tuple(each for each in order if each != _DECAY))
-    # The decay stands where flax.optim had it, or it is another optimizer.
-    if known is None or place not in (None, known.decay_at):
-        return None
-    settings = known.read(found)
-    rate = found["scale"]["step_size"]
-    if settings is None or not isinstance(rate, int | float):
-        return None
-    if place is not None:
-        settings = {**settings, "weight_decay": found[_DECAY]["weight_decay"]}
+    stages = _stages(tx)
+    for pattern in _patterns():
+        found = pattern.hyper_params(stages)
+        if found is not None and isinstance(found["learning_rate"], int | float):
+            return _quietly_made(pattern.kind, found)
+    return None
+
+
+@functools.cache
+def _patterns() -> list[_Pattern]:
+    """All of them, for each flag and with weight decay or without."""
+    found = []
+    for kind in KINDS:
+        parameters = inspect.signature(kind).parameters
+        choices: dict[str, tuple[Any, ...]] = {
+            name: (False, True)
+            for name, each in parameters.items()
+            if isinstance(each.default, bool)
+        }
+        if "weight_decay" in parameters:
+            choices["weight_decay"] = (0, None)  # none, or a mark
+        marks = dict(zip(_MARKS, (name for name in parameters), strict=False))
+        for chosen in itertools.product(*choices.values()):
+            pairs = zip(choices, chosen, strict=True)
+            flags = {name: value for name, value in pairs if value is not None}
+            mine = {mark: name for mark, name in marks.items() if name not in flags}
+            values = {name: mark for mark, name in mine.items()} | flags
+            found.append(_Pattern(kind, flags, mine, _stages(_chain_of(kind, values))))
+    # One with a stage of this package is none of optax alone.
+    return [each for each in found if all(stage.maker for stage in each.stages)]
+
+
+def _chain_of(kind: Any, values: Settings) -> optax.GradientTransformation:
+    values = {name: value for name, value in values.items() if name != "dtype_momentum"}
+    definition = _quietly_made(kind, values)
+    chain: optax.GradientTransformation = definition.optax_chain(definition.hyper_params)
+    return chain
+
+
+def _quietly_made(kind: Any, values: Settings) -> Any:
     with warnings.catch_warnings():
         # The user did not make it.
         warnings.simplefilter("ignore", FlaxOptimDeprecationWarning)
-        return known.cls(learning_rate=-rate, **settings)
+        return kind(**values)
 
 
-def _stages(init: Any, update: Any) -> Iterator[_Stage]:
+def _stages(tx: optax.GradientTransformation) -> list[_Stage]:
+    return [each for each in _all_stages(tx.init, tx.update) if not each.does_nothing]
+
+
+def _all_stages(init: Any, update: Any) -> Iterator[_Stage]:
     maker = getattr(update, "__qualname__", "").partition(".<locals>")[0]
     inside = {**_closure(init), **_closure(update)}
     if not getattr(update, "__module__", "").startswith("optax."):
-        yield _Stage("of another package", {})
+        yield _Stage("", {})
     elif maker == "chain":
         for each in zip(inside["init_fns"], inside["update_fns"], strict=True):
-            yield from _stages(*each)
+            yield from _all_stages(*each)
     elif maker == "with_extra_args_support":
-        yield from _stages(inside["tx"].init, inside["tx"].update)
+        yield from _all_stages(inside["tx"].init, inside["tx"].update)
     else:
         yield _Stage(maker, inside)
 
@@ -79,59 +144,7 @@ def _closure(function: Any) -> Settings:
     return inspect.getclosurevars(function).nonlocals if inspect.isfunction(function) else {}
 
 
-def _moments(found: Mapping[str, Settings], maker: str) -> Settings | None:
-    own = found[maker]
-    if own.get("nesterov") or own.get("mu_dtype") is not None:
-        return None
-    return {"beta1": own["b1"], "beta2": own["b2"], "eps": own["eps"]}
-
-
-def _adam(found: Mapping[str, Settings]) -> Settings | None:
-    return None if found["scale_by_adam"]["eps_root"] else _moments(found, "scale_by_adam")
-
-
-def _belief(found: Mapping[str, Settings]) -> Settings | None:
-    own = found["scale_by_belief"]
-    return _moments(found, "scale_by_belief") if own["eps"] == own["eps_root"] else None
-
-
-def _rms(maker: str) -> Callable[[Mapping[str, Settings]], Settings | None]:
-    def read(found: Mapping[str, Settings]) -> Settings | None:
-        own = found[maker]
-        if own["eps_in_sqrt"] or own["bias_correction"] or own["initial_scale"]:
-            return None
-        centered = maker == "scale_by_stddev"
-        return {"beta2": own["decay"], "eps": own["eps"], "centered": centered}
-
-    return read
-
-
-def _trace(found: Mapping[str, Settings]) -> Settings | None:
-    own = found["trace"]
-    if own["accumulator_dtype"] is not None:
-        return None
-    return {"beta": own["decay"], "nesterov": own["nesterov"]}
-
-
-class _Known(NamedTuple):
-    """A class of flax.optim, where in its chain the decay would be, and what reads the settings."""
-
-    cls: Any
-    decay_at: int | None
-    read: Callable[[Mapping[str, Settings]], Settings | None]
-
-
-def _adadelta(found: Mapping[str, Settings]) -> Settings:
-    return {name: found["scale_by_adadelta"][name] for name in ("rho", "eps")}
-
-
-# By what makes the transformations of the chain, without the weight decay.
-_KNOWN: dict[tuple[str, ...], _Known] = {
-    ("scale",): _Known(optim.GradientDescent, None, lambda found: {}),
-    ("trace", "scale"): _Known(optim.Momentum, 0, _trace),
-    ("scale_by_adam", "scale"): _Known(optim.Adam, 1, _adam),
-    ("scale_by_belief", "scale"): _Known(optim.AdaBelief, 1, _belief),
-    ("scale_by_rms", "scale"): _Known(optim.RMSProp, None, _rms("scale_by_rms")),
-    ("scale_by_stddev", "scale"): _Known(optim.RMSProp, None, _rms("scale_by_stddev")),
-    ("scale_by_adadelta", "scale"): _Known(optim.Adadelta, 1, _adadelta),
-}
+def _is_same(value: Any, other: Any) -> bool:
+    if value is None or other is None:
+        return value is other
+    return isinstance(other, bool | int | float) and bool(value == other)

@@ -194,5 +194,5 @@ def _says(one: Candidate, legacy: Legacy) -> str:
     """The text of the mistake, with the settings that the definition has."""
     place, mistake = next(iter(one.by_place.items()))
     part = dict(parts_of(legacy.definition)).get(place)
-    settings = {} if part is None else recipe_of(part, part.hyper_params).settings
+    settings = {} if part is None else recipe_of(part).settings
     return mistake.says.format_map(settings).replace(OF_FLAX, legacy.called)

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.migrate.chains import binding
 from flaxoptim_compat.migrate.chains.binding import Refused, refusal
 from tests.support.migrated_chains import bound_in, call_in, document, read, rewritten
 from tests.support.processes import output_of
@@ -73,11 +71,6 @@ def test_what_has_no_text(call: str, injected: list[str], scheduled: bool, reaso
     assert reason in refusal(bound_in(text), injected, scheduled)
     with pytest.raises(ValueError, match=reason):
         rewritten(text, injected, "rate_at" if scheduled else "")
-
-
-def test_what_cannot_be_injected_is_what_a_step_builds_in() -> None:
-    assert binding._COMPLEMENTED == hp.COMPLEMENTED
-    assert binding._INTEGERS == hp.INTEGERS
 
 
 def test_scan_can_do_without_jax(tmp_path: Path) -> None:

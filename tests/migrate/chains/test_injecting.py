@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import optax
 import pytest
 
+from flaxoptim_compat.catalogue import BY_NAME
 from flaxoptim_compat.migrate.chains.binding import refusal
-from flaxoptim_compat.migrate.chains.signatures import SIGNATURES
 from tests.support import cases
 from tests.support.migrated_chains import PARAMS, bound_in, made, rewritten
 from tests.support.side_by_side import assert_same
@@ -79,7 +79,7 @@ def gradients(step: int, params: Any) -> Any:
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_given_with_each_step(name: str) -> None:
     text = f"tx = {CALLS[name].format('')}\n"
-    known = [*SIGNATURES[name], "learning_rate"]
+    known = [*BY_NAME[name].hyper_params, "learning_rate"]
     injected = [
         each
         for each in VALUES

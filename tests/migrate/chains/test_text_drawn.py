@@ -9,16 +9,8 @@ import jax.numpy as jnp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, RATE, WRAPPED
 from flaxoptim_compat.migrate.chains.binding import Bound, refusal
-from flaxoptim_compat.migrate.chains.signatures import (
-    DTYPE,
-    FLAGS,
-    HANDED_ON,
-    OPTIONAL,
-    RATE,
-    SIGNATURES,
-    WRAPPED,
-)
 from tests.support.migrated_chains import (
     call_in,
     described,
@@ -48,12 +40,12 @@ def texts_of(name: str, parameter: str) -> st.SearchStrategy[str]:
         return st.sampled_from(["jnp.float32", "jnp.bfloat16"])
     if parameter in FLAGS:
         known = st.sampled_from(["True", "False"])
-        return known | st.just("cfg.flag") if parameter in HANDED_ON else known
+        return known if parameter in BY_NAME[name].decides else known | st.just("cfg.flag")
     if parameter == "min_dim_size_to_factor":
         return st.sampled_from(["2", "128"])
     if parameter == "step_offset":
         return st.sampled_from(["0", "-7"])
-    if name == "Adafactor" and parameter in OPTIONAL:
+    if parameter in BY_NAME[name].decides:
         return st.just("None") | LITERALS
     return NUMBERS
 
@@ -61,13 +53,13 @@ def texts_of(name: str, parameter: str) -> st.SearchStrategy[str]:
 @st.composite
 def calls(draw: Any, name: str = "", rate: bool = True) -> str:
     """The text of a call, with or without a learning rate."""
-    name = name or draw(st.sampled_from(sorted(SIGNATURES)))
-    known = list(SIGNATURES[name])
+    name = name or draw(st.sampled_from(sorted(BY_NAME)))
+    known = list(BY_NAME[name].hyper_params)
     chosen = draw(st.sets(st.sampled_from(known))) - {RATE}
     chosen |= {WRAPPED} & set(known) | ({RATE} & set(known) if rate else set())
     given = {}
     for parameter in chosen:
-        inner = st.sampled_from(sorted(set(SIGNATURES) - {"WeightNorm"}))
+        inner = st.sampled_from(sorted(set(BY_NAME) - {"WeightNorm"}))
         text = calls(draw(inner), rate) if parameter == WRAPPED else texts_of(name, parameter)
         given[parameter] = draw(text)
     first = next((index for index, each in enumerate(known) if each not in given), len(known))

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import pytest
 
 from flaxoptim_compat import compiled_steps, optim
+from flaxoptim_compat.optim.kinds import KINDS
 from flaxoptim_compat.parity.causes.mistaken import Mistaken
-from flaxoptim_compat.parity.causes.recipe import is_known
 from tests.support.cases import CASES, Case, gradients
 from tests.support.options import TELLING, each
 from tests.support.side_by_side import assert_same
@@ -17,7 +17,7 @@ STEPS = 3
 # The rate is multiplied in at another place than in the chain, and so rounded: in each step, and
 # once more in the momentum of LARS.
 ROUNDINGS = 6.0
-SINGLE = [case for case in CASES if is_known(getattr(optim, case.optimizer))]
+SINGLE = [case for case in CASES if getattr(optim, case.optimizer) in KINDS]
 FEW = [case for case in TELLING if case in SINGLE]
 
 

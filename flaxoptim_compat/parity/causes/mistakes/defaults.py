@@ -3,51 +3,30 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
 
 import optax
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.catalogue import DTYPE, PLAIN, RATE, Row
 from flaxoptim_compat.parity.causes.mistake import mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
-# {class: (what is taken for the same in optax, {hyper-parameter: its argument there})}
-NAMESAKES: dict[type, tuple[Callable[..., Any], dict[str, str]]] = {
-    optim.Adam: (optax.adam, {"beta1": "b1", "beta2": "b2", "eps": "eps"}),
-    optim.AdaBelief: (
-        optax.adabelief,
-        {"beta1": "b1", "beta2": "b2", "eps": "eps", "eps_root": "eps_root"},
-    ),
-    optim.Adadelta: (optax.adadelta, {"rho": "rho", "eps": "eps"}),
-    optim.Adagrad: (optax.adagrad, {"eps": "eps"}),
-    optim.LAMB: (optax.lamb, {"beta1": "b1", "beta2": "b2", "eps": "eps"}),
-    optim.LARS: (
-        optax.lars,
-        {"beta": "momentum", "trust_coefficient": "trust_coefficient", "eps": "eps"},
-    ),
-    optim.RMSProp: (optax.rmsprop, {"beta2": "decay", "eps": "eps", "centered": "centered"}),
-    optim.Adafactor: (
-        optax.adafactor,
-        {
-            "decay_rate": "decay_rate",
-            "step_offset": "decay_offset",
-            "min_dim_size_to_factor": "min_dim_size_to_factor",
-            "multiply_by_parameter_scale": "multiply_by_parameter_scale",
-            "clipping_threshold": "clipping_threshold",
-            "epsilon1": "eps",
-            "factored": "factored",
-        },
-    ),
-}
+# Whoever forgets these makes a mistake that has a file of its own.
+_ELSEWHERE = frozenset({RATE, DTYPE, "weight_decay", "weight_decay_rate", "nesterov"})
 
 
-def _register(kind: type, namesake: Callable[..., Any], name: str, argument: str) -> None:
-    default = inspect.signature(namesake).parameters[argument].default
-    called = f"optax.{namesake.__name__}"
+def _register(row: Row, name: str, argument: str) -> None:
+    """The mistake to forget a hyper-parameter, which is an argument of optax's function."""
+    function = getattr(optax, row.namesake)
+    default = inspect.signature(function).parameters[argument].default
+    called = f"optax.{row.namesake}"
+    kind = getattr(optim, row.name)
+
+    # Where two arguments are one hyper-parameter, each can be forgotten by itself.
+    forgotten = argument if name in row.repeated else name
 
     @mistake(
-        f"default-{name.replace('_', '-')}",
+        f"default-{forgotten.replace('_', '-')}",
         (kind,),
         says=(
             f"has {argument}={default!r}, the default of {called}; flax.optim's definition has"
@@ -60,12 +39,27 @@ def _register(kind: type, namesake: Callable[..., Any], name: str, argument: str
         plain = value is None or isinstance(value, bool) or settled(value)
         if not plain or value == default:
             return None
+        if name in row.repeated:
+            return recipe.with_arguments("moments", **{argument: default})
         return recipe.with_settings(**{name: default})
 
 
-for _kind, (_namesake, _arguments) in NAMESAKES.items():
-    for _name, _argument in _arguments.items():
-        _register(_kind, _namesake, _name, _argument)
+def _arguments(row: Row, name: str) -> list[str]:
+    """What optax's function calls a hyper-parameter, if that has a default of its own there."""
+    if not row.namesake or name in _ELSEWHERE:
+        return []
+    parameters = inspect.signature(getattr(optax, row.namesake)).parameters
+    names = [row.called.get(name, name)]
+    if name in row.repeated:
+        stages = getattr(optim, row.name).formula.stages.values()
+        names = [key for each in stages for key, value in each.arguments.items() if value == name]
+    return [each for each in names if each in parameters and parameters[each].default is not None]
+
+
+for _row in PLAIN:
+    for _name in _row.hyper_params:
+        for _argument in _arguments(_row, _name):
+            _register(_row, _name, _argument)
 
 
 @mistake(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import optax
+
 from flaxoptim_compat import optim
 from flaxoptim_compat.parity.causes.mistake import EXACTLY, mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe
@@ -15,9 +17,14 @@ _INSIDE = "puts eps inside the square root, 1/√(v + eps); flax.optim adds it o
     says=_INSIDE,
     remedy="optax.rmsprop(..., eps_in_sqrt=False)",
 )
-@mistake("eps-inside-root", (optim.Adagrad,), says=_INSIDE, remedy=EXACTLY)
 def _inside_root(recipe: Recipe) -> Recipe | None:
-    return recipe.with_settings(eps_in_sqrt=True)
+    return recipe.with_arguments("moments", eps_in_sqrt=True)
+
+
+@mistake("eps-inside-root", (optim.Adagrad,), says=_INSIDE, remedy=EXACTLY)
+def _inside_root_of_sum(recipe: Recipe) -> Recipe | None:
+    arguments = {"initial_accumulator_value": 0.0, "eps": "eps"}
+    return recipe.replaced("moments", function=optax.scale_by_rss, positional=(), named=arguments)
 
 
 @mistake(
@@ -27,7 +34,7 @@ def _inside_root(recipe: Recipe) -> Recipe | None:
     remedy="eps=... and eps_root=0.0, as optax.adam, optax.adamw and optax.lamb have it",
 )
 def _inside_root_only(recipe: Recipe) -> Recipe | None:
-    return recipe.with_settings(eps=0.0, eps_root=recipe.settings["eps"])
+    return recipe.with_arguments("moments", eps=0.0, eps_root="eps")
 
 
 @mistake(
@@ -38,7 +45,7 @@ def _inside_root_only(recipe: Recipe) -> Recipe | None:
     slot="eps-inside-root",
 )
 def _inside_belief_only(recipe: Recipe) -> Recipe | None:
-    return recipe.with_settings(eps=0.0)
+    return recipe.with_arguments("moments", eps=0.0)
 
 
 @mistake(
@@ -52,4 +59,4 @@ def _inside_belief_only(recipe: Recipe) -> Recipe | None:
     slot="eps-inside-root",
 )
 def _outside_belief_only(recipe: Recipe) -> Recipe | None:
-    return recipe.with_settings(eps_root=0.0)
+    return recipe.with_arguments("moments", eps_root=0.0)

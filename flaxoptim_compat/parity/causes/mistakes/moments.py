@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import jax.numpy as jnp
+import optax
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.optim.kinds import KINDS
+from flaxoptim_compat.parity.causes.blocks import with_count
 from flaxoptim_compat.parity.causes.mistake import EXACTLY, mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
@@ -36,7 +41,12 @@ def _average_of_squares(recipe: Recipe) -> Recipe | None:
 
 
 def _shifted(steps: int) -> Callable[[Recipe], Recipe | None]:
-    return lambda recipe: recipe.with_settings(count_shift=steps)
+    def made(recipe: Recipe) -> Recipe | None:
+        within = recipe.stages["moments"].within
+        shifted = functools.partial(with_count, shift=steps)
+        return recipe.replaced("moments", within=(*within, shifted))
+
+    return made
 
 
 for _steps, _which in (
@@ -75,23 +85,29 @@ mistake(
     slot="correction",
 )
 def _added(recipe: Recipe) -> Recipe | None:
-    return recipe.with_settings(bias_correction=True)
+    # Optax does not export the types of these states.
+    averages, deviations = (
+        type(scale(bias_correction=True).init(()))
+        for scale in (optax.scale_by_rms, optax.scale_by_stddev)
+    )
+    keeps = {averages: {"nu": "v"}, deviations: {"nu": "v", "mu": "mg"}}
+    return recipe.replaced("moments", keeps=keeps).with_arguments("moments", bias_correction=True)
 
 
-_FIRST = {
-    optim.Adam: "grad_ema",
-    optim.AdaBelief: "grad_ema",
-    optim.LAMB: "grad_ema",
-    optim.Momentum: "momentum",
-    optim.LARS: "momentum",
-}
-_SECOND = {
-    optim.Adam: "grad_sq_ema",
-    optim.AdaBelief: "grad_sq_ema",
-    optim.LAMB: "grad_sq_ema",
-    optim.RMSProp: "v",
-    optim.Adagrad: "G",
-}
+def _fields(*of_optax: str) -> dict[Any, str]:
+    """{class: its field that optax keeps under one of these names}"""
+    found = {}
+    for kind in KINDS:
+        for each in kind.formula.stages.values():
+            names: Mapping[str, str] = next(iter(each.keeps.values()), {})
+            for name in of_optax:
+                if name in names:
+                    found[kind] = names[name]
+    return found
+
+
+_FIRST = _fields("mu", "trace")
+_SECOND = _fields("nu", "sum_of_squares")
 
 
 def _kept_in(dtype: str, *fields: str) -> Callable[[Recipe], Recipe | None]:
@@ -109,7 +125,7 @@ def _register_low_precision(dtype: str) -> None:
                 slot="precision",
                 slight=True,
             )(_kept_in(dtype, field))
-    for kind in _FIRST.keys() & _SECOND.keys():
+    for kind in (each for each in KINDS if each in _FIRST and each in _SECOND):
         mistake(
             "low-precision-moments",
             (kind,),

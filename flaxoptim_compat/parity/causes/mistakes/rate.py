@@ -5,26 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.optim.formula import stage
+from flaxoptim_compat.optim.kinds import KINDS
+from flaxoptim_compat.parity.causes.blocks import scale_by_table
 from flaxoptim_compat.parity.causes.mistake import Mistake, mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe
-
-_ALL = (
-    optim.GradientDescent,
-    optim.Momentum,
-    optim.Adam,
-    optim.AdaBelief,
-    optim.RMSProp,
-    optim.Adagrad,
-    optim.Adadelta,
-    optim.LAMB,
-    optim.LARS,
-    optim.Adafactor,
-)
 
 
 @mistake(
     "ascent",
-    _ALL,
+    KINDS,
     says="adds the update to the parameter, up the gradient; flax.optim subtracts it",
     remedy="optax.scale_by_learning_rate(rate), or optax.scale(-rate)",
     slot="rate",
@@ -35,7 +25,7 @@ def _ascent(recipe: Recipe) -> Recipe | None:
 
 @mistake(
     "learning-rate-missing",
-    _ALL,
+    KINDS,
     says=(
         "has no learning rate, and so adds the bare update to the parameter, up the gradient, as"
         " optax does for learning_rate=None; flax.optim subtracts the rate times the update"
@@ -72,15 +62,16 @@ def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
     """
 
     def made(recipe: Recipe) -> Recipe | None:
-        scheduled = _rated(recipe, 1.0).with_settings(rates=tuple(rates), rates_from=first)
-        position = recipe.stages.index("rate")
-        stages = [*recipe.stages[:position], "scheduled_rate", *recipe.stages[position:]]
-        return scheduled.with_stages(*stages)
+        scheduled = stage(scale_by_table, tuple(rates), first)
+        stages = {"scheduled_rate": scheduled, **recipe.stages}
+        before = [*recipe.stages][: [*recipe.stages].index("rate")]
+        moved = _rated(recipe, 1.0).with_stages(**stages)
+        return moved.moved("scheduled_rate", after=before[-1] if before else None)
 
     which = "before" if shift < 0 else "after"
     return Mistake(
         "schedule-off-by-a-step",
-        _ALL,
+        KINDS,
         f"has at each step the learning rate of the step {which} it",
         "a schedule that counts as the program did: optax calls it with 0 at the first step",
         made,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import optax
+
 from flaxoptim_compat import optim
+from flaxoptim_compat.optim.formula import DECAY, stage
+from flaxoptim_compat.parity.causes.blocks import still_where_zero
 from flaxoptim_compat.parity.causes.mistake import mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
@@ -17,7 +21,7 @@ from flaxoptim_compat.parity.causes.recipe import Recipe
     remedy="flaxoptim_compat.transforms.scale_by_lamb_trust_ratio() for scale_by_trust_ratio()",
 )
 def _zero_in_lamb(recipe: Recipe) -> Recipe | None:
-    return recipe.with_settings(zero_parameters_move=True)
+    return recipe.replaced("trust", function=optax.scale_by_trust_ratio)
 
 
 @mistake(
@@ -29,7 +33,7 @@ def _zero_in_lamb(recipe: Recipe) -> Recipe | None:
     ),
 )
 def _zero_in_lars(recipe: Recipe) -> Recipe | None:
-    return recipe.with_stages("still_where_zero", *recipe.stages)
+    return recipe.with_stages(still=stage(still_where_zero), **recipe.stages)
 
 
 @mistake(
@@ -46,8 +50,9 @@ def _of_the_sum(recipe: Recipe) -> Recipe | None:
     decay = recipe.settings["weight_decay"]
     if settled(decay) and decay == 0:
         return None
-    rest = recipe.stages[recipe.stages.index("layer_rate") + 1 :]
-    return recipe.with_stages("decay", "trust", *rest)
+    trust = stage(optax.scale_by_trust_ratio, trust_coefficient="trust_coefficient", eps="eps")
+    rest = recipe.without("layer_rate").stages
+    return recipe.with_stages(decay=DECAY, trust=trust, **rest)
 
 
 @mistake(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.optim.kinds import KINDS
 from flaxoptim_compat.parity.causes.mistake import EXACTLY, mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
-_DECOUPLED = (optim.Adam, optim.AdaBelief, optim.Adadelta, optim.LAMB)
+# In these the decay comes after the moments.
+_DECOUPLED = tuple(kind for kind in KINDS if [*kind.formula.stages][1:2] == ["decay"])
 _AFTER = "flax.optim adds it to the update after them"
 
 
@@ -19,17 +21,18 @@ def _before_moments(recipe: Recipe) -> Recipe | None:
     return recipe.moved("decay", after=None) if _decays(recipe) else None
 
 
-for _kind, _remedy in {
+_REMEDIES = {
     optim.Adam: "optax.adamw(..., weight_decay=...), with no add_decayed_weights before it",
-    optim.AdaBelief: "optax.add_decayed_weights right after optax.scale_by_belief",
-    optim.Adadelta: "optax.add_decayed_weights right after optax.scale_by_adadelta",
     optim.LAMB: "optax.lamb(..., weight_decay=...), with no add_decayed_weights before it",
-}.items():
+}
+
+for _kind in _DECOUPLED:
+    _function = _kind.formula.stages["moments"].named_function.__name__
     mistake(
         "decay-before-moments",
         (_kind,),
         says=f"adds the weight decay to the gradient, before the moments; {_AFTER}",
-        remedy=_remedy,
+        remedy=_REMEDIES.get(_kind, f"optax.add_decayed_weights right after optax.{_function}"),
         slot="decay",
     )(_before_moments)
 

@@ -1,0 +1,247 @@
+"""The optimizers of flax.optim, a row for each, for whatever has to answer without importing jax.
+
+Their arithmetic is in ``optim``, whose classes this is held to: what a row says of a formula can be
+read off the formula, and a test does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+# The default of an argument that has none.
+REQUIRED: Final = ...
+RATE: Final = "learning_rate"
+WRAPPED: Final = "wrapped_optimizer"
+DTYPE: Final = "dtype_momentum"
+
+# Optax computes 1 - x of these: as Python numbers that is exact, as float32 arrays it has four
+# digits less.
+COMPLEMENTED: Final = frozenset({"beta1", "beta2", "rho"})
+# These are counts, and deciding shapes or steps with them needs integers.
+INTEGERS: Final = frozenset({"min_dim_size_to_factor", "step_offset"})
+# This one decides shapes, so it can never be traced.
+STRUCTURAL: Final = frozenset({"min_dim_size_to_factor"})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Row:
+    """One optimizer.
+
+    Args:
+      name: its class.
+      module: the module of flax.optim that it is in.
+      hyper_params: the arguments of the class, and what they are if they are not given.
+      state: the fields of the state of one parameter.
+      optax_states: the states that optax has for it, each as its fields, in all combinations.
+      suggested: pairs of a definition and what Flax's update guide has for it; "" if nothing.
+      called: hyper-parameters that the suggested function calls otherwise, and how.
+      decides: hyper-parameters that decide which stages there are.
+      repeated: those that stand in the text in optax more than once.
+      conditional: those that stand there in some stages only.
+      needs_transforms: whether that text needs ``flaxoptim_compat.transforms``.
+    """
+
+    name: str
+    module: str
+    hyper_params: Mapping[str, Any]
+    state: tuple[str, ...] = ()
+    optax_states: tuple[tuple[str, ...], ...] = ((),)
+    suggested: tuple[tuple[str, str], ...] = ()
+    called: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    decides: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+    conditional: tuple[str, ...] = ()
+    needs_transforms: bool = False
+
+    @property
+    def page(self) -> str:
+        """Its page in ``migration_guide/optimizers``."""
+        return f"{self.name.lower()}.md"
+
+    @property
+    def namesake(self) -> str:
+        """The function of optax that is taken for the same; "" if there is none."""
+        return self.suggested[0][1].partition("(")[0].removeprefix("optax.")
+
+    @property
+    def flags(self) -> frozenset[str]:
+        """The hyper-parameters that are True or False."""
+        return frozenset(
+            name for name, default in self.hyper_params.items() if isinstance(default, bool)
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its module has."""
+        private = (f"_{self.name}HyperParams", f"_{self.name}ParamState")
+        return (self.name, *private[: 2 if self.state else 1])
+
+
+OPTIMIZERS: Final = (
+    Row(
+        "GradientDescent",
+        "sgd",
+        {RATE: None},
+        suggested=(("optim.GradientDescent(0.1)", "optax.sgd(0.1)"),),
+    ),
+    Row(
+        "Momentum",
+        "momentum",
+        {RATE: None, "beta": 0.9, "weight_decay": 0, "nesterov": False},
+        ("momentum",),
+        (("trace",),),
+        suggested=(
+            ("optim.Momentum(0.01)", "optax.sgd(0.01, momentum=0.9)"),
+            (
+                "optim.Momentum(0.01, weight_decay=0.1, nesterov=True)",
+                "optax.chain(optax.add_decayed_weights(0.1),"
+                " optax.sgd(0.01, momentum=0.9, nesterov=True))",
+            ),
+        ),
+        called={"beta": "momentum"},
+    ),
+    Row(
+        "Adam",
+        "adam",
+        {RATE: None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0},
+        ("grad_ema", "grad_sq_ema"),
+        (("count mu nu",),),
+        suggested=(
+            ("optim.Adam(0.01)", "optax.adam(0.01)"),
+            ("optim.Adam(0.01, weight_decay=0.1)", "optax.adamw(0.01, weight_decay=0.1)"),
+        ),
+        called={"beta1": "b1", "beta2": "b2"},
+    ),
+    Row(
+        "AdaBelief",
+        "adabelief",
+        {RATE: None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-16, "weight_decay": 0.0},
+        ("grad_ema", "grad_sq_ema"),
+        (("count mu nu",),),
+        suggested=(("optim.AdaBelief(0.01)", "optax.adabelief(0.01)"),),
+        called={"beta1": "b1", "beta2": "b2"},
+        repeated=("eps",),
+    ),
+    Row(
+        "Adadelta",
+        "adadelta",
+        {RATE: None, "rho": 0.9, "eps": 1e-6, "weight_decay": 0.0},
+        ("sq_avg", "acc_delta"),
+        (("e_g e_x",),),
+        suggested=(
+            ("optim.Adadelta(0.1, weight_decay=0.1)", "optax.adadelta(0.1, weight_decay=0.1)"),
+        ),
+    ),
+    Row(
+        "Adafactor",
+        "adafactor",
+        {
+            RATE: None,
+            "factored": True,
+            "multiply_by_parameter_scale": True,
+            "beta1": None,
+            "decay_rate": 0.8,
+            "step_offset": 0,
+            "clipping_threshold": 1.0,
+            "weight_decay_rate": None,
+            "min_dim_size_to_factor": 128,
+            "epsilon1": 1e-30,
+            "epsilon2": 1e-3,
+            DTYPE: "float32",  # jnp.float32, which this file must do without
+        },
+        ("v_row", "v_col", "v", "m"),
+        (("count v v_col v_row",), ("count v v_col v_row", "count ema")),
+        suggested=(
+            (
+                "optim.Adafactor(0.01, min_dim_size_to_factor=8)",
+                "optax.adafactor(0.01, min_dim_size_to_factor=8)",
+            ),
+        ),
+        called={"beta1": "momentum", "step_offset": "decay_offset", "epsilon1": "eps"},
+        decides=(
+            "beta1",
+            "clipping_threshold",
+            "multiply_by_parameter_scale",
+            "weight_decay_rate",
+        ),
+        conditional=(DTYPE, "epsilon2"),
+        needs_transforms=True,
+    ),
+    Row(
+        "Adagrad",
+        "adagrad",
+        {RATE: None, "eps": 1e-8},
+        ("G",),
+        (("sum_of_squares",),),
+        suggested=(("optim.Adagrad(0.01)", "optax.adagrad(0.01)"),),
+        needs_transforms=True,
+    ),
+    Row(
+        "LAMB",
+        "lamb",
+        {RATE: None, "beta1": 0.9, "beta2": 0.999, "weight_decay": 0, "eps": 1e-6},
+        ("grad_ema", "grad_sq_ema"),
+        (("count mu nu",),),
+        suggested=(("optim.LAMB(0.01, weight_decay=0.1)", "optax.lamb(0.01, weight_decay=0.1)"),),
+        called={"beta1": "b1", "beta2": "b2"},
+        needs_transforms=True,
+    ),
+    Row(
+        "LARS",
+        "lars",
+        {
+            RATE: None,
+            "beta": 0.9,
+            "weight_decay": 0,
+            "trust_coefficient": 0.001,
+            "eps": 0,
+            "nesterov": False,
+        },
+        ("momentum",),
+        (("trace",),),
+        suggested=(("optim.LARS(0.1, weight_decay=0.1)", "optax.lars(0.1, weight_decay=0.1)"),),
+        called={"beta": "momentum"},
+        needs_transforms=True,
+    ),
+    Row(
+        "RMSProp",
+        "rmsprop",
+        {RATE: None, "beta2": 0.9, "eps": 1e-8, "centered": False},
+        ("v", "mg"),
+        (("nu",), ("mu nu",)),
+        suggested=(
+            ("optim.RMSProp(0.01)", "optax.rmsprop(0.01)"),
+            ("optim.RMSProp(0.01, centered=True)", "optax.rmsprop(0.01, centered=True)"),
+        ),
+        called={"beta2": "decay"},
+    ),
+    Row(
+        "WeightNorm",
+        "weight_norm",
+        {WRAPPED: REQUIRED, "wn_decay": 0, "wn_eps": 1e-8},
+        ("direction_state", "scale_state", "direction", "scale"),
+        suggested=(("optim.WeightNorm(optim.Momentum(0.01))", ""),),
+        needs_transforms=True,
+    ),
+)
+BY_NAME: Final = {row.name: row for row in OPTIMIZERS}
+# Those that move parameters themselves.
+PLAIN: Final = tuple(row for row in OPTIMIZERS if WRAPPED not in row.hyper_params)
+FLAGS: Final = frozenset(name for row in OPTIMIZERS for name in row.flags)
+
+# What flax.optim.base has beside them, by what `import *` brought and what only the module had.
+BASE: Final = (
+    "ModelParamTraversal",
+    "MultiOptimizer",
+    "Optimizer",
+    "OptimizerDef",
+    "OptimizerState",
+)
+BASE_PRIVATE: Final = ("ReplicatedOptimizer", "_NoAux", "_ShapeDtype")
+# The one part of flax.optim that flax still has.
+DYNAMIC_SCALE: Final = ("DynamicScale", "DynamicScaleResult")
+MODULES: Final = tuple(sorted([*(row.module for row in OPTIMIZERS), "base", "dynamic_scale"]))
+# What `import *` brought of flax.optim besides its modules.
+PUBLIC: Final = (*BY_NAME, *BASE, DYNAMIC_SCALE[0])

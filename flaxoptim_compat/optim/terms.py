@@ -1,0 +1,89 @@
+"""Hyper-parameters as they stand in a text: as numbers, or as names where there is no number."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Container
+from typing import Any
+
+import jax
+import numpy as np
+
+from flaxoptim_compat import syntax
+from flaxoptim_compat.catalogue import FLAGS, INTEGERS
+
+# The value of what only a run of the program tells.
+UNKNOWN = object()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Term:
+    """How a value is written in a text.
+
+    Args:
+      node: its expression.
+      value: the value, or ``UNKNOWN``.
+      assumed: whether nobody wrote it down, so that it goes where optax assumes the same.
+    """
+
+    node: ast.expr
+    value: Any = UNKNOWN
+    assumed: bool = False
+
+    @classmethod
+    def of(cls, value: Any) -> Term:
+        """The term of a number, a truth value, None or a dtype; that of a term is itself."""
+        if isinstance(value, Term):
+            return value
+        if isinstance(value, np.dtype):
+            return cls(syntax.dotted(f"jnp.{value.name}"), value)
+        return cls(ast.Constant(value), value)
+
+
+def terms_of(hyper_params: Any, free: Container[str] = ()) -> Any:
+    """The same hyper-parameters with a term in place of each.
+
+    Args:
+      hyper_params: a dataclass, perhaps with another one inside, or a list of them.
+      free: those to write as their name although there is a value.
+    """
+    if isinstance(hyper_params, list | tuple):
+        return [terms_of(each, free) for each in hyper_params]
+    changes: dict[str, Any] = {}
+    for field in dataclasses.fields(hyper_params):
+        value = getattr(hyper_params, field.name)
+        if dataclasses.is_dataclass(value) or isinstance(value, list):
+            changes[field.name] = terms_of(value, free)
+        else:
+            known = None if field.name in free else _literal(field.name, value)
+            named = known is None and (field.name in free or value is not None)
+            changes[field.name] = Term(ast.Name(field.name)) if named else Term.of(known)
+    return dataclasses.replace(hyper_params, **changes)
+
+
+def _literal(name: str, value: Any) -> Any:
+    """The value as a Python number; None if it is none."""
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        if isinstance(value, jax.core.Tracer) or value.ndim > 0:
+            return None
+        # All digits: at a decay rate, the fewest that name the float32 would be another number.
+        value = value.item()
+    if not isinstance(value, int | float):
+        return None
+    if isinstance(value, bool) or name in FLAGS:
+        return bool(value)
+    return value if isinstance(value, int) and name in INTEGERS else float(value)
+
+
+def lacks_rate(hyper_params: Any) -> bool:
+    """Whether a learning rate is missing, in these hyper-parameters or inside of them."""
+    if isinstance(hyper_params, list | tuple):
+        return any(map(lacks_rate, hyper_params))
+    if not dataclasses.is_dataclass(hyper_params):
+        return False
+    if getattr(hyper_params, "learning_rate", 0.0) is None:
+        return True
+    return any(
+        lacks_rate(getattr(hyper_params, field.name)) for field in dataclasses.fields(hyper_params)
+    )

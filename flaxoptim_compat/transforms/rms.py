@@ -1,0 +1,29 @@
+"""The two ways of optax to divide by the size of the gradient, as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import optax
+
+
+def scale_by_rms(
+    decay: Any = 0.9,
+    eps: Any = 1e-8,
+    eps_in_sqrt: bool = True,
+    centered: bool = False,
+    bias_correction: bool = False,
+) -> optax.GradientTransformation:
+    """``optax.scale_by_rms``, or ``optax.scale_by_stddev`` where it is centered.
+
+    This is the choice that ``optax.rmsprop`` makes.
+
+    Args:
+      decay: of the averages.
+      eps: added to the root, or inside of it.
+      eps_in_sqrt: whether it is added inside.
+      centered: divide by the standard deviation of the gradient rather than its root mean square.
+      bias_correction: divide the averages by ``1 - decay^t``.
+    """
+    scale = optax.scale_by_stddev if centered else optax.scale_by_rms
+    return scale(decay=decay, eps=eps, eps_in_sqrt=eps_in_sqrt, bias_correction=bias_correction)
