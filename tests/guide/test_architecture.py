@@ -61,6 +61,8 @@ def defined_by(statement: ast.stmt) -> set[str]:
             return {name}
         case ast.ImportFrom(names=aliases):
             return {each.asname or each.name for each in aliases}
+        case ast.If(body=body):  # what only type checkers see
+            return {name for each in body for name in defined_by(each)}
     return set()
 
 

@@ -1,0 +1,40 @@
+"""An optimizer is one class and one row of the catalogue: all else is read off them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import flaxoptim_compat
+from tests.support.processes import output_of
+
+DATA = Path(__file__).parent / "data" / "new_optimizer"
+MOST_LINES = 30
+START = "OPTIMIZERS: Final = (\n"
+ROW = """\
+    Row(
+        "Lion",
+        "lion",
+        {RATE: None, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.0},
+        ("grad_ema",),
+        (("count mu",),),
+        suggested=(("optim.Lion(0.01)", "optax.lion(0.01)"),),
+        called={"beta1": "b1", "beta2": "b2"},
+    ),
+"""
+
+
+def test_one_class_and_one_row(tmp_path: Path) -> None:
+    package = tmp_path / "flaxoptim_compat"
+    home = Path(flaxoptim_compat.__file__).parent
+    shutil.copytree(home, package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = (DATA / "lion.py").read_text()
+    _, dataclasses_and_class = source.split("\n\n\n", 1)
+    assert len(dataclasses_and_class.splitlines()) <= MOST_LINES
+    (package / "optim" / "lion.py").write_text(source)
+    catalogue = package / "catalogue.py"
+    text = catalogue.read_text()
+    assert text.count(START) == 1
+    catalogue.write_text(text.replace(START, START + ROW))
+    program = [str(DATA / "program.py"), str(tmp_path)]
+    assert output_of(program, tmp_path, {"PYTHONPATH": str(tmp_path)}) == "all of it\n"
