@@ -8,8 +8,10 @@ import jax
 import numpy as np
 from jax.sharding import PartitionSpec
 
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
-def padded(axes: Any, rank: int) -> tuple[Any, ...]:
+
+def padded(axes: PyTree, rank: int) -> tuple[Any, ...]:
     """The entry of every dimension; None, and a specification that ends early, name no more axes.
 
     Raises:
@@ -21,7 +23,7 @@ def padded(axes: Any, rank: int) -> tuple[Any, ...]:
     return (*entries, *[None] * (rank - len(entries)))
 
 
-def of_state(param: Any, state: Any, axes: Any) -> Any:
+def of_state(param: Leaf, state: Any, axes: PyTree) -> PyTree:
     """The axes of every array in the state of one parameter, by shape.
 
     An array of the parameter's rank has its axes, but not where a dimension is another one, as
@@ -34,7 +36,7 @@ def of_state(param: Any, state: Any, axes: Any) -> Any:
     """
     shape = np.shape(param)
 
-    def of_array(array: Any) -> PartitionSpec:
+    def of_array(array: Leaf) -> PartitionSpec:
         found = np.shape(array)
         if len(found) != len(shape):
             return PartitionSpec(*[None] * len(found))
@@ -44,7 +46,7 @@ def of_state(param: Any, state: Any, axes: Any) -> Any:
     return jax.tree.map(of_array, state)
 
 
-def without(axes: Any, rank: int, dimension: int) -> PartitionSpec:
+def without(axes: PyTree, rank: int, dimension: int) -> PartitionSpec:
     """The axes of a parameter after a sum over one of its dimensions."""
     entries = padded(axes, rank)
     return PartitionSpec(*entries[:dimension], *entries[dimension + 1 :])

@@ -9,9 +9,12 @@ import jax
 import numpy as np
 from flax import serialization
 from jax.sharding import PartitionSpec, Sharding
+from jax.tree_util import PyTreeDef
+
+from flaxoptim_compat.bridge.definition import PyTree
 
 
-def expect_entries(state_dict: Any, names: Iterable[str]) -> Mapping[str, Any]:
+def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, Any]:
     """The entries of an optimizer in a state dict; T5X, for one, keeps more in the same dict.
 
     Raises:
@@ -31,7 +34,7 @@ def expect_entries(state_dict: Any, names: Iterable[str]) -> Mapping[str, Any]:
     )
 
 
-def holds_axes(state_dict: Any) -> bool:
+def holds_axes(state_dict: PyTree) -> bool:
     """Whether a state dict has, where arrays were, their axes: a PartitionSpec, or None for none.
 
     Definitions written for T5X make one in ``derive_logical_axes``, and restore it.
@@ -40,7 +43,7 @@ def holds_axes(state_dict: Any) -> bool:
     return all(leaf is None or isinstance(leaf, PartitionSpec | Sharding) for leaf in leaves)
 
 
-def fields_by_name(state_dict: Any) -> Any:
+def fields_by_name(state_dict: PyTree) -> PyTree:
     """The namedtuples in a target, which up to Flax 0.3.4 had their fields numbered."""
     if not isinstance(state_dict, Mapping):
         return state_dict
@@ -51,7 +54,7 @@ def fields_by_name(state_dict: Any) -> Any:
     return {name: fields_by_name(child) for name, child in state_dict.items()}
 
 
-def restore(like: Any, state_dict: Any, where: str) -> Any:
+def restore(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
     """What ``state_dict`` holds, in the structure of ``like``.
 
     Args:
@@ -115,7 +118,7 @@ def _describe(value: Any) -> str:
     return f"an array of shape {np.shape(value)} and dtype {dtype}"
 
 
-def upgrade(target: Any, state_dict: Any, each: Callable[[int, Any, Any], Any]) -> Any:
+def upgrade(target: PyTree, state_dict: PyTree, each: Callable[[int, Any, Any], Any]) -> PyTree:
     """Rewrite the entry of every parameter, and make the step an int32 scalar.
 
     Args:
@@ -128,7 +131,7 @@ def upgrade(target: Any, state_dict: Any, each: Callable[[int, Any, Any], Any]) 
     leaves, treedef = jax.tree.flatten(target)
     positions = serialization.to_state_dict(jax.tree.unflatten(treedef, range(len(leaves))))
 
-    def rewritten(position: Any, entry: Any) -> Any:
+    def rewritten(position: Any, entry: PyTree) -> Any:
         if isinstance(position, int):
             return each(position, leaves[position], entry)
         if isinstance(position, Mapping) and isinstance(entry, Mapping):
@@ -146,7 +149,9 @@ def upgrade(target: Any, state_dict: Any, each: Callable[[int, Any, Any], Any]) 
     }
 
 
-def merge_list_of_states(target: Any, state_dict: Any, groups: Sequence[Sequence[int]]) -> Any:
+def merge_list_of_states(
+    target: PyTree, state_dict: PyTree, groups: Sequence[Sequence[int]]
+) -> PyTree:
     """The one state that replaced, in Flax 0.3.3, a list of states for a MultiOptimizer.
 
     Args:
@@ -175,7 +180,7 @@ def merge_list_of_states(target: Any, state_dict: Any, groups: Sequence[Sequence
     steps = {int(np.asarray(state["step"])) for state in states if state}
     if len(steps) != 1:
         raise _mismatch("state", "the same step for all optimizers", f"steps {sorted(steps)}")
-    treedef: Any = jax.tree.structure(target)
+    treedef: PyTreeDef = jax.tree.structure(target)
     entries: list[Any] = [None] * treedef.num_leaves
     for state, leaves in zip(states, groups, strict=True):
         assert state is not None

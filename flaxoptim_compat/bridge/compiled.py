@@ -16,9 +16,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.batches import batches
+from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.traced import Outcome, traced
 from flaxoptim_compat.bridge.trees import Target
@@ -57,7 +59,7 @@ def compiled_steps(enabled: bool) -> Iterator[None]:
 class Plan:
     """All of a step that is not an array: equal plans share a compiled step."""
 
-    definition: Any
+    definition: Definition
     static: Any
 
     def __eq__(self, other: object) -> bool:
@@ -74,7 +76,7 @@ class Plan:
         return hash(type(self.definition))
 
 
-def plan(definition: Any, hyper_params: Any) -> tuple[Plan, Any] | None:
+def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, Any] | None:
     """The plan of a step and what is handed to it, or None where it is not to be compiled."""
     switched_off = jax.config.jax_disable_jit  # type: ignore[attr-defined]
     if switched_off or not _settings.compiled or not definition.compiles():
@@ -102,9 +104,9 @@ def compiled(
     plan: Plan,
     dynamic: Any,
     target: Target,
-    step: Any,
-    states: Sequence[Any],
-    gradients: Sequence[Any],
+    step: Leaf,
+    states: Sequence[ParamState],
+    gradients: Sequence[Leaf],
 ) -> Outcome:
     """Do one step by compiled calls.
 
@@ -117,7 +119,7 @@ def compiled(
       gradients: the gradient of each.
     """
     division = _division(plan, target.treedef, tuple(map(_kind, target.leaves)))
-    leaves: list[Any] = []
+    leaves: list[Leaf] = []
     new_states: list[Any] = []
     count = None
     for batch in division.batches:
@@ -141,7 +143,7 @@ def compiled(
 _Kind = tuple[tuple[int, ...], Any]
 
 
-def _kind(leaf: Any) -> _Kind:
+def _kind(leaf: Leaf) -> _Kind:
     try:
         return leaf.shape, leaf.dtype
     except AttributeError:  # a Python number
@@ -191,7 +193,7 @@ class _Division:
 
 
 @functools.lru_cache(maxsize=MAX_STEPS)
-def _division(plan: Plan, treedef: Any, kinds: tuple[_Kind, ...]) -> _Division:
+def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...]) -> _Division:
     """Which leaves of a target are moved together, and by what: worked out for the first step."""
     params = jax.tree.unflatten(treedef, list(map(_as_filters_see_it, kinds)))
     divided: list[_Batch] = []
@@ -212,20 +214,20 @@ def _division(plan: Plan, treedef: Any, kinds: tuple[_Kind, ...]) -> _Division:
 
 @functools.lru_cache(maxsize=MAX_STEPS)
 def _compiled(plan: Plan) -> Callable[..., Outcome]:
-    def run(dynamic: Any, params: Any, *rest: Any) -> Outcome:
+    def run(dynamic: Any, params: PyTree, *rest: Any) -> Outcome:
         return traced(plan.definition, hp.join(plan.static, dynamic), Target(params), *rest)
 
     return jax.jit(run)
 
 
-def _addresses(hyper_params: Any, above: tuple[int, ...] = ()) -> Any:
+def _addresses(hyper_params: HyperParams, above: tuple[int, ...] = ()) -> Any:
     """Nested lists of hyper-parameters with the place of each in place of its values."""
     if isinstance(hyper_params, list):
         return [_addresses(each, (*above, index)) for index, each in enumerate(hyper_params)]
     return above
 
 
-def _at(address: tuple[int, ...], nested: Any) -> Any:
+def _at(address: tuple[int, ...], nested: PyTree) -> Any:
     for index in address:
         nested = nested[index]
     return nested

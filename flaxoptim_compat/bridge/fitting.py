@@ -11,6 +11,8 @@ import numpy as np
 from flax import serialization
 from flax.core import FrozenDict
 
+from flaxoptim_compat.bridge.definition import PyTree
+
 _ARRAYS = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 
 
@@ -18,7 +20,7 @@ class Misfit(Exception):
     """A state dict is not exactly of the expected layout, or this walk cannot tell."""
 
 
-def restore_fitting(like: Any, state_dict: Any) -> Any:
+def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
     """What ``state_dict`` holds, in the structure of ``like``: the usual case, and the quick way.
 
     Does what ``flax.serialization.from_state_dict`` does, and checks names and shapes on the way.
@@ -47,14 +49,14 @@ class _Walk:
             type(None): _none,
         }
 
-    def take(self, like: Any, found: Any) -> Any:
+    def take(self, like: PyTree, found: Any) -> Any:
         """What is found, in the structure of ``like``."""
         way = self._ways.get(type(like))
         if way is None:
             way = self._ways[type(like)] = self._way_of(like)
         return way(like, found)
 
-    def _way_of(self, like: Any) -> Callable[[Any, Any], Any]:
+    def _way_of(self, like: PyTree) -> Callable[[Any, Any], Any]:
         kind: Any = type(like)
         if isinstance(like, tuple) and hasattr(like, "_fields"):
             return lambda like, found: kind(**self._fields(like, found, kind._fields))
@@ -63,18 +65,18 @@ class _Walk:
         names = _restored_fields(like)
         return lambda like, found: like.replace(**self._fields(like, found, names))
 
-    def _dict(self, like: Any, found: Any) -> dict[Any, Any]:
+    def _dict(self, like: PyTree, found: Any) -> dict[Any, Any]:
         if type(found) is not dict or found.keys() != like.keys():
             raise Misfit
         take = self.take
         return {name: take(value, found[name]) for name, value in like.items()}
 
-    def _list(self, like: Any, found: Any) -> list[Any]:
+    def _list(self, like: PyTree, found: Any) -> list[Any]:
         if type(found) is not dict or len(found) != len(like):
             raise Misfit
         return [self.take(value, _entry(found, str(index))) for index, value in enumerate(like)]
 
-    def _fields(self, like: Any, found: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    def _fields(self, like: PyTree, found: Any, names: tuple[str, ...]) -> dict[str, Any]:
         if type(found) is not dict or len(found) != len(names):
             raise Misfit
         take = self.take
@@ -86,7 +88,7 @@ def _none(like: None, found: Any) -> None:
         raise Misfit
 
 
-def _array(like: Any, found: Any) -> Any:
+def _array(like: PyTree, found: Any) -> Any:
     # A Python number, and the axes that may be in place of an array, have no shape.
     if getattr(found, "shape", None) != like.shape:
         raise Misfit
@@ -99,7 +101,7 @@ def _entry(found: dict[str, Any], name: str) -> Any:
     return found[name]
 
 
-def _restored_fields(like: Any) -> tuple[str, ...]:
+def _restored_fields(like: PyTree) -> tuple[str, ...]:
     """The fields of a ``flax.struct.dataclass``, if it is restored field by field.
 
     A class may be registered with functions of its own, so flax is asked to restore a sample.

@@ -16,12 +16,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from flaxoptim_compat.bridge.definition import HyperParams
 from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
 from flaxoptim_compat.transforms.dtypes import dtype_of
 
 
-def flatten(hyper_params: Any) -> dict[str, Any]:
+def flatten(hyper_params: HyperParams) -> dict[str, Any]:
     """All hyper-parameters by name, those of a wrapped optimizer included.
 
     Of two with the same name, as in a WeightNorm around a WeightNorm, the outer one is meant.
@@ -42,7 +43,7 @@ def _is_nested(value: Any) -> bool:
     return type(value) is not float and dataclasses.is_dataclass(value)
 
 
-def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
+def with_values(hyper_params: HyperParams, values: Mapping[str, Any]) -> HyperParams:
     """The same hyper-parameters with some of them, by name as in ``flatten``, replaced."""
     fields = fields_of(hyper_params)
     below = {name: value for name, value in values.items() if name not in fields}
@@ -55,7 +56,7 @@ def with_values(hyper_params: Any, values: Mapping[str, Any]) -> Any:
     return dataclasses.replace(hyper_params, **changes) if changes else hyper_params
 
 
-def fields_of(hyper_params: Any) -> dict[str, Any]:
+def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
     """The hyper-parameters by name, those of a wrapped optimizer together as one."""
     if not dataclasses.is_dataclass(hyper_params):
         return {}
@@ -64,7 +65,7 @@ def fields_of(hyper_params: Any) -> dict[str, Any]:
     }
 
 
-def replace_known(owner: str, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+def replace_known(owner: str, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> Any:
     """Apply the overrides of one call.
 
     Raises:
@@ -97,7 +98,7 @@ def _normalise(name: str, value: Any) -> Any:
     return value
 
 
-def normalise(owner: str, hyper_params: Any) -> Any:
+def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
     """Make numbers Python floats, and insist on a learning rate.
 
     Raises:
@@ -135,7 +136,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def dynamic_names(hyper_params: Any, defaults: Any, arrays: bool = True) -> tuple[str, ...]:
+def dynamic_names(hyper_params: HyperParams, defaults: Any, arrays: bool = True) -> tuple[str, ...]:
     """The names to inject: the learning rate, numbers that this call overrides, and arrays.
 
     Args:
@@ -159,7 +160,7 @@ def dynamic_names(hyper_params: Any, defaults: Any, arrays: bool = True) -> tupl
     return tuple(names)
 
 
-def separate(hyper_params: Any, defaults: Any) -> tuple[Any, Any]:
+def separate(hyper_params: HyperParams, defaults: Any) -> tuple[Any, Any]:
     """What is built into a compiled step, and what is handed to it: ``join`` puts them together."""
     if isinstance(hyper_params, list | tuple):
         pairs = [separate(*each) for each in zip(hyper_params, defaults, strict=True)]
@@ -169,7 +170,7 @@ def separate(hyper_params: Any, defaults: Any) -> tuple[Any, Any]:
     return with_values(hyper_params, dict.fromkeys(dynamic)), dynamic
 
 
-def builds_in_overrides(hyper_params: Any, defaults: Any) -> bool:
+def builds_in_overrides(hyper_params: HyperParams, defaults: Any) -> bool:
     """Whether this call overrides a number that is built into a compiled step."""
     if isinstance(hyper_params, list | tuple):
         return any(map(builds_in_overrides, hyper_params, defaults))
@@ -180,7 +181,7 @@ def builds_in_overrides(hyper_params: Any, defaults: Any) -> bool:
     )
 
 
-def join(static: Any, dynamic: Any) -> Any:
+def join(static: Any, dynamic: Any) -> HyperParams:
     """The hyper-parameters that ``separate`` took apart."""
     if isinstance(static, list):
         return [join(*each) for each in zip(static, dynamic, strict=True)]
@@ -197,7 +198,7 @@ def float_dtype(leaves: Iterable[Any]) -> Any:
 
 def inject(
     chain: Callable[[Any], optax.GradientTransformation],
-    hyper_params: Any,
+    hyper_params: HyperParams,
     names: tuple[str, ...],
     dtype: Any,
 ) -> optax.GradientTransformation:

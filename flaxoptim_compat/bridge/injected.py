@@ -7,8 +7,10 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from flaxoptim_compat.bridge.definition import HyperParams, PyTree
 
-def find(opt_state: Any) -> dict[str, list[Any]]:
+
+def find(opt_state: PyTree) -> dict[str, list[Any]]:
     """All values by name; a schedule's are left out, because it sets them itself."""
     found: dict[str, list[Any]] = {}
     for node in _nodes(opt_state):
@@ -17,10 +19,10 @@ def find(opt_state: Any) -> dict[str, list[Any]]:
     return found
 
 
-def with_values(opt_state: Any, values: Mapping[str, Any]) -> Any:
+def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> HyperParams:
     """The same state with some hyper-parameters set, everywhere, in the dtypes they have."""
 
-    def changed(node: Any) -> Any:
+    def changed(node: PyTree) -> Any:
         new = {
             name: jnp.asarray(values[name], jnp.result_type(node.hyperparams[name]))
             for name in _settable(node)
@@ -31,11 +33,11 @@ def with_values(opt_state: Any, values: Mapping[str, Any]) -> Any:
     return _map(changed, opt_state)
 
 
-def with_values_of(opt_state: Any, other: Any) -> Any:
+def with_values_of(opt_state: PyTree, other: Any) -> PyTree:
     """The same state with the hyper-parameters that another state of its structure has."""
     others = _nodes(other)
 
-    def changed(node: Any) -> Any:
+    def changed(node: PyTree) -> Any:
         old = next(others)
         kept = {name: old.hyperparams[name] for name in _settable(node)}
         return node._replace(hyperparams={**node.hyperparams, **kept})
@@ -43,16 +45,16 @@ def with_values_of(opt_state: Any, other: Any) -> Any:
     return _map(changed, opt_state)
 
 
-def _settable(node: Any) -> list[str]:
+def _settable(node: PyTree) -> list[str]:
     scheduled = getattr(node, "hyperparams_states", {})
     return [name for name in node.hyperparams if name not in scheduled]
 
 
-def _is_injected(node: Any) -> bool:
+def _is_injected(node: PyTree) -> bool:
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 
-def _nodes(node: Any) -> Iterator[Any]:
+def _nodes(node: PyTree) -> Iterator[Any]:
     """The nodes with hyper-parameters, the outermost first."""
     if _is_injected(node):
         yield node
@@ -60,14 +62,14 @@ def _nodes(node: Any) -> Iterator[Any]:
         yield from _nodes(child)
 
 
-def _children(node: Any) -> Iterator[Any]:
+def _children(node: PyTree) -> Iterator[Any]:
     if isinstance(node, tuple | list):
         yield from node
     elif isinstance(node, dict):
         yield from node.values()
 
 
-def _map(change: Callable[[Any], Any], node: Any) -> Any:
+def _map(change: Callable[[Any], Any], node: PyTree) -> Any:
     """The same state with a change of each node with hyper-parameters, the outermost first."""
     if _is_injected(node):
         node = change(node)

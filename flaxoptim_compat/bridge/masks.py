@@ -13,6 +13,8 @@ import optax
 from flax import traverse_util
 from jax.tree_util import PyTreeDef
 
+from flaxoptim_compat.bridge.definition import PyTree
+
 _Class = TypeVar("_Class", bound=type)
 
 
@@ -44,16 +46,6 @@ class _ShapeDtype:
         return size
 
 
-# Compared by identity: hyper-parameters may be traced, and have no value to compare yet.
-@dataclasses.dataclass(frozen=True, eq=False)
-class Assignment:
-    """One definition, the hyper-parameters of this call, and the leaves that it moves."""
-
-    definition: Any
-    hyper_params: Any
-    leaves: tuple[int, ...]
-
-
 @dataclasses.dataclass(frozen=True)
 class Layout:
     """Where the values of some leaves stand in the tree that optax sees."""
@@ -66,19 +58,19 @@ class Layout:
         """Whether no leaf is left out."""
         return len(self.leaves) == int(self.treedef.num_leaves)
 
-    def place(self, values: Sequence[Any]) -> Any:
+    def place(self, values: Sequence[Any]) -> PyTree:
         """The tree that holds these values, with optax's placeholder everywhere else."""
         full: list[Any] = [optax.MaskedNode()] * self.treedef.num_leaves
         for index, value in zip(self.leaves, values, strict=True):
             full[index] = value
         return jax.tree.unflatten(self.treedef, full)
 
-    def pick(self, tree: Any) -> list[Any]:
+    def pick(self, tree: PyTree) -> list[Any]:
         """The values of these leaves in a tree that may go on below them."""
         flat = self.treedef.flatten_up_to(tree)
         return [flat[index] for index in self.leaves]
 
-    def mask(self) -> Any:
+    def mask(self) -> PyTree:
         """True for these leaves, False for the others, in the structure of the parameters."""
         chosen = set(self.leaves)
         return jax.tree.unflatten(
@@ -87,7 +79,7 @@ class Layout:
 
 
 def select(
-    traversals: Iterable[Any], target: Any, eligible: Sequence[int]
+    traversals: Iterable[Any], target: PyTree, eligible: Sequence[int]
 ) -> list[tuple[int, ...]]:
     """The eligible leaves that each traversal selects.
 
@@ -129,7 +121,7 @@ class _ByName:
       tree: the parameters, or what stands for them.
     """
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: PyTree) -> None:
         self._tree = tree
         self._listed: dict[type, list[tuple[str, Any]]] = {}
 

@@ -13,12 +13,18 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
 
 from flaxoptim_compat.bridge.axes import of_state, padded, without
+from flaxoptim_compat.bridge.definition import Definition, Leaf, PyTree
 from flaxoptim_compat.bridge.trees import leaves_like
 
 Path = tuple[Any, ...]
 
 
-def specs(tree: Any, param_specs: Any, moment_specs: Any = None, definition: Any = None) -> Any:
+def specs(
+    tree: PyTree,
+    param_specs: PyTree,
+    moment_specs: PyTree = None,
+    definition: Definition | None = None,
+) -> PyTree:
     """The PartitionSpec of every array of an optimizer, in the structure of the optimizer.
 
     An array that belongs to a parameter and has its dimensions has its axes: a moment all of them,
@@ -63,7 +69,11 @@ def specs(tree: Any, param_specs: Any, moment_specs: Any = None, definition: Any
 
 
 def shardings(
-    mesh: Mesh, tree: Any, param_specs: Any, moment_specs: Any = None, definition: Any = None
+    mesh: Mesh,
+    tree: PyTree,
+    param_specs: PyTree,
+    moment_specs: PyTree = None,
+    definition: Definition | None = None,
 ) -> Any:
     """The same as ``specs``, as NamedShardings: for ``jax.jit``, ``jax.device_put`` and orbax.
 
@@ -78,7 +88,7 @@ def shardings(
     return jax.tree.map(lambda spec: NamedSharding(mesh, spec), found)
 
 
-def fsdp_specs(params: Any, mesh: Mesh, axis: str, min_size: int = 1024) -> Any:
+def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> Any:
     """A PartitionSpec for each parameter that spreads it over one axis of the mesh.
 
     The largest dimension that the axis divides evenly is split. A parameter without one, or with
@@ -97,7 +107,7 @@ def fsdp_specs(params: Any, mesh: Mesh, axis: str, min_size: int = 1024) -> Any:
         raise ValueError(f"The mesh has no axis {axis!r}, only {', '.join(mesh.shape)}.")
     parts = mesh.shape[axis]
 
-    def spread(param: Any) -> PartitionSpec:
+    def spread(param: Leaf) -> PartitionSpec:
         shape = np.shape(param)
         fitting = [at for at, length in enumerate(shape) if length % parts == 0]
         if not fitting or math.prod(shape) < min_size:
@@ -108,7 +118,7 @@ def fsdp_specs(params: Any, mesh: Mesh, axis: str, min_size: int = 1024) -> Any:
     return jax.tree.map(spread, params)
 
 
-def _checked(params: Any, param_specs: Any, what: str) -> Any:
+def _checked(params: PyTree, param_specs: PyTree, what: str) -> Any:
     """One PartitionSpec for each parameter, in the structure of the parameters."""
     leaves, treedef = jax.tree.flatten(params)
     found = leaves_like(params, param_specs, what)
@@ -132,12 +142,12 @@ def _shortened(spec: PartitionSpec) -> PartitionSpec:
     return PartitionSpec(*entries)
 
 
-def _of_opt_state(opt_state: Any, params: Any, param_specs: Any) -> Any:
+def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> Any:
     """The PartitionSpec of every array in an optax state, whose path holds its parameter's."""
     entries = zip(tree_flatten_with_path(params)[0], jax.tree.leaves(param_specs), strict=True)
     known = {path: (param, spec) for (path, param), spec in entries}
 
-    def of_array(path: Path, array: Any) -> PartitionSpec:
+    def of_array(path: Path, array: Leaf) -> PartitionSpec:
         at = _param_path(path, known)
         if at is None:
             return PartitionSpec()
@@ -147,11 +157,13 @@ def _of_opt_state(opt_state: Any, params: Any, param_specs: Any) -> Any:
     return tree_map_with_path(of_array, opt_state)
 
 
-def _of_converted(definition: Any, opt_state: Any, params: Any, param_specs: Any) -> Any:
+def _of_converted(
+    definition: Definition, opt_state: PyTree, params: PyTree, param_specs: PyTree
+) -> Any:
     """The PartitionSpec of every array in the optax state that a definition was converted to."""
     found = None
 
-    def trace(params: Any, opt_state: Any) -> None:
+    def trace(params: PyTree, opt_state: PyTree) -> None:
         nonlocal found
         state = definition.from_opt_state(params, 0, opt_state)
         axes = definition.state_axes(params, state, param_specs)
@@ -173,7 +185,7 @@ def _param_path(path: Path, known: Mapping[Path, Any]) -> Path | None:
     return None
 
 
-def _of_factor(path: Path, array: Any, param: Any, spec: Any) -> PartitionSpec | None:
+def _of_factor(path: Path, array: Leaf, param: Leaf, spec: PyTree) -> PartitionSpec | None:
     """That of Adafactor's row and column means, which are over the two largest dimensions."""
     shape = np.shape(param)
     means_over = {GetAttrKey("v_row"): -1, GetAttrKey("v_col"): -2}

@@ -8,12 +8,18 @@ from typing import Any
 import jax
 
 from flaxoptim_compat.bridge.compiled import compiled, plan
+from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.traced import Outcome, by_device, traced
 from flaxoptim_compat.bridge.trees import Target, is_abstract, step_count
 
 
 def apply_gradient(
-    definition: Any, hyper_params: Any, params: Any, step: Any, param_states: Any, grads: Any
+    definition: Definition,
+    hyper_params: HyperParams,
+    params: PyTree,
+    step: Leaf,
+    param_states: PyTree,
+    grads: PyTree,
 ) -> tuple[Any, Any, Any]:
     """Do one step and return the parameters, the step count and the per-parameter states.
 
@@ -37,12 +43,12 @@ def apply_gradient(
 
 
 def _concrete(
-    definition: Any,
-    hyper_params: Any,
+    definition: Definition,
+    hyper_params: HyperParams,
     target: Target,
-    step: Any,
-    states: Sequence[Any],
-    gradients: Sequence[Any],
+    step: Leaf,
+    states: Sequence[ParamState],
+    gradients: Sequence[Leaf],
 ) -> Outcome:
     planned = plan(definition, hyper_params)
     if planned is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.definition import Assignment, Definition, HyperParams, Leaf, ParamState
 from flaxoptim_compat.bridge.train_state import Conversion, to_train_state
 from flaxoptim_compat.bridge.trees import (
     Target,
@@ -24,13 +24,13 @@ from flaxoptim_compat.bridge.trees import (
 Outcome = tuple[Sequence[Any], Any, Sequence[Any]]
 
 
-def together(assignments: Sequence[Assignment], leaves: Sequence[Any]) -> list[list[Assignment]]:
+def together(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
     """All assignments as one part."""
     del leaves
     return [list(assignments)] if assignments else []
 
 
-def by_device(assignments: Sequence[Assignment], leaves: Sequence[Any]) -> list[list[Assignment]]:
+def by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
     """Assignments taken apart so that each part touches the leaves of one set of devices only."""
     devices = {index: frozenset(leaf.devices()) for index, leaf in enumerate(leaves)}
     parts = []
@@ -46,12 +46,12 @@ def by_device(assignments: Sequence[Assignment], leaves: Sequence[Any]) -> list[
 
 
 def traced(
-    definition: Any,
-    hyper_params: Any,
+    definition: Definition,
+    hyper_params: HyperParams,
     target: Target,
-    step: Any,
-    states: Sequence[Any],
-    gradients: Sequence[Any],
+    step: Leaf,
+    states: Sequence[ParamState],
+    gradients: Sequence[Leaf],
     parts: Callable[..., list[list[Assignment]]] = together,
 ) -> Outcome:
     """Do one step.
@@ -102,9 +102,9 @@ def traced(
 
 def _through_train_state(
     assignments: Sequence[Assignment],
-    leaves: Sequence[Any],
-    step: Any,
-    states: Sequence[Any],
+    leaves: Sequence[Leaf],
+    step: Leaf,
+    states: Sequence[ParamState],
     grads: Sequence[Any],
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     params = tuple(leaves)
@@ -116,7 +116,7 @@ def _through_train_state(
     return after.params, conversion.param_states(after.opt_state, states)
 
 
-def _as_exponent(step: Any, leaves: Sequence[Any]) -> Any:
+def _as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> Any:
     """The step such that ``beta2 ** step`` has the bits it had in flax.
 
     Outside a trace jax multiplies repeatedly for an integer exponent; in a trace, and for a float

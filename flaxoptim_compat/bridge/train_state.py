@@ -13,7 +13,16 @@ import optax
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.masks import Assignment, Layout
+from flaxoptim_compat.bridge.definition import (
+    Assignment,
+    Definition,
+    Formula,
+    HyperParams,
+    Leaf,
+    ParamState,
+    PyTree,
+)
+from flaxoptim_compat.bridge.masks import Layout
 from flaxoptim_compat.transforms import hold
 from flaxoptim_compat.transforms.dtypes import with_dtype
 
@@ -24,7 +33,7 @@ _OVERWRITE = "_overwrite_with_gradient"
 class AnyTargetTrainState(TrainState):
     """A TrainState whose parameters need not be a mapping: an array, a tuple, a dataclass."""
 
-    def apply_gradients(self, *, grads: Any, **kwargs: Any) -> Any:
+    def apply_gradients(self, *, grads: PyTree, **kwargs: Any) -> Any:
         """Do one step; flax's own method asks ``name in grads``, which needs a mapping."""
         updates, opt_state = self.tx.update(grads, self.opt_state, self.params)
         return self.replace(
@@ -35,7 +44,7 @@ class AnyTargetTrainState(TrainState):
         )
 
 
-def _moved(param: Any, update: Any) -> Any:
+def _moved(param: Leaf, update: Leaf) -> Any:
     """What ``optax.apply_updates`` makes of a parameter, by the shortest way there is."""
     arrays = isinstance(param, jax.Array) and isinstance(update, jax.Array)
     if arrays and param.dtype == update.dtype and param.shape == update.shape:
@@ -45,9 +54,9 @@ def _moved(param: Any, update: Any) -> Any:
 
 def to_train_state(
     tx: optax.GradientTransformation,
-    params: Any,
-    step: Any,
-    opt_state: Any,
+    params: PyTree,
+    step: Leaf,
+    opt_state: PyTree,
     apply_fn: Callable[..., Any] | None = None,
 ) -> TrainState:
     """A TrainState of any parameters.
@@ -74,14 +83,20 @@ class Conversion:
       assignments: which definition moves which leaves, all of them written in optax.
       params: the parameters, or anything with their structure, shapes and dtypes.
       inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
+      formula_of: what a definition is in optax.
     """
 
     def __init__(
-        self, assignments: Sequence[Assignment], params: Any, inject_arrays: bool = True
+        self,
+        assignments: Sequence[Assignment],
+        params: PyTree,
+        inject_arrays: bool = True,
+        formula_of: Callable[[Definition], Formula] = lambda each: cast(Formula, each.formula),
     ) -> None:
         leaves, treedef = jax.tree.flatten(params)
         self._treedef: Any = treedef
         self._assignments = assignments
+        self._formulas = [formula_of(each.definition) for each in assignments]
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
         # For each part the names to inject, and the dtype to inject them in.
         self._injected_names = [
@@ -105,14 +120,14 @@ class Conversion:
             tx = self._masked(list(map(self._injected, range(len(self._assignments)))))
         return optax.with_extra_args_support(tx)
 
-    def opt_state(self, step: Any, param_states: Sequence[Any]) -> Any:
+    def opt_state(self, step: Leaf, param_states: Sequence[ParamState]) -> PyTree:
         """The state of the transformation, out of the legacy state of every leaf."""
         states = []
         for part, (each, layout) in enumerate(zip(self._assignments, self._layouts, strict=True)):
             # The state of an empty tree has every node of the real one, and costs nothing to make.
             template = self._injected(part).init(())
             mine = [param_states[index] for index in each.leaves]
-            fields = each.definition.formula.to_optax(mine, layout.place)
+            fields = self._formulas[part].to_optax(mine, layout.place)
             states.append(_filled(template, step, fields))
         if self._moves_all:
             return states[0]
@@ -120,7 +135,7 @@ class Conversion:
             return states[0]._replace(inner_state=_masked_states([states[0].inner_state]))
         return _masked_states(states)
 
-    def param_states(self, opt_state: Any, like: Sequence[Any]) -> list[Any]:
+    def param_states(self, opt_state: PyTree, like: Sequence[Any]) -> list[Any]:
         """The legacy state of every leaf, out of a state of the transformation.
 
         Args:
@@ -128,39 +143,40 @@ class Conversion:
           like: legacy states, for whatever optax does not keep.
         """
         parts = self._parts(opt_state)
-        states: list[Any] = [None] * self._treedef.num_leaves
-        for each, part, layout in zip(self._assignments, parts, self._layouts, strict=True):
+        states: list[ParamState] = [None] * self._treedef.num_leaves
+        for each, formula, part, layout in zip(
+            self._assignments, self._formulas, parts, self._layouts, strict=True
+        ):
             old = [like[index] for index in each.leaves]
-            nodes = _nodes(part, each.definition.formula.state_fields)
-            new = each.definition.formula.from_optax(nodes, old, layout.pick)
+            new = formula.from_optax(_nodes(part, formula.state_fields), old, layout.pick)
             for index, state in zip(each.leaves, new, strict=True):
                 states[index] = state
         return states
 
-    def check(self, opt_state: Any) -> None:
+    def check(self, opt_state: PyTree) -> None:
         """Raise the ValueError of a state that no such transformation has."""
         try:
             parts = self._parts(opt_state)
             found = [
-                set(_nodes(part, each.definition.formula.state_fields))
-                for each, part in zip(self._assignments, parts, strict=True)
+                set(_nodes(part, formula.state_fields))
+                for formula, part in zip(self._formulas, parts, strict=True)
             ]
         except (AttributeError, TypeError, ValueError):
             expected = "one masked state for each part of the parameters, and one for the rest"
             raise ValueError(_not_ours(expected)) from None
-        for each, kinds in zip(self._assignments, found, strict=True):
-            hyper_params = each.hyper_params
+        for part, (formula, kinds) in enumerate(zip(self._formulas, found, strict=True)):
+            hyper_params = self._assignments[part].hyper_params
             if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
                 hyper_params = hp.with_values(hyper_params, {"learning_rate": 0.0})
-            fields = each.definition.formula.state_fields
-            template = _nodes(_chain(each, hyper_params).init(()), fields)
+            fields = formula.state_fields
+            template = _nodes(self._chain(part, hyper_params).init(()), fields)
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
             if missing:
                 raise ValueError(_not_ours(missing[0]))
         if self._moves_all and _has_masks(opt_state):
             raise ValueError(_not_ours("moments for every parameter"))
 
-    def _parts(self, opt_state: Any) -> list[Any]:
+    def _parts(self, opt_state: PyTree) -> list[Any]:
         if self._moves_all:
             return [opt_state]
         masked = opt_state.inner_state if self._alone else opt_state
@@ -171,11 +187,15 @@ class Conversion:
     ) -> optax.GradientTransformation:
         each = self._assignments[part]
         return hp.inject(
-            lambda values: around(_chain(each, values)),
+            lambda values: around(self._chain(part, values)),
             each.hyper_params,
             self._injected_names[part],
             self._injected_dtypes[part],
         )
+
+    def _chain(self, part: int, hyper_params: HyperParams) -> optax.GradientTransformation:
+        values = self._assignments[part].definition.values(hyper_params)
+        return self._formulas[part].transformation(values)
 
     def _masked(self, parts: Sequence[optax.GradientTransformation]) -> Any:
         masked = [
@@ -187,21 +207,13 @@ class Conversion:
         return optax.chain(*masked, optax.masked(hold(), Layout(self._treedef, tuple(rest)).mask()))
 
 
-def _chain(assignment: Assignment, hyper_params: Any) -> optax.GradientTransformation:
-    definition = assignment.definition
-    chain: optax.GradientTransformation = definition.formula.transformation(
-        definition.values(hyper_params)
-    )
-    return chain
-
-
-def _has_masks(opt_state: Any) -> bool:
+def _has_masks(opt_state: PyTree) -> bool:
     """Whether an optax state leaves parameters out."""
     nodes = jax.tree.leaves(opt_state, is_leaf=_is_mask)
     return any(map(_is_mask, nodes))
 
 
-def _is_mask(node: Any) -> bool:
+def _is_mask(node: PyTree) -> bool:
     return isinstance(node, optax.MaskedNode)
 
 
@@ -213,11 +225,11 @@ def _not_ours(expected: str) -> str:
     )
 
 
-def _masked_states(states: Sequence[Any]) -> tuple[Any, ...]:
+def _masked_states(states: Sequence[ParamState]) -> tuple[Any, ...]:
     return (*map(optax.MaskedState, states), optax.MaskedState(optax.EmptyState()))
 
 
-def _filled(node: Any, step: Any, fields: Mapping[type, Mapping[str, Any]]) -> Any:
+def _filled(node: PyTree, step: Leaf, fields: Mapping[type, Mapping[str, Any]]) -> Any:
     """A state with every count set to the step and every tree of moments put in its place."""
     if not isinstance(node, tuple):
         return node
@@ -233,7 +245,7 @@ def _filled(node: Any, step: Any, fields: Mapping[type, Mapping[str, Any]]) -> A
     return type(node)(**children)
 
 
-def _nodes(node: Any, fields: Mapping[type, Mapping[str, str]]) -> dict[type, Any]:
+def _nodes(node: PyTree, fields: Mapping[type, Mapping[str, str]]) -> dict[type, Any]:
     """The named tuples of a state by their type; trees of moments are not entered."""
     if not isinstance(node, tuple):
         return {}

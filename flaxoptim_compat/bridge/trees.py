@@ -9,16 +9,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax.core import FrozenDict
-from jax.tree_util import keystr, tree_flatten_with_path
+from jax.tree_util import PyTreeDef, keystr, tree_flatten_with_path
+
+from flaxoptim_compat.bridge.definition import Leaf, ParamState, PyTree
 
 Path = tuple[Any, ...]
 
 
-def _is_frozen(node: Any) -> bool:
+def _is_frozen(node: PyTree) -> bool:
     return isinstance(node, FrozenDict)
 
 
-def thaw(tree: Any) -> Any:
+def thaw(tree: PyTree) -> PyTree:
     """Turn every FrozenDict in a tree into a dict; keys flatten in the same order in both."""
     return jax.tree.map(
         lambda node: thaw(dict(node)) if _is_frozen(node) else node, tree, is_leaf=_is_frozen
@@ -32,12 +34,12 @@ class Target:
       tree: the parameters.
     """
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: PyTree) -> None:
         self.tree = tree
         flat: tuple[list[Any], Any] = jax.tree.flatten(tree)
         self.leaves, self.treedef = flat
 
-    def flatten(self, tree: Any, what: str) -> list[Any]:
+    def flatten(self, tree: PyTree, what: str) -> list[Any]:
         """Flatten another tree as ``leaves_like`` does."""
         try:
             return list(self.treedef.flatten_up_to(tree))
@@ -45,12 +47,12 @@ class Target:
             pass
         thawed = thaw(self.tree)
         try:
-            treedef: Any = jax.tree.structure(thawed)
+            treedef: PyTreeDef = jax.tree.structure(thawed)
             return list(treedef.flatten_up_to(thaw(tree)))
         except ValueError:
             raise ValueError(_first_difference(thawed, thaw(tree), what)) from None
 
-    def refuse_misshapen(self, gradients: Sequence[Any]) -> None:
+    def refuse_misshapen(self, gradients: Sequence[Leaf]) -> None:
         """Raise the ValueError of a gradient that has not the shape of its parameter."""
         for index, (param, grad) in enumerate(zip(self.leaves, gradients, strict=True)):
             if _shape(grad) != np.shape(param):
@@ -65,7 +67,7 @@ class Target:
         return list(map(_as_inexact, self.leaves, gradients))
 
 
-def leaves_like(target: Any, tree: Any, what: str) -> list[Any]:
+def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[Any]:
     """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
 
     Args:
@@ -79,7 +81,7 @@ def leaves_like(target: Any, tree: Any, what: str) -> list[Any]:
     return Target(target).flatten(tree, what)
 
 
-def _first_difference(target: Any, tree: Any, what: str) -> str:
+def _first_difference(target: PyTree, tree: PyTree, what: str) -> str:
     path, expected, found = _difference(target, tree, ()) or ((), "another structure", "this one")
     return (
         f"{what} do not have the structure of the target: at {keystr(path) or 'the root'} the"
@@ -87,7 +89,7 @@ def _first_difference(target: Any, tree: Any, what: str) -> str:
     )
 
 
-def _difference(target: Any, tree: Any, path: Path) -> tuple[Path, str, str] | None:
+def _difference(target: PyTree, tree: PyTree, path: Path) -> tuple[Path, str, str] | None:
     """Where two trees first differ, and what each has there; the tree may go on below a leaf."""
     if target is None or tree is None:
         return None if target is tree else (path, _name(target), _name(tree))
@@ -105,7 +107,7 @@ def _difference(target: Any, tree: Any, path: Path) -> tuple[Path, str, str] | N
     return None
 
 
-def _children(node: Any) -> dict[Any, Any]:
+def _children(node: PyTree) -> dict[Any, Any]:
     """What stands one level below a container, by its key."""
     below, _ = tree_flatten_with_path(node, is_leaf=lambda child: child is not node)
     return {path[0]: child for path, child in below}
@@ -115,13 +117,13 @@ def _name_in(children: dict[Any, Any], key: Any) -> str:
     return _name(children[key]) if key in children else "nothing"
 
 
-def _name(node: Any) -> str:
+def _name(node: PyTree) -> str:
     if node is None:
         return "None"
     return "a leaf" if jax.tree_util.all_leaves([node]) else f"a {type(node).__name__}"
 
 
-def gradient_leaves(target: Any, grads: Any) -> list[Any]:
+def gradient_leaves(target: PyTree, grads: PyTree) -> list[Any]:
     """The gradients in the order of the target's leaves, as arrays of the same shapes.
 
     Raises:
@@ -133,26 +135,26 @@ def gradient_leaves(target: Any, grads: Any) -> list[Any]:
     return list(map(jnp.asarray, leaves))
 
 
-def _shape(leaf: Any) -> Any:
+def _shape(leaf: Leaf) -> Any:
     if leaf is None or isinstance(leaf, dict | tuple | list):
         return None
     return np.shape(leaf)
 
 
-def _describe(grad: Any) -> str:
+def _describe(grad: Leaf) -> str:
     if _shape(grad) is None:
         return f"no array but {type(grad).__name__}"
     return f"shape {np.shape(grad)}"
 
 
-def _as_inexact(leaf: Any, grad: jax.Array) -> jax.Array:
+def _as_inexact(leaf: Leaf, grad: jax.Array) -> jax.Array:
     array = jnp.asarray(leaf)
     if jnp.issubdtype(array.dtype, jnp.inexact):
         return array
     return array.astype(jnp.result_type(array, grad, 1.0))
 
 
-def inexact_moments(state: Any, param: jax.Array) -> Any:
+def inexact_moments(state: Any, param: jax.Array) -> ParamState:
     """The state of one parameter as jax arrays, with moments that can hold fractions.
 
     A restored state holds numpy arrays, and op by op numpy would do the arithmetic, by other rules.
@@ -160,14 +162,14 @@ def inexact_moments(state: Any, param: jax.Array) -> Any:
     if all(map(_holds_fractions, jax.tree.leaves(state))):
         return state
 
-    def inexact(moment: Any) -> jax.Array:
+    def inexact(moment: Leaf) -> jax.Array:
         dtype = jnp.result_type(moment)
         return jnp.asarray(moment, dtype if jnp.issubdtype(dtype, jnp.inexact) else param.dtype)
 
     return jax.tree.map(inexact, state)
 
 
-def _holds_fractions(moment: Any) -> bool:
+def _holds_fractions(moment: Leaf) -> bool:
     """Whether a moment is a jax array already, with a floating-point dtype of its own."""
     return (
         isinstance(moment, jax.Array)
@@ -176,16 +178,16 @@ def _holds_fractions(moment: Any) -> bool:
     )
 
 
-def step_count(step: Any) -> jax.Array:
+def step_count(step: Leaf) -> jax.Array:
     """The step as a jax array; a restored one is numpy's, and up to Flax 0.2.2 it was an int."""
     return step if isinstance(step, jax.Array) else jnp.asarray(step, jnp.int32)
 
 
-def unshared(tree: Any) -> Any:
+def unshared(tree: PyTree) -> PyTree:
     """The same tree with an array of its own at every leaf: jax donates no buffer twice."""
     seen: set[int] = set()
 
-    def own(leaf: Any) -> Any:
+    def own(leaf: Leaf) -> Any:
         if id(leaf) in seen and isinstance(leaf, jax.Array) and not is_abstract(leaf):
             return leaf.copy()
         seen.add(id(leaf))

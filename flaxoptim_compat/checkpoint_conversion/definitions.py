@@ -14,7 +14,7 @@ from flax import serialization
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.checkpoint_contents.fields import Kind, alternatives
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, at

@@ -9,7 +9,7 @@ import jax
 import numpy as np
 from flax import serialization
 
-from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.checkpoint_contents.optax_states import Moments, left_over, moments
 from flaxoptim_compat.checkpoint_contents.recognise import (
     FoundOptimizer,
@@ -21,7 +21,7 @@ from flaxoptim_compat.checkpoint_conversion.definitions import Choice
 from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.optim.legacy_loop import LegacyLoop, convertible
+from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
 
 
@@ -74,14 +74,13 @@ class _Part(NamedTuple):
 
     def states(self, params: Any, stand_ins: StandIns) -> list[Any]:
         """Their legacy states."""
-        (each,) = convertible([self.assignment])
-        formula = each.definition.formula
+        formula = formula_of(self.assignment.definition)
         fields_of_state = formula.state_fields
         nodes = {
             kind: kind(**stand_ins.put(one.node))
             for one in self.moments
             for kind in fields_of_state
-            if set(kind._fields) == set(one.node)
+            if set(_fields_of(kind)) == set(one.node)
         }
         needed = {WeightNormState} & set(fields_of_state) - set(nodes)
         if len(nodes) < len(self.moments) or (fields_of_state and not nodes) or needed:
@@ -109,14 +108,18 @@ class _Part(NamedTuple):
         return values
 
 
+def _fields_of(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of named tuples."""
+    fields: tuple[str, ...] = kind._fields
+    return fields
+
+
 def _by_moments(
     each: Assignment, everything: Sequence[Moments], paths: Sequence[Path]
 ) -> dict[tuple[int, ...], list[int]]:
     """The leaves of an assignment, by the moments that they have a part in."""
     groups: dict[tuple[int, ...], list[int]] = {}
-    # A definition with code of its own presents itself to optax as a loop.
-    (converted,) = convertible([each])
-    normed = WeightNormState in converted.definition.formula.state_fields
+    normed = WeightNormState in formula_of(each.definition).state_fields
     for leaf in each.leaves:
         covering = tuple(
             index

@@ -8,14 +8,14 @@ from typing import Any
 from flax import serialization
 
 from flaxoptim_compat.bridge import checkpoints
-from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.checkpoint_contents.legacy import is_list_of_states
 from flaxoptim_compat.checkpoint_conversion.definitions import Choice
 from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
-from flaxoptim_compat.optim.legacy_loop import convertible
+from flaxoptim_compat.optim.legacy_loop import formula_of
 
 
 def train_state_dict(
@@ -35,7 +35,7 @@ def train_state_dict(
     state = _in_present_layout(params, stand_ins.put(state), choice.assignments, stand_ins)
     refuse_copies(state["step"])
     states = restored_states(params, state["param_states"], choice)
-    opt_state = Conversion(convertible(choice.assignments), params).opt_state(
+    opt_state = Conversion(choice.assignments, params, formula_of=formula_of).opt_state(
         state["step"], leaves_like(params, states, "param_states")
     )
     entries = {"step": state["step"], "params": params, "opt_state": opt_state}

@@ -6,28 +6,28 @@ divided by ``1 - beta^t``, then ``p' = p - learning_rate · (m̂ / (√ŝ + eps)
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 
 
 @struct.dataclass
 class _AdaBeliefHyperParams:
-    learning_rate: Any
-    beta1: Any
-    beta2: Any
-    eps: Any
-    weight_decay: Any
+    learning_rate: Number | None
+    beta1: Number
+    beta2: Number
+    eps: Number
+    weight_decay: Number
 
 
 @struct.dataclass
 class _AdaBeliefParamState:
-    grad_ema: Any
-    grad_sq_ema: Any
+    grad_ema: jax.Array
+    grad_sq_ema: jax.Array
 
 
 class AdaBelief(OptimizerDef):
@@ -60,10 +60,10 @@ class AdaBelief(OptimizerDef):
 
     def __init__(
         self,
-        learning_rate: Any = None,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        eps: Any = 1e-16,
-        weight_decay: Any = 0.0,
+        learning_rate: Number | None = None,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        eps: Number = 1e-16,
+        weight_decay: Number = 0.0,
     ) -> None:
         super().__init__(_AdaBeliefHyperParams(learning_rate, beta1, beta2, eps, weight_decay))

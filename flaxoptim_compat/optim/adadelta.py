@@ -7,27 +7,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 
 
 @struct.dataclass
 class _AdadeltaHyperParams:
-    learning_rate: Any
-    rho: Any
-    eps: Any
-    weight_decay: Any
+    learning_rate: Number | None
+    rho: Number
+    eps: Number
+    weight_decay: Number
 
 
 @struct.dataclass
 class _AdadeltaParamState:
-    sq_avg: Any
-    acc_delta: Any
+    sq_avg: jax.Array
+    acc_delta: jax.Array
 
 
 class Adadelta(OptimizerDef):
@@ -57,9 +57,9 @@ class Adadelta(OptimizerDef):
 
     def __init__(
         self,
-        learning_rate: Any = None,
-        rho: Any = 0.9,
-        eps: Any = 1e-6,
-        weight_decay: Any = 0.0,
+        learning_rate: Number | None = None,
+        rho: Number = 0.9,
+        eps: Number = 1e-6,
+        weight_decay: Number = 0.0,
     ) -> None:
         super().__init__(_AdadeltaHyperParams(learning_rate, rho, eps, weight_decay))

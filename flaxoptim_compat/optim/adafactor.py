@@ -15,8 +15,9 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.bridge.axes import without
+from flaxoptim_compat.bridge.definition import HyperParams, Leaf, Number, PyTree, Values
 from flaxoptim_compat.optim.base import OptimizerDef
-from flaxoptim_compat.optim.formula import DESCENT, Chain, Values, stage
+from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
 from flaxoptim_compat.optim.terms import Term
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
 from flaxoptim_compat.transforms.adafactor import scale_by_factored_rms, scale_in_float32
@@ -24,7 +25,7 @@ from flaxoptim_compat.transforms.adafactor import scale_by_factored_rms, scale_i
 
 @struct.dataclass
 class _AdafactorHyperParams:
-    learning_rate: Any
+    learning_rate: Number | None
     factored: bool
     multiply_by_parameter_scale: bool
     beta1: Any
@@ -39,10 +40,10 @@ class _AdafactorHyperParams:
 
 @struct.dataclass
 class _AdafactorParamState:
-    v_row: Any  # these two where the parameter is factored
-    v_col: Any
-    v: Any  # this one where it is not
-    m: Any  # only with beta1; what is not in use has shape (1,)
+    v_row: jax.Array  # these two where the parameter is factored
+    v_col: jax.Array
+    v: jax.Array  # this one where it is not
+    m: jax.Array  # only with beta1; what is not in use has shape (1,)
 
 
 class Adafactor(OptimizerDef):
@@ -146,7 +147,7 @@ class Adafactor(OptimizerDef):
             return None
         return int(by_size[-2]), int(by_size[-1])
 
-    def init_param_state(self, param: Any) -> _AdafactorParamState:
+    def init_param_state(self, param: Leaf) -> _AdafactorParamState:
         """All moments at zero, in float32; those not in use with shape (1,)."""
         shape = np.shape(param)
         state = {name: jnp.zeros((1,)) for name in ("v_row", "v_col", "v", "m")}
@@ -160,7 +161,7 @@ class Adafactor(OptimizerDef):
             state["m"] = jnp.zeros(shape, self.dtype_momentum)
         return _AdafactorParamState(**state)
 
-    def param_state_axes(self, param: Any, state: Any, axes: Any) -> _AdafactorParamState:
+    def param_state_axes(self, param: Leaf, state: Any, axes: PyTree) -> _AdafactorParamState:
         """Those of the parameter; of the factors, those that are not averaged over."""
         found = super().param_state_axes(param, state, axes)
         shape = np.shape(param)
@@ -170,7 +171,7 @@ class Adafactor(OptimizerDef):
         row, column = (without(axes, len(shape), dimension) for dimension in reversed(dims))
         return found.replace(v_row=row, v_col=column)  # type: ignore[no-any-return]
 
-    def values(self, hyper_params: Any) -> Values:
+    def values(self, hyper_params: HyperParams) -> Values:
         """Those that decide the shapes of a state are the definition's, whatever a step has."""
         values = super().values(hyper_params)
         return {**values, **({} if isinstance(values["factored"], Term) else self._lasting())}

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
 from flaxoptim_compat.transforms import scale_by_sum_of_squares
@@ -17,13 +17,13 @@ from flaxoptim_compat.transforms import scale_by_sum_of_squares
 
 @struct.dataclass
 class _AdagradHyperParams:
-    learning_rate: Any
-    eps: Any
+    learning_rate: Number | None
+    eps: Number
 
 
 @struct.dataclass
 class _AdagradParamState:
-    G: Any
+    G: jax.Array
 
 
 class Adagrad(OptimizerDef):
@@ -47,5 +47,5 @@ class Adagrad(OptimizerDef):
         descent=DESCENT,
     )
 
-    def __init__(self, learning_rate: Any = None, eps: Any = 1e-8) -> None:
+    def __init__(self, learning_rate: Number | None = None, eps: Number = 1e-8) -> None:
         super().__init__(_AdagradHyperParams(learning_rate, eps))

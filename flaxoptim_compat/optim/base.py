@@ -19,13 +19,21 @@ from flaxoptim_compat import deprecation, syntax
 from flaxoptim_compat.bridge import checkpoints, step
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.axes import of_state
+from flaxoptim_compat.bridge.definition import (
+    Assignment,
+    Formula,
+    HyperParams,
+    Leaf,
+    ParamState,
+    PyTree,
+    Values,
+)
 from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
-from flaxoptim_compat.bridge.masks import Assignment, _ShapeDtype, select
+from flaxoptim_compat.bridge.masks import _ShapeDtype, select
 from flaxoptim_compat.bridge.train_state import to_train_state
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim import conversion, removal
 from flaxoptim_compat.optim.by_value import ByValue
-from flaxoptim_compat.optim.formula import Formula, Values
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.pytree import register
 from flaxoptim_compat.optim.state import OptimizerState
@@ -68,14 +76,14 @@ class OptimizerDef(ByValue):
     # The subject of the warning, where it is not just the class.
     _removed: ClassVar[str] = ""
 
-    def __init__(self, hyper_params: Any) -> None:
+    def __init__(self, hyper_params: HyperParams) -> None:
         self.hyper_params = hyper_params
         # Last, so that a definition of ours is complete by then.
         self.warn_of_removal()
 
     def apply_param_gradient(
-        self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
-    ) -> tuple[Any, Any]:
+        self, step: Leaf, hyper_params: HyperParams, param: Leaf, state: ParamState, grad: Leaf
+    ) -> tuple[Leaf, ParamState]:
         """Apply the gradient of one parameter; returns the new parameter and its new state."""
         # Also called by the code of a subclass, through super().
         if self.formula is None:
@@ -85,15 +93,15 @@ class OptimizerDef(ByValue):
         new_param, _, new_state = self._step(hyper_params, param, step, state, grad)
         return new_param, new_state
 
-    def init_param_state(self, param: Any) -> Any:
+    def init_param_state(self, param: Leaf) -> ParamState:
         """The state of one parameter before the first step."""
         if self.formula is None:
             raise NotImplementedError(f"{type(self).__name__} does not define init_param_state.")
         return self.formula.first_state(param)
 
     def apply_gradient(
-        self, hyper_params: Any, params: Any, state: Any, grads: Any
-    ) -> tuple[Any, OptimizerState]:
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
+    ) -> tuple[PyTree, OptimizerState]:
         """Apply the gradients of a tree of parameters; returns the new tree and the new state.
 
         Args:
@@ -113,12 +121,12 @@ class OptimizerDef(ByValue):
         )
         return new_params, OptimizerState(count, param_states)
 
-    def init_state(self, params: Any) -> OptimizerState:
+    def init_state(self, params: PyTree) -> OptimizerState:
         """The state of a tree of parameters before the first step."""
         param_states = jax.tree.map(self.init_param_state, params)
         return OptimizerState(jnp.asarray(0, dtype=jnp.int32), param_states)
 
-    def update_hyper_params(self, **hyper_param_overrides: Any) -> Any:
+    def update_hyper_params(self, **hyper_param_overrides: Any) -> HyperParams:
         """The hyper-parameters of one step: the defaults with these overrides.
 
         Args:
@@ -130,7 +138,9 @@ class OptimizerDef(ByValue):
         hyper_params = hyper_param_overrides.pop("hyper_params", self.hyper_params)
         return self.override(hyper_params, hyper_param_overrides)
 
-    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+    def state_axes(
+        self, params: PyTree, state: OptimizerState, param_axes: PyTree
+    ) -> OptimizerState:
         """The axes of every array in a state, in the structure of the state.
 
         Args:
@@ -144,7 +154,7 @@ class OptimizerDef(ByValue):
         found = map(self.param_state_axes, leaves, states, specs)
         return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, list(found)))
 
-    def param_state_axes(self, param: Any, state: Any, axes: Any) -> Any:
+    def param_state_axes(self, param: Leaf, state: ParamState, axes: PyTree) -> ParamState:
         """The axes of every array in the state of one parameter, out of the parameter's axes.
 
         A definition with a state of other shapes than its parameter's may override this.
@@ -161,7 +171,7 @@ class OptimizerDef(ByValue):
         definition: OptimizerDef = MultiOptimizer((focus, self)) if focus else self
         return Optimizer(definition, definition.init_state(target), target)
 
-    def state_dict(self, target: Any, state: Any) -> Any:
+    def state_dict(self, target: PyTree, state: OptimizerState) -> PyTree:
         """Target and state as nested dicts of arrays, the form that checkpoints hold."""
         return serialization.to_state_dict(
             {
@@ -170,7 +180,9 @@ class OptimizerDef(ByValue):
             }
         )
 
-    def restore_state(self, opt_target: Any, opt_state: Any, state_dict: Any) -> tuple[Any, Any]:
+    def restore_state(
+        self, opt_target: PyTree, opt_state: PyTree, state_dict: PyTree
+    ) -> tuple[Any, Any]:
         """Target and state with the values of a state dict, of this or an older layout.
 
         Args:
@@ -195,8 +207,8 @@ class OptimizerDef(ByValue):
         return target, checkpoints.restore(opt_state, upgraded, "state")
 
     def apply_directly(
-        self, hyper_params: Any, params: Any, state: Any, grads: Any
-    ) -> tuple[Any, OptimizerState]:
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
+    ) -> tuple[PyTree, OptimizerState]:
         """The step without optax: ``apply_param_gradient`` for one parameter after the other."""
         leaves, treedef = jax.tree.flatten(params)
         states = leaves_like(params, state.param_states, "param_states")
@@ -210,7 +222,7 @@ class OptimizerDef(ByValue):
         return new_params, OptimizerState(state.step + 1, new_states)
 
     def apply_to_leaves(
-        self, hyper_params: Any, leaves: Any, step: Any, states: Any, grads: Any
+        self, hyper_params: HyperParams, leaves: Any, step: Leaf, states: Any, grads: PyTree
     ) -> tuple[Any, Any]:
         """Apply gradients to a list of parameters, through whatever the subclass overrides."""
         state = OptimizerState(step, tuple(states))
@@ -220,44 +232,53 @@ class OptimizerDef(ByValue):
         return new_leaves, new_state.param_states
 
     def _step(
-        self, hyper_params: Any, params: Any, count: Any, param_states: Any, grads: Any
+        self,
+        hyper_params: HyperParams,
+        params: PyTree,
+        count: Leaf,
+        param_states: PyTree,
+        grads: PyTree,
     ) -> tuple[Any, Any, Any]:
         return step.apply_gradient(self, hyper_params, params, count, param_states, grads)
 
-    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """These hyper-parameters with overrides, all of which must be known."""
         return hp.replace_known(type(self).__name__, hyper_params, overrides)
 
-    def normalise(self, hyper_params: Any) -> Any:
+    def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
         if self.formula is None:
             return hyper_params
         return hp.normalise(type(self).__name__, hyper_params)
 
-    def upgrade_state_dict(self, target: Any, state_dict: Any) -> Any:
+    def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
         """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
         return checkpoints.upgrade(
             target, state_dict, lambda index, param, entry: self.upgrade_param_state(param, entry)
         )
 
-    def upgrade_param_state(self, param: Any, entry: Any) -> Any:
+    def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
         """Bring the state of one parameter to the layout of Flax 0.5.3."""
         del param
         return entry
 
     # What the definition is in optax.
 
-    def values(self, hyper_params: Any) -> Values:
-        """What the names in the formula stand for: hyper-parameters, or attributes of this."""
-        return {**vars(self), **vars(hyper_params)}
+    def values(self, hyper_params: HyperParams) -> Values:
+        """What the names in the formula stand for: hyper-parameters, or attributes of this.
 
-    def optax_chain(self, hyper_params: Any) -> optax.GradientTransformation:
+        ``hyper_params`` are all of them, as a user's own code wants them.
+        """
+        own = getattr(hyper_params, "__dict__", {})
+        return {**vars(self), "hyper_params": hyper_params, **own}
+
+    def optax_chain(self, hyper_params: HyperParams) -> optax.GradientTransformation:
         """The transformation of optax that does what the definition does, with these values."""
         if self.formula is None:
             raise NotImplementedError(f"{type(self).__name__} states no formula.")
         return self.formula.transformation(self.values(hyper_params))
 
-    def expression(self, terms: Any) -> ast.expr:
+    def expression(self, terms: HyperParams) -> ast.expr:
         """The same as a syntax tree, with terms in place of the hyper-parameters.
 
         Its names are ``optax``, ``jnp``, the ``transforms`` of this package, ``labels`` in a
@@ -319,7 +340,9 @@ class OptimizerDef(ByValue):
         """Whether some of the parameters alone move as they do together with the others."""
         return self.formula is not None and self.formula.splits
 
-    def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
+    def assign(
+        self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
+    ) -> list[Assignment]:
         """Which definition moves which of the eligible leaves: here, this one moves them all."""
         del params
         return [Assignment(self, hyper_params, tuple(eligible))]
@@ -327,7 +350,7 @@ class OptimizerDef(ByValue):
     # The way out, as ``to_optax`` and ``to_train_state`` go it.
 
     def to_transformation(
-        self, hyper_params: Any, params: Any
+        self, hyper_params: HyperParams, params: PyTree
     ) -> optax.GradientTransformationExtraArgs:
         """The transformation that does what the definition does; ``init`` makes its first state.
 
@@ -338,11 +361,13 @@ class OptimizerDef(ByValue):
         """
         return conversion.transformation_of(self, hyper_params, params)
 
-    def to_opt_state(self, hyper_params: Any, params: Any, state: Any) -> tuple[Any, Any]:
+    def to_opt_state(
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
+    ) -> tuple[Any, Any]:
         """The transformation, and its state out of the state of an optimizer."""
         return conversion.opt_state_of(self, hyper_params, params, state)
 
-    def from_opt_state(self, params: Any, step: Any, opt_state: Any) -> OptimizerState:
+    def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
         """The state of an optimizer, out of that of the transformation.
 
         Raises:
@@ -384,8 +409,8 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
     # Tells struct.PyTreeNode that this class is registered already: see ``register``.
     _flax_dataclass: ClassVar[bool] = True
 
-    optimizer_def: Any = struct.field(pytree_node=False)
-    state: Any = struct.field(pytree_node=True)
+    optimizer_def: OptimizerDef = struct.field(pytree_node=False)
+    state: OptimizerState = struct.field(pytree_node=True)
     target: Params = struct.field(pytree_node=True)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -396,13 +421,15 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
 
     if TYPE_CHECKING:
 
-        def __init__(self, optimizer_def: Any, state: Any, target: Params) -> None: ...
+        def __init__(
+            self, optimizer_def: OptimizerDef, state: OptimizerState, target: Params
+        ) -> None: ...
 
-    def replace(self, **updates: Any) -> Self:
+    def replace(self, **updates: PyTree) -> Self:
         """A copy with some of its fields replaced."""
         return dataclasses.replace(self, **updates)
 
-    def apply_gradient(self, grads: Any, **hyper_param_overrides: Any) -> Self:
+    def apply_gradient(self, grads: PyTree, **hyper_param_overrides: Any) -> Self:
         """Do one step.
 
         Args:
@@ -421,7 +448,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         )
         return self.replace(target=target, state=state)
 
-    def compute_gradient(self, loss_fn: Callable[[Any], Any]) -> tuple[Any, ...]:
+    def compute_gradient(self, loss_fn: Callable[[Params], Any]) -> tuple[Any, ...]:
         """Loss and gradient of a function of the target; ``jax.value_and_grad`` does the same.
 
         Args:
@@ -432,7 +459,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         """
         has_aux = True
 
-        def with_aux(target: Any) -> tuple[Any, Any]:
+        def with_aux(target: Params) -> tuple[Any, Any]:
             nonlocal has_aux
             out = loss_fn(target)
             if isinstance(out, jax.Array):
@@ -447,7 +474,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
     compute_gradients = compute_gradient
 
     def optimize(
-        self, loss_fn: Callable[[Any], Any], **hyper_param_overrides: Any
+        self, loss_fn: Callable[[Params], Any], **hyper_param_overrides: Any
     ) -> tuple[Any, ...]:
         """Compute a gradient and apply it.
 
@@ -461,7 +488,9 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         *outputs, grad = self.compute_gradient(loss_fn)
         return (self.apply_gradient(grad, **hyper_param_overrides), *outputs)
 
-    def replicate(self, devices: Sequence[Any] | None = None, axis_name: str = "batch") -> Self:
+    def replicate(
+        self, devices: Sequence[jax.Device] | None = None, axis_name: str = "batch"
+    ) -> Self:
         """A copy on every device, for ``jax.pmap``, that averages its gradients over the devices.
 
         Args:
@@ -487,7 +516,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         single: Self = jax_utils.unreplicate(self)
         return single.replace(optimizer_def=self.optimizer_def.optimizer_def)
 
-    def state_dict(self) -> Any:
+    def state_dict(self) -> PyTree:
         """Target and state as nested dicts of arrays, the form that checkpoints hold."""
         return self.optimizer_def.state_dict(self.target, self.state)
 
@@ -539,7 +568,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
                 "The tx of this TrainState does not come from to_train_state(). Give the definition"
                 " that does the same: Optimizer.from_train_state(state, definition)."
             )
-        params: Any = train_state.params
+        params: PyTree = train_state.params
         state = definition.from_opt_state(params, train_state.step, train_state.opt_state)
         return cls(definition, state, params)
 
@@ -559,7 +588,7 @@ class ReplicatedOptimizer(OptimizerDef):
     def __init__(
         self,
         optimizer_def: OptimizerDef,
-        devices: Sequence[Any] | None = None,
+        devices: Sequence[jax.Device] | None = None,
         axis_name: str = "batch",
     ) -> None:
         self.optimizer_def = optimizer_def
@@ -575,27 +604,29 @@ class ReplicatedOptimizer(OptimizerDef):
             f" grads = jax.lax.pmean(grads, axis_name={self.axis_name!r})"
         )
 
-    def init_state(self, params: Any) -> Any:
+    def init_state(self, params: PyTree) -> OptimizerState:
         """The state of the other definition."""
         return self.optimizer_def.init_state(params)
 
-    def _cross_replica_mean(self, grad: Any) -> Any:
+    def _cross_replica_mean(self, grad: Leaf) -> Any:
         return jax.lax.pmean(grad, axis_name=self.axis_name)
 
-    def apply_gradient(self, hyper_params: Any, params: Any, state: Any, grads: Any) -> Any:
+    def apply_gradient(
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
+    ) -> Any:
         """Average the gradients and apply them."""
         grads = jax.tree.map(self._cross_replica_mean, grads)
         return self.optimizer_def.apply_gradient(hyper_params, params, state, grads)
 
-    def update_hyper_params(self, **hyper_param_overrides: Any) -> Any:
+    def update_hyper_params(self, **hyper_param_overrides: Any) -> HyperParams:
         """The hyper-parameters of one step of the other definition."""
         return self.optimizer_def.update_hyper_params(**hyper_param_overrides)
 
-    def state_dict(self, target: Any, state: Any) -> Any:
+    def state_dict(self, target: PyTree, state: OptimizerState) -> PyTree:
         """The state dict of the first copy only."""
         return jax.tree.map(lambda leaf: leaf[0], self.optimizer_def.state_dict(target, state))
 
-    def restore_state(self, target: Any, opt_state: Any, state_dict: Any) -> Any:
+    def restore_state(self, target: PyTree, opt_state: PyTree, state_dict: PyTree) -> Any:
         """Restore a single copy onto every device."""
         # Of the single copy only the structure and the shapes are asked for.
         target, opt_state = jax.tree.map(
@@ -633,14 +664,14 @@ class MultiOptimizer(OptimizerDef):
         self.sub_optimizers = sub_optimizers
         super().__init__([definition.hyper_params for definition in sub_optimizers])
 
-    def init_state(self, params: Any) -> OptimizerState:
+    def init_state(self, params: PyTree) -> OptimizerState:
         """The state before the first step: that of each optimizer for its leaves, else None.
 
         Raises:
           ValueError: two traversals select the same leaf.
         """
         leaves, treedef = jax.tree.flatten(params)
-        states: list[Any] = [None] * len(leaves)
+        states: list[ParamState] = [None] * len(leaves)
         for each in self.assign(self.hyper_params, params, range(len(leaves))):
             mine = tuple(_as_array(leaves[index]) for index in each.leaves)
             for index, state in zip(
@@ -649,7 +680,9 @@ class MultiOptimizer(OptimizerDef):
                 states[index] = state
         return OptimizerState(jnp.asarray(0, dtype=jnp.int32), jax.tree.unflatten(treedef, states))
 
-    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+    def state_axes(
+        self, params: PyTree, state: OptimizerState, param_axes: PyTree
+    ) -> OptimizerState:
         """What each optimizer says of its leaves; None for the leaves that none of them moves."""
         leaves, treedef = jax.tree.flatten(params)
         states = leaves_like(params, state.param_states, "param_states")
@@ -676,7 +709,7 @@ class MultiOptimizer(OptimizerDef):
         parts = self.sub_optimizers
         return super().has_expression() and all(part.has_expression() for part in parts)
 
-    def expression(self, terms: Any) -> ast.expr:
+    def expression(self, terms: HyperParams) -> ast.expr:
         """What all parts do, by their labels."""
         parts = {
             label: definition.expression(values)
@@ -688,7 +721,7 @@ class MultiOptimizer(OptimizerDef):
             "optax.partition", ast.Dict(keys, list(parts.values())), ast.Name("labels")
         )
 
-    def labels(self, params: Any) -> Any:
+    def labels(self, params: PyTree) -> PyTree:
         """For every parameter the key, in that text, of the optimizer that moves it."""
         leaves, treedef = jax.tree.flatten(params)
         found = [_FROZEN] * len(leaves)
@@ -701,8 +734,8 @@ class MultiOptimizer(OptimizerDef):
         return jax.tree.unflatten(treedef, found)
 
     def _parts_by_label(
-        self, hyper_params: Any, within: str = ""
-    ) -> Iterator[tuple[str, OptimizerDef, Any]]:
+        self, hyper_params: HyperParams, within: str = ""
+    ) -> Iterator[tuple[str, OptimizerDef, HyperParams]]:
         for index, (definition, values) in enumerate(self._with_hyper_params(hyper_params)):
             label = f"{within}{index}"
             if isinstance(definition, MultiOptimizer):
@@ -716,7 +749,9 @@ class MultiOptimizer(OptimizerDef):
             definition.on_optax() and definition.compiles() for definition in self.sub_optimizers
         )
 
-    def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
+    def assign(
+        self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
+    ) -> list[Assignment]:
         """Which definition moves which leaf, through MultiOptimizers inside this one as well."""
         selected = select(self.traversals, params, eligible)
         assignments = []
@@ -728,21 +763,25 @@ class MultiOptimizer(OptimizerDef):
                 assignments.append(Assignment(definition, values, leaves))
         return assignments
 
-    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> list[Any]:
+    def override(
+        self, hyper_params: HyperParams, overrides: Mapping[str, Any]
+    ) -> list[HyperParams]:
         """The same overrides for every optimizer."""
         return [
             definition.override(values, overrides)
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
-    def normalise(self, hyper_params: Any) -> Any:
+    def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """The hyper-parameters of every optimizer, each as it wants them."""
         return [
             definition.normalise(values) if definition.on_optax() else values
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
-    def _with_hyper_params(self, hyper_params: Sequence[Any]) -> list[tuple[OptimizerDef, Any]]:
+    def _with_hyper_params(
+        self, hyper_params: Sequence[HyperParams]
+    ) -> list[tuple[OptimizerDef, HyperParams]]:
         listed = isinstance(hyper_params, list | tuple)
         if not listed or len(hyper_params) != len(self.sub_optimizers):
             found = f"has {len(hyper_params)} entries" if listed else "is no list"
@@ -760,7 +799,7 @@ class MultiOptimizer(OptimizerDef):
             tuple(definition.structure() for definition in self.sub_optimizers),
         )
 
-    def upgrade_state_dict(self, target: Any, state_dict: Any) -> Any:
+    def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
         """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
         count = len(jax.tree.leaves(target))
         assignments = self.assign(self.hyper_params, target, range(count))
@@ -777,7 +816,7 @@ class MultiOptimizer(OptimizerDef):
         )
 
 
-def refuse_as_part(definition: Any, whole: str) -> None:
+def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
     """Raise the TypeError of a definition that cannot be a part of another, if it is one."""
     if not getattr(definition, "has_param_states", True):
         raise TypeError(
@@ -787,7 +826,7 @@ def refuse_as_part(definition: Any, whole: str) -> None:
         )
 
 
-def _as_array(leaf: Any) -> Any:
+def _as_array(leaf: Leaf) -> Any:
     # Of an array that has values it is the array itself, which asking finds out slowly.
     concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
     return leaf if concrete else jnp.asarray(leaf)

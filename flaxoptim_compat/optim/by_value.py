@@ -7,6 +7,7 @@ from itertools import islice
 from operator import is_
 from typing import Any, Self
 
+from flaxoptim_compat.bridge.definition import HyperParams
 from flaxoptim_compat.bridge.equality import same
 
 # A snapshot of the hyper-parameters of a definition and of all definitions inside it: for each of
@@ -18,7 +19,7 @@ Settings = tuple[tuple[int | None, ...], tuple[Any, ...]]
 class ByValue:
     """Equality, and snapshots of hyper-parameters, which a program may assign at any time."""
 
-    hyper_params: Any
+    hyper_params: HyperParams
 
     def structure(self) -> tuple[Any, ...]:
         """Everything but the hyper-parameters that decides what a step does."""

@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
-from flaxoptim_compat.optim.legacy_loop import convertible
+from flaxoptim_compat.optim.legacy_loop import formula_of
 from flaxoptim_compat.optim.state import OptimizerState
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         cls,
         tx: optax.GradientTransformationExtraArgs,
         definition: OptimizerDef,
-        hyper_params: Any,
-        params: Any,
+        hyper_params: HyperParams,
+        params: PyTree,
     ) -> FromDefinition:
         """The same transformation, with what it was made of.
 
@@ -61,12 +62,12 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
 
 
 def transformation_of(
-    definition: OptimizerDef, hyper_params: Any, params: Any
+    definition: OptimizerDef, hyper_params: HyperParams, params: PyTree
 ) -> optax.GradientTransformationExtraArgs:
     """The transformation that does what a definition does; ``init`` makes its first state."""
     tx = _conversion(definition, hyper_params, params, inject_arrays=False).transformation()
 
-    def init(params: Any) -> Any:
+    def init(params: PyTree) -> Any:
         # The definition's own first state: a subclass may begin with something else than zeros.
         conversion = _conversion(definition, hyper_params, params, inject_arrays=False)
         state = definition.init_state(params)
@@ -77,7 +78,7 @@ def transformation_of(
 
 
 def opt_state_of(
-    definition: OptimizerDef, hyper_params: Any, params: Any, state: OptimizerState
+    definition: OptimizerDef, hyper_params: HyperParams, params: PyTree, state: OptimizerState
 ) -> tuple[FromDefinition, Any]:
     """The transformation, and its state out of the state of an optimizer."""
     conversion = _conversion(definition, hyper_params, params)
@@ -87,7 +88,9 @@ def opt_state_of(
     return tx, opt_state
 
 
-def state_of(definition: OptimizerDef, params: Any, step: Any, opt_state: Any) -> OptimizerState:
+def state_of(
+    definition: OptimizerDef, params: PyTree, step: Leaf, opt_state: PyTree
+) -> OptimizerState:
     """The state of an optimizer, out of that of the transformation.
 
     Raises:
@@ -105,13 +108,13 @@ def state_of(definition: OptimizerDef, params: Any, step: Any, opt_state: Any) -
 
 def _conversion(
     definition: OptimizerDef,
-    hyper_params: Any,
-    params: Any,
+    hyper_params: HyperParams,
+    params: PyTree,
     inject_arrays: bool = True,
     normalise: bool = True,
 ) -> Conversion:
     if normalise and definition.on_optax():
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
-    assignments = convertible(definition.assign(hyper_params, params, range(count)))
-    return Conversion(assignments, params, inject_arrays)
+    assignments = definition.assign(hyper_params, params, range(count))
+    return Conversion(assignments, params, inject_arrays, formula_of)

@@ -11,12 +11,20 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat import syntax
+from flaxoptim_compat.bridge.definition import (
+    Leaf,
+    ParamState,
+    PyTree,
+    StateFields,
+    StateTrees,
+    Values,
+)
 from flaxoptim_compat.optim.shorthand import SHORTHANDS
 from flaxoptim_compat.optim.terms import Term
 from flaxoptim_compat.transforms import weight_decay
@@ -25,55 +33,6 @@ from flaxoptim_compat.transforms import weight_decay
 Factory = Callable[..., optax.GradientTransformation]
 # What is put around a transformation.
 Around = Callable[[optax.GradientTransformation], optax.GradientTransformation]
-# {type of optax state: {its field: field of the per-parameter state}}
-StateFields = Mapping[type, Mapping[str, str]]
-# The values that the names in a formula stand for.
-Values = Mapping[str, Any]
-
-
-class Formula(Protocol):
-    """What a definition is in optax."""
-
-    @property
-    def state_fields(self) -> StateFields:
-        """Where optax keeps which field of the legacy state."""
-
-    @property
-    def splits(self) -> bool:
-        """Whether some of the parameters alone move as they do together with the others."""
-
-    def first_state(self, param: Any) -> Any:
-        """The legacy state of one parameter before the first step."""
-
-    def transformation(self, values: Any) -> optax.GradientTransformation:
-        """The transformation, with these hyper-parameters."""
-
-    def expression(self, terms: Any) -> ast.expr:
-        """The same as a syntax tree, with terms in place of the hyper-parameters."""
-
-    def to_optax(
-        self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
-    ) -> dict[type, dict[str, Any]]:
-        """The trees that go into each optax state, out of the per-parameter states.
-
-        Args:
-          states: one per parameter.
-          place: makes a tree of one value per parameter.
-        """
-
-    def from_optax(
-        self,
-        nodes: Mapping[type, Any],
-        states: Sequence[Any],
-        pick: Callable[[Any], Sequence[Any]],
-    ) -> list[Any]:
-        """The per-parameter states, out of the optax states.
-
-        Args:
-          nodes: the optax states by type.
-          states: the states before, for what optax does not keep.
-          pick: takes a tree to one value per parameter, the inverse of ``place``.
-        """
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -189,7 +148,7 @@ class Chain:
         """Whether some of the parameters alone move as they do together with the others."""
         return not any(each.across for each in self.stages.values())
 
-    def first_state(self, param: Any) -> Any:
+    def first_state(self, param: PyTree) -> ParamState:
         """Every field at zero."""
         if self.state is None:
             return ()
@@ -212,8 +171,8 @@ class Chain:
         return links[0] if len(links) == 1 else syntax.called("optax.chain", *links)
 
     def to_optax(
-        self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
-    ) -> dict[type, dict[str, Any]]:
+        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
+    ) -> StateTrees:
         """The trees that go into each optax state, out of the per-parameter states."""
         return {
             kind: {
@@ -226,9 +185,9 @@ class Chain:
     def from_optax(
         self,
         nodes: Mapping[type, Any],
-        states: Sequence[Any],
-        pick: Callable[[Any], Sequence[Any]],
-    ) -> list[Any]:
+        states: Sequence[ParamState],
+        pick: Callable[[PyTree], Sequence[Leaf]],
+    ) -> list[ParamState]:
         """The per-parameter states, out of the optax states."""
         if self.state is None:
             return list(states)

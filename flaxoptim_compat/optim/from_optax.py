@@ -11,6 +11,7 @@ import optax
 from jax.sharding import PartitionSpec
 
 from flaxoptim_compat.bridge import axes, injected
+from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.trees import (
     Target,
     gradient_leaves,
@@ -24,7 +25,7 @@ from flaxoptim_compat.optim.transformation_sources import Fixed, Made, arguments
 
 def from_optax(
     tx: optax.GradientTransformation | Callable[..., optax.GradientTransformation],
-    **hyper_params: Any,
+    **hyper_params: HyperParams,
 ) -> OptimizerDef:
     """A legacy definition that does what an optax transformation does.
 
@@ -74,16 +75,16 @@ class FromOptax(OptimizerDef):
         """False: of a function, only what it does is known."""
         return False
 
-    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """These hyper-parameters with overrides, as far as it is known yet which ones there are."""
         return self._source.override(hyper_params, overrides)
 
-    def normalise(self, hyper_params: Any) -> Any:
+    def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """These hyper-parameters, and certainly a learning rate if the function wants one."""
         self._source.check(hyper_params)
         return hyper_params
 
-    def init_state(self, params: Any) -> OptimizerState:
+    def init_state(self, params: PyTree) -> OptimizerState:
         """The state of the transformation before the first step.
 
         Raises:
@@ -95,8 +96,8 @@ class FromOptax(OptimizerDef):
         return OptimizerState(jnp.asarray(0, jnp.int32), injected.with_values(opt_state, values))
 
     def apply_gradient(
-        self, hyper_params: Any, params: Any, state: Any, grads: Any
-    ) -> tuple[Any, OptimizerState]:
+        self, hyper_params: HyperParams, params: PyTree, state: Any, grads: PyTree
+    ) -> tuple[PyTree, OptimizerState]:
         """One step of the transformation, with these hyper-parameters.
 
         Raises:
@@ -120,7 +121,7 @@ class FromOptax(OptimizerDef):
             step_count(state.step) + 1, after
         )
 
-    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+    def state_axes(self, params: PyTree, state: Any, param_axes: PyTree) -> OptimizerState:
         """Those of the parameter for every array that belongs to one, none for the others."""
         tx, _ = self._transformation(self.hyper_params, params)
         specs = jax.tree.unflatten(
@@ -136,21 +137,23 @@ class FromOptax(OptimizerDef):
         )
         return OptimizerState(PartitionSpec(), found)
 
-    def to_transformation(self, hyper_params: Any, params: Any) -> Any:
+    def to_transformation(self, hyper_params: HyperParams, params: PyTree) -> Any:
         """The transformation itself."""
         tx, values = self._transformation(self.normalise(hyper_params), params, inject_arrays=False)
 
-        def init(params: Any) -> Any:
+        def init(params: PyTree) -> Any:
             return injected.with_values(tx.init(params), values)
 
         return optax.GradientTransformationExtraArgs(init, optax.with_extra_args_support(tx).update)
 
-    def to_opt_state(self, hyper_params: Any, params: Any, state: Any) -> tuple[Any, Any]:
+    def to_opt_state(
+        self, hyper_params: HyperParams, params: PyTree, state: Any
+    ) -> tuple[Any, Any]:
         """The transformation, and its state with these hyper-parameters."""
         tx, values = self._transformation(self.normalise(hyper_params), params)
         return tx, injected.with_values(state.param_states, values)
 
-    def from_opt_state(self, params: Any, step: Any, opt_state: Any) -> OptimizerState:
+    def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
         """The state of the transformation as it is.
 
         Raises:
@@ -166,7 +169,7 @@ class FromOptax(OptimizerDef):
         return OptimizerState(jnp.asarray(step, jnp.int32), opt_state)
 
     def _transformation(
-        self, hyper_params: Any, params: Any, inject_arrays: bool = True
+        self, hyper_params: HyperParams, params: PyTree, inject_arrays: bool = True
     ) -> tuple[Any, dict[str, Any]]:
         """The transformation, and what is to be set in its state; a missing value is left as is."""
         tx, names = self._source.transformation(hyper_params, params, inject_arrays)

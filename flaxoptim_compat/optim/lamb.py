@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
@@ -17,17 +17,17 @@ from flaxoptim_compat.transforms import scale_by_lamb_trust_ratio
 
 @struct.dataclass
 class _LAMBHyperParams:
-    learning_rate: Any
-    beta1: Any
-    beta2: Any
-    weight_decay: Any
-    eps: Any
+    learning_rate: Number | None
+    beta1: Number
+    beta2: Number
+    weight_decay: Number
+    eps: Number
 
 
 @struct.dataclass
 class _LAMBParamState:
-    grad_ema: Any
-    grad_sq_ema: Any
+    grad_ema: jax.Array
+    grad_sq_ema: jax.Array
 
 
 class LAMB(OptimizerDef):
@@ -62,10 +62,10 @@ class LAMB(OptimizerDef):
 
     def __init__(
         self,
-        learning_rate: Any = None,
-        beta1: Any = 0.9,
-        beta2: Any = 0.999,
-        weight_decay: Any = 0,
-        eps: Any = 1e-6,
+        learning_rate: Number | None = None,
+        beta1: Number = 0.9,
+        beta2: Number = 0.999,
+        weight_decay: Number = 0,
+        eps: Number = 1e-6,
     ) -> None:
         super().__init__(_LAMBHyperParams(learning_rate, beta1, beta2, weight_decay, eps))

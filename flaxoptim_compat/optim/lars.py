@@ -6,11 +6,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
 from flaxoptim_compat.transforms import scale_by_lars_rate
@@ -18,17 +18,17 @@ from flaxoptim_compat.transforms import scale_by_lars_rate
 
 @struct.dataclass
 class _LARSHyperParams:
-    learning_rate: Any
-    beta: Any
-    weight_decay: Any
-    trust_coefficient: Any
-    eps: Any
+    learning_rate: Number | None
+    beta: Number
+    weight_decay: Number
+    trust_coefficient: Number
+    eps: Number
     nesterov: bool
 
 
 @struct.dataclass
 class _LARSParamState:
-    momentum: Any
+    momentum: jax.Array
 
 
 class LARS(OptimizerDef):
@@ -68,11 +68,11 @@ class LARS(OptimizerDef):
 
     def __init__(
         self,
-        learning_rate: Any = None,
-        beta: Any = 0.9,
-        weight_decay: Any = 0,
-        trust_coefficient: Any = 0.001,
-        eps: Any = 0,
+        learning_rate: Number | None = None,
+        beta: Number = 0.9,
+        weight_decay: Number = 0,
+        trust_coefficient: Number = 0.001,
+        eps: Number = 0,
         nesterov: bool = False,
     ) -> None:
         super().__init__(

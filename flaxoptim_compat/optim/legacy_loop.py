@@ -10,8 +10,16 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.bridge.masks import Assignment
-from flaxoptim_compat.optim.formula import StateFields
+from flaxoptim_compat.bridge.definition import (
+    Definition,
+    Formula,
+    Leaf,
+    ParamState,
+    PyTree,
+    StateFields,
+    StateTrees,
+    Values,
+)
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.transforms.parameters import require_parameters
 
@@ -19,8 +27,8 @@ from flaxoptim_compat.transforms.parameters import require_parameters
 class LegacyState(NamedTuple):
     """The optax state of a definition that runs its own code."""
 
-    count: Any
-    param_states: Any
+    count: Leaf
+    param_states: PyTree
 
 
 class LegacyLoop:
@@ -46,21 +54,24 @@ class LegacyLoop:
         """False: what the code looks at is not known."""
         return False
 
-    def first_state(self, param: Any) -> Any:
+    def first_state(self, param: Leaf) -> ParamState:
         """That of the definition."""
         return self._definition.init_param_state(param)
 
-    def transformation(self, hyper_params: Any) -> optax.GradientTransformation:
+    def transformation(self, values: Values) -> optax.GradientTransformation:
         """Runs ``init_state`` and ``apply_gradient`` of the definition."""
+        hyper_params = values["hyper_params"]
 
-        def init(params: Any) -> LegacyState:
+        def init(params: PyTree) -> LegacyState:
             if isinstance(params, tuple) and not params:
                 # No parameters, no states. Code that takes nothing but dicts is not asked.
                 return LegacyState(jnp.zeros((), jnp.int32), ())
             state = self._definition.init_state(params)
             return LegacyState(state.step, state.param_states)
 
-        def update(grads: Any, state: LegacyState, params: Any = None) -> tuple[Any, LegacyState]:
+        def update(
+            grads: PyTree, state: LegacyState, params: PyTree = None
+        ) -> tuple[Any, LegacyState]:
             require_parameters(type(self._definition).__name__, params)
             new_params, new_state = self._definition.apply_gradient(
                 hyper_params, params, OptimizerState(state.count, state.param_states), grads
@@ -70,48 +81,28 @@ class LegacyLoop:
 
         return optax.GradientTransformation(init, update)
 
-    def expression(self, terms: Any) -> ast.expr:
+    def expression(self, terms: Values) -> ast.expr:
         """There is none."""
         raise NotImplementedError(f"{type(self._definition).__name__} has no text in optax.")
 
     def to_optax(
-        self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
-    ) -> dict[type, dict[str, Any]]:
+        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
+    ) -> StateTrees:
         """The legacy states as they are."""
         return {LegacyState: {"param_states": place(states)}}
 
     def from_optax(
         self,
         nodes: Mapping[type, Any],
-        states: Sequence[Any],
-        pick: Callable[[Any], Sequence[Any]],
-    ) -> list[Any]:
+        states: Sequence[ParamState],
+        pick: Callable[[PyTree], Sequence[Leaf]],
+    ) -> list[ParamState]:
         """The legacy states as they are."""
         del states
         return list(pick(nodes[LegacyState].param_states))
 
 
-class InLegacyLoop:
-    """A definition whose own code is its formula.
-
-    Args:
-      definition: any definition.
-    """
-
-    def __init__(self, definition: Any) -> None:
-        self.formula = LegacyLoop(definition)
-        self.hyper_params = definition.hyper_params
-
-    def values(self, hyper_params: Any) -> Any:
-        """The hyper-parameters as they are."""
-        return hyper_params
-
-
-def convertible(assignments: Sequence[Assignment]) -> list[Assignment]:
-    """The same assignments, with every definition presented as an optax chain."""
-    return [
-        each
-        if each.definition.on_optax()
-        else Assignment(InLegacyLoop(each.definition), each.hyper_params, each.leaves)
-        for each in assignments
-    ]
+def formula_of(definition: Definition) -> Formula:
+    """What a definition is in optax: its chain, or its own code as a loop."""
+    formula = definition.formula if definition.on_optax() else None
+    return LegacyLoop(definition) if formula is None else formula

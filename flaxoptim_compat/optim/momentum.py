@@ -6,26 +6,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+import jax
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DECAY, RATE, Chain, stage
 
 
 @struct.dataclass
 class _MomentumHyperParams:
-    learning_rate: Any
-    beta: Any
-    weight_decay: Any
+    learning_rate: Number | None
+    beta: Number
+    weight_decay: Number
     nesterov: bool
 
 
 @struct.dataclass
 class _MomentumParamState:
-    momentum: Any
+    momentum: jax.Array
 
 
 class Momentum(OptimizerDef):
@@ -54,9 +54,9 @@ class Momentum(OptimizerDef):
 
     def __init__(
         self,
-        learning_rate: Any = None,
-        beta: Any = 0.9,
-        weight_decay: Any = 0,
+        learning_rate: Number | None = None,
+        beta: Number = 0.9,
+        weight_decay: Number = 0,
         nesterov: bool = False,
     ) -> None:
         super().__init__(_MomentumHyperParams(learning_rate, beta, weight_decay, nesterov))

@@ -9,6 +9,7 @@ from typing import Any
 from flax.core import FrozenDict
 
 from flaxoptim_compat import syntax
+from flaxoptim_compat.bridge.definition import PyTree
 from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef
 
 _IMPORTS = {
@@ -25,7 +26,7 @@ def make_tx(labels):
 '''
 
 
-def optax_source(definition: OptimizerDef, params: Any = None) -> str:
+def optax_source(definition: OptimizerDef, params: PyTree = None) -> str:
     """Python text that makes, as ``tx``, the optax transformation that does what a definition does.
 
     Without a learning rate in the definition, ``opt_state.hyperparams["learning_rate"]`` is to be
@@ -80,7 +81,7 @@ def _expression(definition: OptimizerDef) -> ast.expr:
     return expression
 
 
-def _literal(labels: Any) -> ast.expr:
+def _literal(labels: PyTree) -> ast.expr:
     """A tree of labels as an expression."""
     if isinstance(labels, str):
         return ast.Constant(labels)

@@ -7,12 +7,13 @@ square of ``mg' = beta2 · mg + (1 - beta2) · g`` is taken off ``v'`` first.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+import jax
 import jax.numpy as jnp
 import optax
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Leaf, Number, ParamState, PyTree
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import RATE, Chain, stage
 from flaxoptim_compat.transforms import scale_by_rms
@@ -20,16 +21,16 @@ from flaxoptim_compat.transforms import scale_by_rms
 
 @struct.dataclass
 class _RMSPropHyperParams:
-    learning_rate: Any
-    beta2: Any
-    eps: Any
+    learning_rate: Number | None
+    beta2: Number
+    eps: Number
     centered: bool
 
 
 @struct.dataclass
 class _RMSPropParamState:
-    v: Any
-    mg: Any
+    v: jax.Array
+    mg: jax.Array | None
 
 
 class RMSProp(OptimizerDef):
@@ -63,19 +64,19 @@ class RMSProp(OptimizerDef):
 
     def __init__(
         self,
-        learning_rate: Any = None,
-        beta2: Any = 0.9,
-        eps: Any = 1e-8,
+        learning_rate: Number | None = None,
+        beta2: Number = 0.9,
+        eps: Number = 1e-8,
         centered: bool = False,
     ) -> None:
         super().__init__(_RMSPropHyperParams(learning_rate, beta2, eps, centered))
 
-    def init_param_state(self, param: Any) -> _RMSPropParamState:
+    def init_param_state(self, param: Leaf) -> _RMSPropParamState:
         """The averages at zero; without centering there is only one."""
         mean = jnp.zeros_like(param) if self.hyper_params.centered else None
         return _RMSPropParamState(jnp.zeros_like(param), mean)
 
-    def upgrade_param_state(self, param: Any, entry: Any) -> Any:
+    def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
         """Flax up to 0.2.2 knew no centering, hence no ``mg``."""
         if isinstance(entry, Mapping) and set(entry) == {"v"} and not self.hyper_params.centered:
             return {**entry, "mg": None}

@@ -5,17 +5,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Number
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import RATE, Chain
 
 
 @struct.dataclass
 class _GradientDescentHyperParams:
-    learning_rate: Any
+    learning_rate: Number | None
 
 
 class GradientDescent(OptimizerDef):
@@ -29,5 +28,5 @@ class GradientDescent(OptimizerDef):
 
     formula = Chain(rate=RATE)
 
-    def __init__(self, learning_rate: Any = None) -> None:
+    def __init__(self, learning_rate: Number | None = None) -> None:
         super().__init__(_GradientDescentHyperParams(learning_rate))

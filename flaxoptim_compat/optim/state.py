@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from flax import struct
+
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
 
 @struct.dataclass
 class OptimizerState:
     """The number of steps done and the state of every parameter, in the structure of the target."""
 
-    step: Any
-    param_states: Any
+    step: Leaf
+    param_states: PyTree
 
     # Up to Flax 0.3.2 a MultiOptimizer had a list of states, all with the same step, and programs
     # read optimizer.state[0].step.

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from flaxoptim_compat import syntax
+from flaxoptim_compat.bridge.definition import HyperParams
 from flaxoptim_compat.catalogue import FLAGS, INTEGERS
 
 # The value of what only a run of the program tells.
@@ -41,7 +42,7 @@ class Term:
         return cls(ast.Constant(value), value)
 
 
-def terms_of(hyper_params: Any, free: Container[str] = ()) -> Any:
+def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> Any:
     """The same hyper-parameters with a term in place of each.
 
     Args:
@@ -76,7 +77,7 @@ def _literal(name: str, value: Any) -> Any:
     return value if isinstance(value, int) and name in INTEGERS else float(value)
 
 
-def lacks_rate(hyper_params: Any) -> bool:
+def lacks_rate(hyper_params: HyperParams) -> bool:
     """Whether a learning rate is missing, in these hyper-parameters or inside of them."""
     if isinstance(hyper_params, list | tuple):
         return any(map(lacks_rate, hyper_params))

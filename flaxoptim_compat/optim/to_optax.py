@@ -6,11 +6,12 @@ from typing import Any
 
 import optax
 
+from flaxoptim_compat.bridge.definition import PyTree
 from flaxoptim_compat.optim.base import OptimizerDef
 
 
 def to_optax(
-    definition: OptimizerDef, params: Any, **hyper_param_overrides: Any
+    definition: OptimizerDef, params: PyTree, **hyper_param_overrides: Any
 ) -> optax.GradientTransformationExtraArgs:
     """The optax transformation that does exactly what a definition does.
 

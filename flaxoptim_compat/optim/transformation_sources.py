@@ -12,6 +12,7 @@ import optax
 from flax import struct
 
 from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge.definition import HyperParams, PyTree
 from flaxoptim_compat.bridge.equality import same
 
 
@@ -22,18 +23,18 @@ class Fixed:
         self._tx = tx
 
     def transformation(
-        self, hyper_params: Any, params: Any, inject_arrays: bool
+        self, hyper_params: HyperParams, params: PyTree, inject_arrays: bool
     ) -> tuple[optax.GradientTransformation, list[str]]:
         """The transformation, and the names that are to be set in its state."""
         del params, inject_arrays
         return self._tx, list(hp.fields_of(hyper_params))
 
-    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """Any name: the state will tell whether it has it."""
         values = hp.fields_of(hyper_params) | dict(overrides)
         return class_of(tuple(values))(**values)
 
-    def check(self, hyper_params: Any) -> None:
+    def check(self, hyper_params: HyperParams) -> None:
         """Do nothing: a value that is missing is in the state."""
 
     def __eq__(self, other: object) -> bool:
@@ -50,7 +51,7 @@ class Made:
         self._make = make
 
     def transformation(
-        self, hyper_params: Any, params: Any, inject_arrays: bool
+        self, hyper_params: HyperParams, params: PyTree, inject_arrays: bool
     ) -> tuple[optax.GradientTransformation, list[str]]:
         """The transformation, with the learning rate in its state, and so the names in there."""
         values = hp.fields_of(hyper_params)
@@ -67,11 +68,11 @@ class Made:
         )
         return tx, names
 
-    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """The arguments of the function, some of them replaced."""
         return hp.replace_known(_name(self._make), hyper_params, overrides)
 
-    def check(self, hyper_params: Any) -> None:
+    def check(self, hyper_params: HyperParams) -> None:
         """Raise the AssertionError of a learning rate that is missing."""
         created = f"from_optax({_name(self._make)}, learning_rate=...)"
         hp.refuse_missing_rate("The definition", created, hp.fields_of(hyper_params))

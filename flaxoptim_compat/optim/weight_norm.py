@@ -17,6 +17,17 @@ from flax import struct
 
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.axes import of_state
+from flaxoptim_compat.bridge.definition import (
+    Formula,
+    HyperParams,
+    Leaf,
+    Number,
+    ParamState,
+    PyTree,
+    StateFields,
+    StateTrees,
+    Values,
+)
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
 from flaxoptim_compat.optim.base import (
     MultiOptimizer,
@@ -24,7 +35,7 @@ from flaxoptim_compat.optim.base import (
     OptimizerState,
     refuse_as_part,
 )
-from flaxoptim_compat.optim.formula import Formula, StateFields, Values, written
+from flaxoptim_compat.optim.formula import written
 from flaxoptim_compat.transforms.weight_norm import (
     WeightNormState,
     is_normalised,
@@ -47,8 +58,8 @@ class _WeightNormHyperParams:
 class _WeightNormParamState:
     direction_state: Any
     scale_state: Any
-    direction: Any
-    scale: Any
+    direction: Leaf
+    scale: Leaf
 
     @property
     def mult(self) -> Any:
@@ -79,7 +90,7 @@ class _Normed:
         """Whether the wrapped definition does not look at other parameters either."""
         return self._inner.splits
 
-    def first_state(self, param: Any) -> Any:
+    def first_state(self, param: Leaf) -> ParamState:
         """None of one parameter alone: see ``WeightNorm.init_state``."""
         raise NotImplementedError("WeightNorm does not define init_param_state.")
 
@@ -94,12 +105,12 @@ class _Normed:
         return written(weight_norm, [self._inner.expression(terms["inner"])], own, terms)
 
     def to_optax(
-        self, states: Sequence[Any], place: Callable[[Sequence[Any]], Any]
-    ) -> dict[type, dict[str, Any]]:
+        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
+    ) -> StateTrees:
         """The factors for this transformation, the states of both for the wrapped one."""
         scaled = _scaled(states)
 
-        def place_both(values: Sequence[Any]) -> Any:
+        def place_both(values: Sequence[Any]) -> PyTree:
             scales: list[Any] = [()] * len(states)
             for row, value in zip(scaled, values[len(states) :], strict=True):
                 scales[row] = value
@@ -119,13 +130,13 @@ class _Normed:
     def from_optax(
         self,
         nodes: Mapping[type, Any],
-        states: Sequence[Any],
-        pick: Callable[[Any], Sequence[Any]],
-    ) -> list[Any]:
+        states: Sequence[ParamState],
+        pick: Callable[[PyTree], Sequence[Leaf]],
+    ) -> list[ParamState]:
         """One state for each parameter, out of the factors and the wrapped definition's states."""
         scaled = _scaled(states)
 
-        def pick_both(tree: Any) -> list[Any]:
+        def pick_both(tree: PyTree) -> list[Any]:
             scales = pick(tree["scale"])
             return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
 
@@ -161,7 +172,7 @@ class WeightNorm(OptimizerDef):
     """
 
     def __init__(
-        self, wrapped_optimizer: OptimizerDef, wn_decay: Any = 0, wn_eps: Any = 1e-8
+        self, wrapped_optimizer: OptimizerDef, wn_decay: Number = 0, wn_eps: Number = 1e-8
     ) -> None:
         refuse_as_part(wrapped_optimizer, "WeightNorm")
         self.wrapped_optimizer = wrapped_optimizer
@@ -174,7 +185,7 @@ class WeightNorm(OptimizerDef):
         return _WeightNormHyperParams(self.wrapped_optimizer.hyper_params, *self._own)
 
     @hyper_params.setter
-    def hyper_params(self, hyper_params: Any) -> None:
+    def hyper_params(self, hyper_params: HyperParams) -> None:
         self._own = (hyper_params.wn_decay, hyper_params.wn_eps)
         self.wrapped_optimizer.hyper_params = hyper_params.inner
 
@@ -184,12 +195,12 @@ class WeightNorm(OptimizerDef):
         inner = self.wrapped_optimizer.formula
         return None if inner is None else _Normed(inner)
 
-    def values(self, hyper_params: Any) -> Values:
+    def values(self, hyper_params: HyperParams) -> Values:
         """Those of the wrapped definition as ``inner``."""
         inner = self.wrapped_optimizer.values(hyper_params.inner)
         return {**vars(hyper_params), "inner": inner}
 
-    def override(self, hyper_params: Any, overrides: Mapping[str, Any]) -> Any:
+    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """``wn_decay`` and ``wn_eps`` are for this definition, the rest for the wrapped one."""
         wrapped = self.wrapped_optimizer
         if not isinstance(hyper_params, _WeightNormHyperParams):
@@ -203,7 +214,7 @@ class WeightNorm(OptimizerDef):
             rest["hyper_params"] = hyper_params.inner
         return hyper_params.replace(inner=wrapped.update_hyper_params(**rest), **mine)
 
-    def normalise(self, hyper_params: Any) -> Any:
+    def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """Python numbers as floats; the learning rate is the wrapped definition's."""
         if not isinstance(hyper_params, _WeightNormHyperParams):
             hyper_params = self.hyper_params.replace(inner=hyper_params)
@@ -225,7 +236,7 @@ class WeightNorm(OptimizerDef):
         wrapped = self.wrapped_optimizer
         return super().has_expression() and self.has_chain() and wrapped.has_expression()
 
-    def init_state(self, params: Any) -> OptimizerState:
+    def init_state(self, params: PyTree) -> OptimizerState:
         """The factors of every parameter, and the wrapped definition's state for them."""
         params = jax.tree.map(jnp.asarray, params)
         direction, scale = split(params, self.hyper_params.wn_eps)
@@ -234,7 +245,7 @@ class WeightNorm(OptimizerDef):
         state = self.wrapped_optimizer.init_state({"direction": direction, "scale": scale})
         return self._joined(params, direction, scale, state)
 
-    def state_axes(self, params: Any, state: Any, param_axes: Any) -> OptimizerState:
+    def state_axes(self, params: PyTree, state: Any, param_axes: PyTree) -> OptimizerState:
         """Those of the parameter for the direction, of its last dimension for the scale."""
         leaves, treedef = jax.tree.flatten(params)
         specs = leaves_like(params, param_axes, "param_axes")
@@ -258,8 +269,8 @@ class WeightNorm(OptimizerDef):
         return self._joined(params, whole, axes["scale"], inner)
 
     def apply_directly(
-        self, hyper_params: Any, params: Any, state: Any, grads: Any
-    ) -> tuple[Any, OptimizerState]:
+        self, hyper_params: HyperParams, params: PyTree, state: Any, grads: PyTree
+    ) -> tuple[PyTree, OptimizerState]:
         """The step through the ``apply_gradient`` of a wrapped definition that is no chain."""
         treedef = jax.tree.structure(params)
         states = leaves_like(params, state.param_states, "param_states")
@@ -284,7 +295,7 @@ class WeightNorm(OptimizerDef):
         direction, scale = new["direction"], new["scale"]
         return merge(direction, scale, eps), self._joined(params, direction, scale, new_state)
 
-    def _joined(self, params: Any, direction: Any, scale: Any, state: Any) -> OptimizerState:
+    def _joined(self, params: PyTree, direction: Leaf, scale: Leaf, state: Any) -> OptimizerState:
         """The wrapped definition's state for both factors as one state for each parameter."""
         param_states = jax.tree.map(
             lambda _, *fields: _WeightNormParamState(*fields),
@@ -298,14 +309,14 @@ class WeightNorm(OptimizerDef):
 
     # Methods that Flax before 0.4.0 had, for one parameter each.
 
-    def _split_param(self, param: Any) -> tuple[Any, Any]:
+    def _split_param(self, param: Leaf) -> tuple[Any, Any]:
         return split(param, self.hyper_params.wn_eps)
 
-    def _merge_param(self, direction: Any, scale: Any, eps: Any) -> tuple[Any, Any]:
+    def _merge_param(self, direction: Leaf, scale: Leaf, eps: Any) -> tuple[Any, Any]:
         state = _WeightNormParamState(None, None, direction, scale)
         return merge(direction, scale, eps), state.mult
 
-    def _split_grad(self, param: Any, state: Any, grad: Any, decay: Any) -> tuple[Any, ...]:
+    def _split_grad(self, param: Leaf, state: Any, grad: Leaf, decay: Any) -> tuple[Any, ...]:
         del param
         eps = self.hyper_params.wn_eps
         grads = split_gradient(grad, state.direction, state.scale, decay, eps)
@@ -316,7 +327,7 @@ class WeightNorm(OptimizerDef):
         """That of the wrapped definition."""
         return (type(self), self.wrapped_optimizer.structure())
 
-    def upgrade_param_state(self, param: Any, entry: Any) -> Any:
+    def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
         """Flax before 0.4.0 kept ``mult = scale / ‖direction‖`` in place of the two factors."""
         if not isinstance(entry, Mapping) or "direction_state" not in entry:
             return entry
@@ -333,6 +344,6 @@ class WeightNorm(OptimizerDef):
         return {**upgraded, "direction": param / mult, "scale": scale}
 
 
-def _scaled(states: Sequence[Any]) -> list[int]:
+def _scaled(states: Sequence[ParamState]) -> list[int]:
     """Which parameters have a scale: a bias has the empty tuple."""
     return [row for row, state in enumerate(states) if not isinstance(state.scale, tuple)]

@@ -56,7 +56,7 @@ def test_record_of_a_served_program_with_a_mistake(capsys: pytest.CaptureFixture
 def test_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from flaxoptim_compat.parity import namesakes, survey
 
-    momentum = [each for each in namesakes.NAMESAKES if "Momentum" in each.legacy.text("optim")]
+    momentum = [each for each in namesakes.NAMESAKES if "Momentum" in each.legacy]
     monkeypatch.setattr(survey, "NAMESAKES", momentum[:1])
     assert main(["parity", "--all"]) == 0
     out, err = capsys.readouterr()

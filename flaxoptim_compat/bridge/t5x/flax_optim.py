@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from flax import struct
 
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.t5x import variables
 from flaxoptim_compat.bridge.t5x.variables import EMPTY_DICT
 
@@ -88,7 +89,7 @@ class FlaxOptimTrainState(struct.PyTreeNode):
         )
 
     def apply_gradient(
-        self, grads: Any, learning_rate: Any, flax_mutables: Any = EMPTY_DICT
+        self, grads: PyTree, learning_rate: Any, flax_mutables: Any = EMPTY_DICT
     ) -> Self:
         """Do one step.
 
@@ -100,7 +101,7 @@ class FlaxOptimTrainState(struct.PyTreeNode):
         optimizer = self._optimizer.apply_gradient(grads, learning_rate=learning_rate)
         return self.replace(_optimizer=optimizer, flax_mutables=flax_mutables)
 
-    def replace_params(self, params: Any) -> Self:
+    def replace_params(self, params: PyTree) -> Self:
         """A copy with other parameters."""
         return self.replace(_optimizer=self._optimizer.replace(target=params))
 
@@ -108,7 +109,7 @@ class FlaxOptimTrainState(struct.PyTreeNode):
         """A copy with other mutable collections."""
         return self.replace(flax_mutables=flax_mutables)
 
-    def replace_step(self, step: Any) -> Self:
+    def replace_step(self, step: Leaf) -> Self:
         """A copy at another step."""
         state_dict = self.state_dict()
         state_dict["state"]["step"] = step

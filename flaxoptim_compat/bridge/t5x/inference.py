@@ -8,6 +8,7 @@ from typing import Any, NoReturn, Self
 import jax.numpy as jnp
 from flax import core, struct
 
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.t5x import variables
 from flaxoptim_compat.bridge.t5x.variables import EMPTY_DICT
 
@@ -23,8 +24,8 @@ class InferenceState(struct.PyTreeNode):
       flax_mutables_axes: the axes of those that have any, or None.
     """
 
-    step: Any
-    params: Any
+    step: Leaf
+    params: PyTree
     params_axes: Any = None
     flax_mutables: Any = EMPTY_DICT
     flax_mutables_axes: Any = None
@@ -75,7 +76,7 @@ class InferenceState(struct.PyTreeNode):
             flax_mutables=variables.frozen_entry(state_dict),
         )
 
-    def replace_params(self, params: Any) -> Self:
+    def replace_params(self, params: PyTree) -> Self:
         """A copy with other parameters."""
         return self.replace(params=params)
 
@@ -83,7 +84,7 @@ class InferenceState(struct.PyTreeNode):
         """A copy with other mutable collections."""
         return self.replace(flax_mutables=flax_mutables)
 
-    def replace_step(self, step: Any) -> Self:
+    def replace_step(self, step: Leaf) -> Self:
         """A copy at another step."""
         return self.replace(step=step)
 

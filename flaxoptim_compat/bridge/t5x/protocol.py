@@ -9,6 +9,7 @@ from typing import Any
 # and an InferenceState refuses one of them.
 from typing_extensions import Protocol, runtime_checkable
 
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.t5x.variables import EMPTY_DICT
 
 
@@ -32,23 +33,23 @@ class TrainState(Protocol):
     def flax_mutables(self) -> Any:
         """The collections of the model that are no parameters."""
 
-    def state_dict(self) -> Any:
+    def state_dict(self) -> PyTree:
         """Everything as nested dicts of arrays, the form that checkpoints hold."""
 
     def restore_state(self, state_dict: Mapping[str, Any]) -> TrainState:
         """A copy with the values of a state dict."""
 
-    def replace_params(self, params: Any) -> TrainState:
+    def replace_params(self, params: PyTree) -> TrainState:
         """A copy with other parameters."""
 
     def replace_flax_mutables(self, flax_mutables: Any) -> TrainState:
         """A copy with other mutable collections."""
 
-    def replace_step(self, step: Any) -> TrainState:
+    def replace_step(self, step: Leaf) -> TrainState:
         """A copy at another step."""
 
     def apply_gradient(
-        self, grads: Any, learning_rate: Any, flax_mutables: Any = EMPTY_DICT
+        self, grads: PyTree, learning_rate: Any, flax_mutables: Any = EMPTY_DICT
     ) -> TrainState:
         """Do one step."""
 

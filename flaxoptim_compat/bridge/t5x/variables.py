@@ -10,6 +10,8 @@ from flax.core import FrozenDict
 from flax.linen import partitioning
 from flax.traverse_util import flatten_dict
 
+from flaxoptim_compat.bridge.definition import PyTree
+
 EMPTY_DICT: FrozenDict[str, Any] = core.freeze({})
 
 _AXES = "_axes"
@@ -18,7 +20,7 @@ _AXES = "_axes"
 class ModelVariables(NamedTuple):
     """Parameters and the other collections; the axes of a collection are None without any."""
 
-    params: Any
+    params: PyTree
     params_axes: Any
     flax_mutables: Any
     flax_mutables_axes: Any
@@ -51,7 +53,7 @@ def split(model_variables: Any) -> ModelVariables:
     return ModelVariables(params, params_axes, core.freeze(mutables), core.freeze(axes) or None)
 
 
-def axis_names(axes: Any) -> Any:
+def axis_names(axes: PyTree) -> Any:
     """A PartitionSpec of names for each variable, from the axes that the model gave."""
     return partitioning.get_axis_names(axes)
 
@@ -66,7 +68,7 @@ def frozen_entry(state_dict: Mapping[str, Any]) -> Any:
     return core.freeze(state_dict["flax_mutables"]) if "flax_mutables" in state_dict else EMPTY_DICT
 
 
-def _expect_axes(variables: Any, axes: Any) -> None:
+def _expect_axes(variables: Any, axes: PyTree) -> None:
     missing = set(flatten_dict(variables, sep="/")) - set(flatten_dict(axis_names(axes), sep="/"))
     if missing:
         raise ValueError(f"Missing axis names for parameters: {missing}")

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.bridge.masks import Assignment
+from flaxoptim_compat.bridge.definition import Assignment, Values
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim.formula import Chain, Values, stage
+from flaxoptim_compat.optim.formula import Chain, stage
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_with
 

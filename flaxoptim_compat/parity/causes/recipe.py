@@ -8,7 +8,8 @@ from typing import Any, Self
 
 import optax
 
-from flaxoptim_compat.optim.formula import DESCENT, RATE, Stage, Values, stage
+from flaxoptim_compat.bridge.definition import Values
+from flaxoptim_compat.optim.formula import DESCENT, RATE, Stage, stage
 
 
 @dataclasses.dataclass(frozen=True)

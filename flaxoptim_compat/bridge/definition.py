@@ -1,0 +1,138 @@
+"""What this room asks of a definition, and what it calls what it handles."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+import optax
+from jax.typing import ArrayLike
+
+# For the first four jax has no better type. Containers of arrays, whatever they are made of:
+PyTree: TypeAlias = Any
+# a dataclass of numbers, perhaps with another one inside, or a list of those:
+HyperParams: TypeAlias = Any
+# a dataclass of arrays, or what a user's definition keeps for one parameter:
+ParamState: TypeAlias = Any
+# an array, traced or not, a Python number, or the shape and dtype that stand for an array:
+Leaf: TypeAlias = Any
+# One hyper-parameter.
+Number: TypeAlias = ArrayLike
+# {type of optax state: {its field: field of the per-parameter state}}
+StateFields: TypeAlias = Mapping[type, Mapping[str, str]]
+# What the names in a formula stand for.
+Values: TypeAlias = Mapping[str, Any]
+# The trees that go into each optax state, by its fields.
+StateTrees: TypeAlias = dict[type, dict[str, PyTree]]
+
+
+class Formula(Protocol):
+    """What a definition is in optax."""
+
+    @property
+    def state_fields(self) -> StateFields:
+        """Where optax keeps which field of the legacy state."""
+
+    @property
+    def splits(self) -> bool:
+        """Whether some of the parameters alone move as they do together with the others."""
+
+    def first_state(self, param: Leaf) -> ParamState:
+        """The legacy state of one parameter before the first step."""
+
+    def transformation(self, values: Values) -> optax.GradientTransformation:
+        """The transformation, with these hyper-parameters."""
+
+    def expression(self, terms: Values) -> ast.expr:
+        """The same as a syntax tree, with terms in place of the hyper-parameters."""
+
+    def to_optax(
+        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
+    ) -> StateTrees:
+        """The trees that go into each optax state, out of the per-parameter states.
+
+        Args:
+          states: one per parameter.
+          place: makes a tree of one value per parameter.
+        """
+
+    def from_optax(
+        self,
+        nodes: Mapping[type, Any],
+        states: Sequence[ParamState],
+        pick: Callable[[PyTree], Sequence[Leaf]],
+    ) -> list[ParamState]:
+        """The per-parameter states, out of the optax states.
+
+        Args:
+          nodes: the optax states by type.
+          states: the states before, for what optax does not keep.
+          pick: takes a tree to one value per parameter, the inverse of ``place``.
+        """
+
+
+# Compared by identity: hyper-parameters may be traced, and have no value to compare yet.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Assignment:
+    """One definition, the hyper-parameters of this call, and the leaves that it moves."""
+
+    definition: Definition
+    hyper_params: HyperParams
+    leaves: tuple[int, ...]
+
+
+class Definition(Protocol):
+    """What a step does, whoever wrote it."""
+
+    hyper_params: HyperParams
+
+    @property
+    def formula(self) -> Formula | None:
+        """The chain of optax; None where the class has code of its own."""
+
+    def values(self, hyper_params: HyperParams) -> Values:
+        """What the names in the formula stand for."""
+
+    def normalise(self, hyper_params: HyperParams) -> HyperParams:
+        """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
+
+    def assign(
+        self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
+    ) -> list[Assignment]:
+        """Which definition moves which of the eligible leaves."""
+
+    def init_state(self, params: PyTree) -> PyTree:
+        """The state of a tree of parameters before the first step."""
+
+    def state_axes(self, params: PyTree, state: PyTree, param_axes: PyTree) -> PyTree:
+        """The axes of every array in a state, in the structure of the state."""
+
+    def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> PyTree:
+        """The state of an optimizer, out of that of the transformation."""
+
+    def upgrade_param_state(self, param: Leaf, entry: Any) -> Any:
+        """Bring the state of one parameter to the layout of Flax 0.5.3."""
+
+    def on_optax(self) -> bool:
+        """Whether a step may go through the chain without asking ``apply_gradient``."""
+
+    def compiles(self) -> bool:
+        """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
+
+    def splits(self) -> bool:
+        """Whether some of the parameters alone move as they do together with the others."""
+
+    def structure(self) -> tuple[Any, ...]:
+        """Everything but the hyper-parameters that decides what a step does."""
+
+    def apply_to_leaves(
+        self,
+        hyper_params: HyperParams,
+        leaves: Sequence[Leaf],
+        step: Leaf,
+        states: Sequence[ParamState],
+        grads: Sequence[Leaf],
+    ) -> tuple[Sequence[Leaf], Sequence[ParamState]]:
+        """Apply gradients to a list of parameters, through whatever a subclass overrides."""
