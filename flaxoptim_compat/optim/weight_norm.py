@@ -198,7 +198,7 @@ class WeightNorm(OptimizerDef):
     def values(self, hyper_params: HyperParams) -> Values:
         """Those of the wrapped definition as ``inner``."""
         inner = self.wrapped_optimizer.values(hyper_params.inner)
-        return {**vars(hyper_params), "inner": inner}
+        return {**super().values(hyper_params), "inner": inner}
 
     def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """``wn_decay`` and ``wn_eps`` are for this definition, the rest for the wrapped one."""
