@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import dataclasses
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import optax
-from flax import jax_utils, serialization, struct
-from flax.training.train_state import TrainState
+from flax import jax_utils, serialization
 from jax.sharding import PartitionSpec
 
 from flaxoptim_compat import deprecation, syntax
@@ -30,12 +28,11 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
 from flaxoptim_compat.bridge.masks import _ShapeDtype, select
-from flaxoptim_compat.bridge.train_state import to_train_state
-from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
+from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.optim import conversion, removal
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
-from flaxoptim_compat.optim.pytree import register
+from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.optim.terms import lacks_rate, terms_of
 
@@ -49,14 +46,6 @@ __all__ = [
     "_NoAux",
     "_ShapeDtype",
 ]
-
-# Whatever tree the parameters are; Any, where a program says nothing but Optimizer.
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar as TypeVarWithDefault
-
-    Params = TypeVarWithDefault("Params", default=Any)
-else:
-    Params = TypeVar("Params")
 
 
 class OptimizerDef(ByValue):
@@ -375,6 +364,21 @@ class OptimizerDef(ByValue):
         """
         return conversion.state_of(self, params, step, opt_state)
 
+    def replicated(self, devices: Sequence[jax.Device] | None, axis_name: str) -> Any:
+        """What is in the definition's place on several devices: see ``Optimizer.replicate``."""
+        return ReplicatedOptimizer(self, devices, axis_name)
+
+    def unreplicated(self) -> OptimizerDef:
+        """What ``replicated`` was called on.
+
+        Raises:
+          ValueError: it was not called.
+        """
+        raise ValueError(
+            "Cannot unreplicate an optimizer that is not replicated."
+            " For one that jax_utils.replicate made, use jax_utils.unreplicate."
+        )
+
     def warn_of_removal(self) -> None:
         """Warn about the line of the program that makes this definition."""
         deprecation.warn(self.removal_notice())
@@ -389,191 +393,6 @@ class OptimizerDef(ByValue):
             # A subclass may do anything to its hyper-parameters, and must not fail for a warning.
             expression = None
         return removal.notice(removed, type(self).__name__, expression)
-
-
-class _NoAux:
-    """Stands for the absence of auxiliary outputs."""
-
-
-class Optimizer(struct.PyTreeNode, Generic[Params]):
-    """A target that is being optimized, as one immutable pytree.
-
-    Its leaves are ``state.step``, ``state.param_states`` and ``target``; the definition is static.
-
-    Args:
-      optimizer_def: what a step does.
-      state: an ``OptimizerState``.
-      target: the parameters.
-    """
-
-    # Tells struct.PyTreeNode that this class is registered already: see ``register``.
-    _flax_dataclass: ClassVar[bool] = True
-
-    optimizer_def: OptimizerDef = struct.field(pytree_node=False)
-    state: OptimizerState = struct.field(pytree_node=True)
-    target: Params = struct.field(pytree_node=True)
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        cls._flax_dataclass = True
-        parent: Any = super()
-        parent.__init_subclass__(**kwargs)
-        register(cls)
-
-    if TYPE_CHECKING:
-
-        def __init__(
-            self, optimizer_def: OptimizerDef, state: OptimizerState, target: Params
-        ) -> None: ...
-
-    def replace(self, **updates: PyTree) -> Self:
-        """A copy with some of its fields replaced."""
-        return dataclasses.replace(self, **updates)
-
-    def apply_gradient(self, grads: PyTree, **hyper_param_overrides: Any) -> Self:
-        """Do one step.
-
-        Args:
-          grads: a tree like the target.
-          **hyper_param_overrides: hyper-parameters of this step only, by name, Python numbers or
-            traced; ``hyper_params=`` replaces all of them.
-
-        Raises:
-          AssertionError: there is no learning rate.
-          TypeError: an override is not known.
-          ValueError: the gradients do not fit the target.
-        """
-        hyper_params = self.optimizer_def.update_hyper_params(**hyper_param_overrides)
-        target, state = self.optimizer_def.apply_gradient(
-            hyper_params, self.target, self.state, grads
-        )
-        return self.replace(target=target, state=state)
-
-    def compute_gradient(self, loss_fn: Callable[[Params], Any]) -> tuple[Any, ...]:
-        """Loss and gradient of a function of the target; ``jax.value_and_grad`` does the same.
-
-        Args:
-          loss_fn: returns the loss, or the loss and auxiliary outputs.
-
-        Returns:
-          ``(loss, gradient)``, or ``(loss, aux, gradient)`` if there are auxiliary outputs.
-        """
-        has_aux = True
-
-        def with_aux(target: Params) -> tuple[Any, Any]:
-            nonlocal has_aux
-            out = loss_fn(target)
-            if isinstance(out, jax.Array):
-                has_aux = False
-                return out, None
-            loss, aux = out
-            return loss, aux
-
-        (loss, aux), grad = jax.value_and_grad(with_aux, has_aux=True)(self.target)
-        return (loss, aux, grad) if has_aux else (loss, grad)
-
-    compute_gradients = compute_gradient
-
-    def optimize(
-        self, loss_fn: Callable[[Params], Any], **hyper_param_overrides: Any
-    ) -> tuple[Any, ...]:
-        """Compute a gradient and apply it.
-
-        Args:
-          loss_fn: returns the loss, or the loss and auxiliary outputs.
-          **hyper_param_overrides: as for ``apply_gradient``.
-
-        Returns:
-          ``(optimizer, loss)``, or ``(optimizer, loss, aux)``.
-        """
-        *outputs, grad = self.compute_gradient(loss_fn)
-        return (self.apply_gradient(grad, **hyper_param_overrides), *outputs)
-
-    def replicate(
-        self, devices: Sequence[jax.Device] | None = None, axis_name: str = "batch"
-    ) -> Self:
-        """A copy on every device, for ``jax.pmap``, that averages its gradients over the devices.
-
-        Args:
-          devices: where to put the copies; all local devices if None.
-          axis_name: the axis of the ``pmap``.
-        """
-        devices = jax.local_devices() if devices is None else devices
-        definition = ReplicatedOptimizer(self.optimizer_def, devices, axis_name)
-        replicated: Self = jax_utils.replicate(self, devices=devices)
-        return replicated.replace(optimizer_def=definition)
-
-    def unreplicate(self) -> Self:
-        """The first copy of a replicated optimizer.
-
-        Raises:
-          ValueError: the optimizer is not replicated by ``replicate``.
-        """
-        if not isinstance(self.optimizer_def, ReplicatedOptimizer):
-            raise ValueError(
-                "Cannot unreplicate an optimizer that is not replicated."
-                " For one that jax_utils.replicate made, use jax_utils.unreplicate."
-            )
-        single: Self = jax_utils.unreplicate(self)
-        return single.replace(optimizer_def=self.optimizer_def.optimizer_def)
-
-    def state_dict(self) -> PyTree:
-        """Target and state as nested dicts of arrays, the form that checkpoints hold."""
-        return self.optimizer_def.state_dict(self.target, self.state)
-
-    def restore_state(self, state: Any) -> Self:
-        """A copy with the values of a state dict, written here or by Flax, of any layout.
-
-        Raises:
-          ValueError: an entry is missing, unexpected or of another shape; the message names it.
-        """
-        target, new_state = self.optimizer_def.restore_state(self.target, self.state, state)
-        return self.replace(target=target, state=new_state)
-
-    def to_train_state(
-        self, apply_fn: Callable[..., Any] | None = None, **hyper_param_overrides: Any
-    ) -> TrainState:
-        """The flax TrainState with an optax transformation that goes on exactly from here.
-
-        Args:
-          apply_fn: kept in the TrainState, usually ``model.apply``.
-          **hyper_param_overrides: hyper-parameters to use instead of the definition's, such as a
-            learning rate where the definition has none.
-
-        Raises:
-          AssertionError: there is no learning rate.
-        """
-        definition, params, state = self.optimizer_def, self.target, self.state
-        hyper_params = definition.update_hyper_params(**hyper_param_overrides)
-        tx, opt_state = definition.to_opt_state(hyper_params, params, state)
-        train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)
-        return unshared(train_state)  # type: ignore[no-any-return]
-
-    @classmethod
-    def from_train_state(
-        cls, train_state: TrainState, definition: OptimizerDef | None = None
-    ) -> Self:
-        """The optimizer that a TrainState made by ``to_train_state`` came from, at its step.
-
-        Args:
-          train_state: the TrainState.
-          definition: the definition that made it; its hyper-parameters hold from here on. None: the
-            one whose ``to_train_state`` made it, if its ``tx`` is still the same.
-
-        Raises:
-          TypeError: the TrainState has another ``tx``, and no definition is given.
-        """
-        definition = definition or getattr(train_state.tx, "definition", None)
-        if definition is None:
-            raise TypeError(
-                "The tx of this TrainState does not come from to_train_state(). Give the definition"
-                " that does the same: Optimizer.from_train_state(state, definition)."
-            )
-        params: PyTree = train_state.params
-        state = definition.from_opt_state(params, train_state.step, train_state.opt_state)
-        return cls(definition, state, params)
-
-
-register(Optimizer)
 
 
 class ReplicatedOptimizer(OptimizerDef):
@@ -595,6 +414,10 @@ class ReplicatedOptimizer(OptimizerDef):
         self.devices = jax.local_devices() if devices is None else devices
         self.axis_name = axis_name
         super().__init__(optimizer_def.hyper_params)
+
+    def unreplicated(self) -> OptimizerDef:
+        """The other definition."""
+        return self.optimizer_def
 
     def removal_notice(self) -> str:
         """What to write in place of ``Optimizer.replicate``."""

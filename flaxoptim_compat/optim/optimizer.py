@@ -1,0 +1,273 @@
+"""A target together with the definition and the state that optimize it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+
+import jax
+from flax import jax_utils, serialization, struct
+from flax.training.train_state import TrainState
+from jax.tree_util import GetAttrKey
+
+from flaxoptim_compat.bridge.definition import PyTree
+from flaxoptim_compat.bridge.train_state import to_train_state
+from flaxoptim_compat.bridge.trees import step_count, unshared
+from flaxoptim_compat.optim.by_value import Static
+from flaxoptim_compat.optim.state import OptimizerState
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as TypeVarWithDefault
+
+    from flaxoptim_compat.optim.base import OptimizerDef
+
+    # Whatever tree the parameters are; Any, where a program says nothing but Optimizer.
+    Params = TypeVarWithDefault("Params", default=Any)
+else:
+    Params = TypeVar("Params")
+
+
+_Flatten = Callable[[Any], tuple[tuple[Any, ...], Any]]
+_Unflatten = Callable[[Any, Any], Any]
+
+
+def _register(cls: type) -> None:
+    """Make a class a frozen dataclass, a pytree node and a serializable type, as flax.struct does.
+
+    flax.struct itself would put the definition into the tree as it is, not as a snapshot.
+    """
+    dataclasses.dataclass(frozen=True)(cls)
+    data: list[str] = []
+    static: list[str] = []
+    for field in dataclasses.fields(cls):
+        (data if field.metadata.get("pytree_node", True) else static).append(field.name)
+    static.remove("optimizer_def")
+    if (data, static) == (["state", "target"], []):
+        flatten, unflatten = _of_three_fields(cls)
+    else:
+        flatten, unflatten = _of_more_fields(cls, data, static)
+
+    def flatten_with_keys(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+        children, aux = flatten(optimizer)
+        return tuple(zip(map(GetAttrKey, data), children, strict=True)), aux
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    # Through the definition, because a replicated optimizer stores only one copy.
+    serialization.register_serialization_state(
+        cls,
+        lambda optimizer: optimizer.state_dict(),
+        lambda optimizer, state: optimizer.restore_state(state),
+    )
+
+
+def _of_three_fields(cls: Any) -> tuple[_Flatten, _Unflatten]:
+    """How to take an optimizer apart and put it together, as each call of a jitted step does."""
+
+    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+        return (optimizer.state, optimizer.target), Static(optimizer.optimizer_def)
+
+    def unflatten(static: Any, children: Any) -> Any:
+        state, target = children
+        return cls(optimizer_def=static.restored(), state=state, target=target)
+
+    return flatten, unflatten
+
+
+def _of_more_fields(
+    cls: Any, data: Sequence[str], static: Sequence[str]
+) -> tuple[_Flatten, _Unflatten]:
+    """The same for a subclass with fields of its own."""
+    names = ("optimizer_def", *static, *data)
+
+    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+        rest = tuple(getattr(optimizer, name) for name in static)
+        children = tuple(getattr(optimizer, name) for name in data)
+        return children, (Static(optimizer.optimizer_def), rest)
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        definition, rest = aux
+        values = (definition.restored(), *rest, *children)
+        return cls(**dict(zip(names, values, strict=True)))
+
+    return flatten, unflatten
+
+
+class _NoAux:
+    """Stands for the absence of auxiliary outputs."""
+
+
+class Optimizer(struct.PyTreeNode, Generic[Params]):
+    """A target that is being optimized, as one immutable pytree.
+
+    Its leaves are ``state.step``, ``state.param_states`` and ``target``; the definition is static.
+
+    Args:
+      optimizer_def: what a step does.
+      state: an ``OptimizerState``.
+      target: the parameters.
+    """
+
+    # Tells struct.PyTreeNode that this class is registered already: see ``_register``.
+    _flax_dataclass: ClassVar[bool] = True
+
+    optimizer_def: OptimizerDef = struct.field(pytree_node=False)
+    state: OptimizerState = struct.field(pytree_node=True)
+    target: Params = struct.field(pytree_node=True)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        cls._flax_dataclass = True
+        parent: Any = super()
+        parent.__init_subclass__(**kwargs)
+        _register(cls)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, optimizer_def: OptimizerDef, state: OptimizerState, target: Params
+        ) -> None: ...
+
+    def replace(self, **updates: PyTree) -> Self:
+        """A copy with some of its fields replaced."""
+        return dataclasses.replace(self, **updates)
+
+    def apply_gradient(self, grads: PyTree, **hyper_param_overrides: Any) -> Self:
+        """Do one step.
+
+        Args:
+          grads: a tree like the target.
+          **hyper_param_overrides: hyper-parameters of this step only, by name, Python numbers or
+            traced; ``hyper_params=`` replaces all of them.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: an override is not known.
+          ValueError: the gradients do not fit the target.
+        """
+        hyper_params = self.optimizer_def.update_hyper_params(**hyper_param_overrides)
+        target, state = self.optimizer_def.apply_gradient(
+            hyper_params, self.target, self.state, grads
+        )
+        return self.replace(target=target, state=state)
+
+    def compute_gradient(self, loss_fn: Callable[[Params], Any]) -> tuple[Any, ...]:
+        """Loss and gradient of a function of the target; ``jax.value_and_grad`` does the same.
+
+        Args:
+          loss_fn: returns the loss, or the loss and auxiliary outputs.
+
+        Returns:
+          ``(loss, gradient)``, or ``(loss, aux, gradient)`` if there are auxiliary outputs.
+        """
+        has_aux = True
+
+        def with_aux(target: Params) -> tuple[Any, Any]:
+            nonlocal has_aux
+            out = loss_fn(target)
+            if isinstance(out, jax.Array):
+                has_aux = False
+                return out, None
+            loss, aux = out
+            return loss, aux
+
+        (loss, aux), grad = jax.value_and_grad(with_aux, has_aux=True)(self.target)
+        return (loss, aux, grad) if has_aux else (loss, grad)
+
+    compute_gradients = compute_gradient
+
+    def optimize(
+        self, loss_fn: Callable[[Params], Any], **hyper_param_overrides: Any
+    ) -> tuple[Any, ...]:
+        """Compute a gradient and apply it.
+
+        Args:
+          loss_fn: returns the loss, or the loss and auxiliary outputs.
+          **hyper_param_overrides: as for ``apply_gradient``.
+
+        Returns:
+          ``(optimizer, loss)``, or ``(optimizer, loss, aux)``.
+        """
+        *outputs, grad = self.compute_gradient(loss_fn)
+        return (self.apply_gradient(grad, **hyper_param_overrides), *outputs)
+
+    def replicate(
+        self, devices: Sequence[jax.Device] | None = None, axis_name: str = "batch"
+    ) -> Self:
+        """A copy on every device, for ``jax.pmap``, that averages its gradients over the devices.
+
+        Args:
+          devices: where to put the copies; all local devices if None.
+          axis_name: the axis of the ``pmap``.
+        """
+        definition = self.optimizer_def.replicated(devices, axis_name)
+        replicated: Self = jax_utils.replicate(self, devices=definition.devices)
+        return replicated.replace(optimizer_def=definition)
+
+    def unreplicate(self) -> Self:
+        """The first copy of a replicated optimizer.
+
+        Raises:
+          ValueError: the optimizer is not replicated by ``replicate``.
+        """
+        definition = self.optimizer_def.unreplicated()
+        single: Self = jax_utils.unreplicate(self)
+        return single.replace(optimizer_def=definition)
+
+    def state_dict(self) -> PyTree:
+        """Target and state as nested dicts of arrays, the form that checkpoints hold."""
+        return self.optimizer_def.state_dict(self.target, self.state)
+
+    def restore_state(self, state: Any) -> Self:
+        """A copy with the values of a state dict, written here or by Flax, of any layout.
+
+        Raises:
+          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+        """
+        target, new_state = self.optimizer_def.restore_state(self.target, self.state, state)
+        return self.replace(target=target, state=new_state)
+
+    def to_train_state(
+        self, apply_fn: Callable[..., Any] | None = None, **hyper_param_overrides: Any
+    ) -> TrainState:
+        """The flax TrainState with an optax transformation that goes on exactly from here.
+
+        Args:
+          apply_fn: kept in the TrainState, usually ``model.apply``.
+          **hyper_param_overrides: hyper-parameters to use instead of the definition's, such as a
+            learning rate where the definition has none.
+
+        Raises:
+          AssertionError: there is no learning rate.
+        """
+        definition, params, state = self.optimizer_def, self.target, self.state
+        hyper_params = definition.update_hyper_params(**hyper_param_overrides)
+        tx, opt_state = definition.to_opt_state(hyper_params, params, state)
+        train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)
+        return unshared(train_state)  # type: ignore[no-any-return]
+
+    @classmethod
+    def from_train_state(
+        cls, train_state: TrainState, definition: OptimizerDef | None = None
+    ) -> Self:
+        """The optimizer that a TrainState made by ``to_train_state`` came from, at its step.
+
+        Args:
+          train_state: the TrainState.
+          definition: the definition that made it; its hyper-parameters hold from here on. None: the
+            one whose ``to_train_state`` made it, if its ``tx`` is still the same.
+
+        Raises:
+          TypeError: the TrainState has another ``tx``, and no definition is given.
+        """
+        definition = definition or getattr(train_state.tx, "definition", None)
+        if definition is None:
+            raise TypeError(
+                "The tx of this TrainState does not come from to_train_state(). Give the definition"
+                " that does the same: Optimizer.from_train_state(state, definition)."
+            )
+        params: PyTree = train_state.params
+        state = definition.from_opt_state(params, train_state.step, train_state.opt_state)
+        return cls(definition, state, params)
+
+
+_register(Optimizer)
