@@ -1,8 +1,4 @@
-"""AdaBelief: ``optax.adabelief`` with one eps, given twice, and decoupled weight decay.
-
-``m' = beta1 · m + (1 - beta1) · g``, ``s' = beta2 · s + (1 - beta2) · (g - m')² + eps``, both
-divided by ``1 - beta^t``, then ``p' = p - learning_rate · (m̂ / (√ŝ + eps) + weight_decay · p)``.
-"""
+"""AdaBelief: ``optax.adabelief`` with one eps, given twice, and decoupled weight decay."""
 
 from __future__ import annotations
 
@@ -33,8 +29,9 @@ class _AdaBeliefParamState:
 class AdaBelief(OptimizerDef):
     """AdaBelief (Zhuang et al., 2020, https://arxiv.org/abs/2010.07468).
 
-    ``p' = p - learning_rate · (m̂ / (√ŝ + eps) + weight_decay · p)``, where ``s`` averages the
-    squared difference between the gradient and its average ``m``.
+    ``m' = beta1 · m + (1 - beta1) · g``, ``s' = beta2 · s + (1 - beta2) · (g - m')² + eps``, both
+    divided by ``1 - beta^t``, then
+    ``p' = p - learning_rate · (m̂ / (√ŝ + eps) + weight_decay · p)``.
 
     Args:
       learning_rate: the step size.

@@ -1,9 +1,4 @@
-"""Adadelta: ``optax.scale_by_adadelta``, then decoupled weight decay.
-
-``s' = rho · s + (1 - rho) · g²``, ``d = √(a + eps) / √(s' + eps) · g``,
-``a' = rho · a + (1 - rho) · d²``, ``p' = p - learning_rate · (d + weight_decay · p)``.
-``optax.adadelta`` puts the weight decay first, which is another algorithm.
-"""
+"""Adadelta: ``optax.scale_by_adadelta``, then decay, which ``optax.adadelta`` puts first."""
 
 from __future__ import annotations
 
@@ -33,8 +28,8 @@ class _AdadeltaParamState:
 class Adadelta(OptimizerDef):
     """Adadelta (Zeiler, 2012, https://arxiv.org/abs/1212.5701).
 
-    ``p' = p - learning_rate · (√(a + eps) / √(s' + eps) · g + weight_decay · p)``, where ``s``
-    averages squared gradients and ``a`` squared steps.
+    ``s' = rho · s + (1 - rho) · g²``, ``d = √(a + eps) / √(s' + eps) · g``,
+    ``a' = rho · a + (1 - rho) · d²``, ``p' = p - learning_rate · (d + weight_decay · p)``.
 
     Args:
       learning_rate: the step size.

@@ -1,7 +1,4 @@
-"""Adagrad: as ``optax.adagrad``, but starting from 0 and with eps outside the root.
-
-``G' = G + g²``, ``p' = p - learning_rate · g / (√G' + eps)``
-"""
+"""Adagrad: as ``optax.adagrad``, but starting from 0 and with eps outside the root."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Adam: ``optax.adamw``.
-
-``m' = beta1 · m + (1 - beta1) · g``, ``v' = beta2 · v + (1 - beta2) · g²``, both divided by
-``1 - beta^t``, then ``p' = p - learning_rate · (m̂ / (√v̂ + eps) + weight_decay · p)``.
-"""
+"""Adam: ``optax.adamw``."""
 
 from __future__ import annotations
 
@@ -33,7 +29,8 @@ class _AdamParamState:
 class Adam(OptimizerDef):
     """Adam (Kingma and Ba, 2014, https://arxiv.org/abs/1412.6980), with decoupled weight decay.
 
-    ``p' = p - learning_rate · (m̂ / (√v̂ + eps) + weight_decay · p)``
+    ``m' = beta1 · m + (1 - beta1) · g``, ``v' = beta2 · v + (1 - beta2) · g²``, both divided by
+    ``1 - beta^t``, then ``p' = p - learning_rate · (m̂ / (√v̂ + eps) + weight_decay · p)``.
 
     Args:
       learning_rate: the step size.

@@ -1,7 +1,4 @@
-"""LAMB: as ``optax.lamb``, but a parameter that is all zeros has the trust ratio 0.
-
-``u = m̂ / (√v̂ + eps) + weight_decay · p`` as in Adam, ``p' = p - learning_rate · ‖p‖ / ‖u‖ · u``
-"""
+"""LAMB: as ``optax.lamb``, but a parameter that is all zeros has the trust ratio 0."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""LARS: as ``optax.lars``, but with the norm of the plain gradient, without the decay.
-
-``rate = learning_rate · trust_coefficient · ‖p‖ / (‖g‖ + weight_decay · ‖p‖ + eps)``,
-``m' = beta · m + rate · (g + weight_decay · p)``, ``p' = p - m'``
-"""
+"""LARS: as ``optax.lars``, but with the norm of the plain gradient, without the decay."""
 
 from __future__ import annotations
 

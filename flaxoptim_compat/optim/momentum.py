@@ -1,8 +1,4 @@
-"""Momentum: ``optax.sgd(learning_rate, momentum, nesterov)``, after ``add_decayed_weights``.
-
-``g = g + weight_decay · p``, ``m' = beta · m + g``, ``p' = p - learning_rate · m'``; with Nesterov
-``p' = p - learning_rate · (g + beta · m')``.
-"""
+"""Momentum: ``optax.sgd(learning_rate, momentum, nesterov)``, after ``add_decayed_weights``."""
 
 from __future__ import annotations
 
@@ -31,7 +27,8 @@ class _MomentumParamState:
 class Momentum(OptimizerDef):
     """Gradient descent with momentum.
 
-    ``m' = beta · m + (g + weight_decay · p)``, ``p' = p - learning_rate · m'``
+    ``m' = beta · m + (g + weight_decay · p)``, ``p' = p - learning_rate · m'``; with Nesterov
+    ``p' = p - learning_rate · (g + weight_decay · p + beta · m')``.
 
     Args:
       learning_rate: the step size.

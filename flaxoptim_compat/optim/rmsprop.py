@@ -1,8 +1,4 @@
-"""RMSProp: ``optax.rmsprop`` with ``eps_in_sqrt=False``.
-
-``v' = beta2 · v + (1 - beta2) · g²``, ``p' = p - learning_rate · g / (√v' + eps)``; centered, the
-square of ``mg' = beta2 · mg + (1 - beta2) · g`` is taken off ``v'`` first.
-"""
+"""RMSProp: ``optax.rmsprop`` with ``eps_in_sqrt=False``."""
 
 from __future__ import annotations
 
@@ -36,7 +32,8 @@ class _RMSPropParamState:
 class RMSProp(OptimizerDef):
     """RMSProp (Hinton, 2012).
 
-    ``v' = beta2 · v + (1 - beta2) · g²``, ``p' = p - learning_rate · g / (√v' + eps)``
+    ``v' = beta2 · v + (1 - beta2) · g²``, ``p' = p - learning_rate · g / (√v' + eps)``; centered,
+    the square of ``mg' = beta2 · mg + (1 - beta2) · g`` is taken off ``v'`` first.
 
     Args:
       learning_rate: the step size.

@@ -1,7 +1,4 @@
-"""Gradient descent: ``optax.sgd``.
-
-``p' = p - learning_rate · g``
-"""
+"""Gradient descent: ``optax.sgd``."""
 
 from __future__ import annotations
 

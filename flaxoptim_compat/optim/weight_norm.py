@@ -1,7 +1,4 @@
-"""Weight normalisation around any optimizer: ``flaxoptim_compat.transforms.weight_norm``.
-
-``w = scale · direction / ‖direction‖``; the wrapped optimizer moves both factors.
-"""
+"""Weight normalisation around any optimizer: ``flaxoptim_compat.transforms.weight_norm``."""
 
 from __future__ import annotations
 
