@@ -52,7 +52,7 @@ class PythonFile:
         self._source = source
 
     def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
-        """The same place."""
+        """The place as it is: only the code of a notebook stands elsewhere than it says."""
         return Place(line, column, end_line, end_column, 0, line)
 
     def encoded(self, text: str) -> bytes:

@@ -31,7 +31,7 @@ class Import(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The statement."""
+        """The source of the import statement."""
         renamed = "" if self.bound == self.name else f" as {self.bound}"
         start = f"from {self.module} import " if self.module else "import "
         return f"{start}{self.name}{renamed}"

@@ -48,5 +48,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Names that jax has no more and calls otherwise today, each with its new name."""
     yield from findings(reading, RULE.code)

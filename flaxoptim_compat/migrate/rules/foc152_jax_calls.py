@@ -42,5 +42,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Calls of jax that have another form today, with the new form where the arguments allow it."""
     yield from findings(reading, RULE.code)

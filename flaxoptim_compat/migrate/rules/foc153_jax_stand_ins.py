@@ -38,5 +38,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Names of jax without successor, each with what this package serves in its place."""
     yield from findings(reading, RULE.code)

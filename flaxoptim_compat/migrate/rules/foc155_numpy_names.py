@@ -33,5 +33,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Names that numpy has no more and calls otherwise today, each with its new name."""
     yield from findings(reading, RULE.code)

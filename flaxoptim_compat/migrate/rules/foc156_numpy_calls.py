@@ -34,5 +34,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Calls of numpy that have another form today, with the new form where it is the same."""
     yield from findings(reading, RULE.code)

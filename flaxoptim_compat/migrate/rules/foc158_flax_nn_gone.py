@@ -39,5 +39,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Names of flax.nn, the API before Linen, for which nothing takes the place."""
     yield from findings(reading, RULE.code)

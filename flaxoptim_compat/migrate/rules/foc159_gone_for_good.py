@@ -35,5 +35,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Names for which nothing takes the place, with what to do instead."""
     yield from findings(reading, RULE.code)

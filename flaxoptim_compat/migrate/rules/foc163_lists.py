@@ -48,7 +48,7 @@ _LISTS = (ast.List, ast.Tuple, ast.ListComp)
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The lists."""
+    """Lists given to functions of jax.numpy that take arrays only, each made an array."""
     parents = reading.document.parents
     for use in reading.names.uses:
         found = successor(use.name)

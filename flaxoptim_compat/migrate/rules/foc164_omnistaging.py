@@ -33,7 +33,7 @@ _WHAT = "jax.config.enable_omnistaging, gone since jax 0.3.15"
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The calls."""
+    """Calls of ``enable_omnistaging``, and what becomes of each."""
     for use in reading.names.uses:
         if use.name not in _NAMES or isinstance(use.node, ast.alias):
             continue

@@ -32,7 +32,7 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The indices."""
+    """Lists that are used as indices of arrays, each with the edit that makes it an array."""
     if "[[" not in reading.document.text:
         return
     for node in reading.document.parents:

@@ -43,7 +43,7 @@ def on_all_devices(params):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each such place."""
+    """Calls that replicate an optimizer or take it back, and why each stays."""
     yield from findings(
         reading,
         RULE.code,

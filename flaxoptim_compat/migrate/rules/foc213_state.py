@@ -44,7 +44,7 @@ def momentum_of(params, name):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each such place."""
+    """Reads of an optimizer's state that a TrainState keeps elsewhere, and why each stays."""
     yield from findings(
         reading,
         RULE.code,

@@ -51,7 +51,7 @@ def rate_of(params):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each such place."""
+    """Reads and assignments of hyper-parameters of a definition, and why each stays."""
 
     def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
         statements = {} if unit.part_rates is None else unit.part_rates.statements

@@ -46,7 +46,7 @@ def train(params):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each such place."""
+    """Places where an optimizer goes to code that is not read here, and why each stays."""
     yield from findings(
         reading,
         RULE.code,

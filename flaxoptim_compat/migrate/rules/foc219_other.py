@@ -42,7 +42,7 @@ def train_step(params, loss_fn):
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each such place."""
+    """Places where an optimizer is used in a way that no rule knows, and why each stays."""
     yield from findings(
         reading, RULE.code, "another use of an optimizer", "see why it stays", lambda use, unit: ()
     )
