@@ -101,7 +101,7 @@ class Stage:
 def stage(
     function: Factory,
     *positional: Any,
-    keeps: StateFields = {},  # noqa: B006
+    keeps: StateFields | None = None,
     when: str = "",
     otherwise: Stage | None = None,
     idle_without: str = "",
@@ -113,7 +113,16 @@ def stage(
     """A ``Stage``, written as the call that makes its transformation."""
     around = () if within is None else (within,)
     return Stage(
-        function, positional, named, keeps, when, otherwise, idle_without, around, says, across
+        function,
+        positional,
+        named,
+        keeps or {},
+        when,
+        otherwise,
+        idle_without,
+        around,
+        says,
+        across,
     )
 
 

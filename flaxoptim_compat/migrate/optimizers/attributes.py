@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import Literal
 
-from flaxoptim_compat.migrate.chains.expressions import may_act
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.flow.values import Site
+from flaxoptim_compat.migrate.optax_text.literals import may_act
 from flaxoptim_compat.migrate.optimizers.use import Use, call_of, is_simple
 
 Sites = frozenset[Site | None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from flaxoptim_compat.migrate.chains.binding import Bound, Refused, bind
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 from flaxoptim_compat.migrate.flow.values import Definition, Site, Traversal
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind
 
 
 def is_inline(evaluation: Evaluation, node: ast.expr) -> Site | None:

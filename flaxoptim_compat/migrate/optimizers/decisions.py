@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
-from flaxoptim_compat.migrate.chains.binding import Refused, pairs
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 from flaxoptim_compat.migrate.flow.values import Definition, Optimizer, Site, Traversal
+from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optimizers.bindings import filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.definitions import why_no_focus, why_no_text
 from flaxoptim_compat.migrate.optimizers.part_rates import PartRates, part_rates

@@ -6,16 +6,16 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
-from flaxoptim_compat.migrate.chains.accepted import has_namesake, measured
-from flaxoptim_compat.migrate.chains.binding import Bound, Refused, pairs, refusal
-from flaxoptim_compat.migrate.chains.partition import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.chains.place import Place, place_of
-from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.edits import Parts, Span
 from flaxoptim_compat.migrate.flow import legacy_names
 from flaxoptim_compat.migrate.flow.evaluation import Evaluation
 from flaxoptim_compat.migrate.flow.scopes import parameters
 from flaxoptim_compat.migrate.flow.values import External, Site
+from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
+from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
+from flaxoptim_compat.migrate.optax_text.place import Place, place_of
+from flaxoptim_compat.migrate.optax_text.text import chain
 from flaxoptim_compat.migrate.optimizers.bindings import bound_of, filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.reading import Reading

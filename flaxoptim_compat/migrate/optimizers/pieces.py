@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from flaxoptim_compat.migrate.chains.place import Place
 from flaxoptim_compat.migrate.edits import Edit, Parts, Span
+from flaxoptim_compat.migrate.optax_text.place import Place
 from flaxoptim_compat.migrate.reading import Reading
 
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import RATE
-from flaxoptim_compat.migrate.chains.place import place_of
 from flaxoptim_compat.migrate.edits import Edit, Parts
+from flaxoptim_compat.migrate.optax_text.place import place_of
 from flaxoptim_compat.migrate.optimizers.pieces import laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.chains.partition import partition
-from flaxoptim_compat.migrate.chains.place import place_of
 from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optax_text.partition import partition
+from flaxoptim_compat.migrate.optax_text.place import place_of
 from flaxoptim_compat.migrate.optimizers.bridging import back_edit
 from flaxoptim_compat.migrate.optimizers.definitions import definition_parts, focused
 from flaxoptim_compat.migrate.optimizers.findings import findings

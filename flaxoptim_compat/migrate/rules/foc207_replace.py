@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.chains.place import place_of
 from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optax_text.place import place_of
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.pieces import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit

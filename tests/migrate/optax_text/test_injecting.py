@@ -11,9 +11,9 @@ import optax
 import pytest
 
 from flaxoptim_compat.catalogue import BY_NAME
-from flaxoptim_compat.migrate.chains.binding import refusal
+from flaxoptim_compat.migrate.optax_text.binding import refusal
 from tests.support import cases
-from tests.support.migrated_chains import PARAMS, bound_in, made, rewritten
+from tests.support.optax_texts import PARAMS, bound_in, made, rewritten
 from tests.support.side_by_side import assert_same
 
 STEPS = 3

@@ -11,12 +11,12 @@ import pytest
 from flax.core import freeze
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.migrate.chains.binding import Refused, pairs
-from flaxoptim_compat.migrate.chains.partition import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.chains.place import Place
 from flaxoptim_compat.migrate.edits import Edit, Span, apply_edits
+from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
+from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
+from flaxoptim_compat.migrate.optax_text.place import Place
 from tests.support import cases
-from tests.support.migrated_chains import NAMES, call_in, document, made, read, rewritten_parts
+from tests.support.optax_texts import NAMES, call_in, document, made, read, rewritten_parts
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
 from tests.support.side_by_side import assert_same, bits
 

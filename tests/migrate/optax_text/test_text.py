@@ -6,7 +6,7 @@ import pytest
 
 from flaxoptim_compat import optim
 from tests.support import cases
-from tests.support.migrated_chains import (
+from tests.support.optax_texts import (
     described,
     made,
     program_of,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flaxoptim_compat.migrate.chains.binding import Bound, refusal
-from flaxoptim_compat.migrate.chains.place import Place, place_of
-from flaxoptim_compat.migrate.chains.quoting import quoted_parts
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Parts
+from flaxoptim_compat.migrate.optax_text.binding import Bound, refusal
+from flaxoptim_compat.migrate.optax_text.place import Place, place_of
+from flaxoptim_compat.migrate.optax_text.quoting import quoted_parts
 
 
 def chain(
@@ -41,7 +41,7 @@ def chain(
     if reason:
         raise ValueError(reason)
     # Here and not above: jax, flax and optax take a second to import, and `scan` reads signatures.
-    from flaxoptim_compat.migrate.chains.expression import Expression
+    from flaxoptim_compat.migrate.optax_text.expression import Expression
 
     expression = Expression(document, name_of, plain)
     injecting = expression.injecting() if injected else None

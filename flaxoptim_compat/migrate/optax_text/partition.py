@@ -7,12 +7,12 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.chains.binding import Bound, acting, refusal
-from flaxoptim_compat.migrate.chains.labels import REST, filter_acts, filter_refusal
-from flaxoptim_compat.migrate.chains.place import Place
-from flaxoptim_compat.migrate.chains.quoting import quoted_parts
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Parts
+from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
+from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
+from flaxoptim_compat.migrate.optax_text.place import Place
+from flaxoptim_compat.migrate.optax_text.quoting import quoted_parts
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def partition(
     if reason:
         raise ValueError(reason)
     # Here and not above: jax, flax and optax take a second to import, and `scan` reads refusals.
-    from flaxoptim_compat.migrate.chains.expression import Expression
+    from flaxoptim_compat.migrate.optax_text.expression import Expression
 
     expression = Expression(document, name_of, plain)
     injecting = expression.injecting() if _injects(parts) else None

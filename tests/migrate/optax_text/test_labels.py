@@ -11,7 +11,7 @@ import optax
 import pytest
 from flax.core import freeze
 
-from tests.support.migrated_chains import made, rewritten_parts
+from tests.support.optax_texts import made, rewritten_parts
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
 
 

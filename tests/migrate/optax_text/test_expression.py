@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
-from tests.support.migrated_chains import NAMES, PARAMS, bound_in, document, made, rewritten
+from flaxoptim_compat.migrate.optax_text.text import chain
+from tests.support.optax_texts import NAMES, PARAMS, bound_in, document, made, rewritten
 
 
 @pytest.mark.parametrize(

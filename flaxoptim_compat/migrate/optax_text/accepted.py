@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, RATE
-from flaxoptim_compat.migrate.chains.binding import Bound
+from flaxoptim_compat.migrate.optax_text.binding import Bound
 
 _STEPS: Final = 20
 _ANY: Final = 1e9
@@ -69,7 +69,7 @@ def measured(bound: Bound) -> str:
     import optax
 
     from flaxoptim_compat import optim
-    from flaxoptim_compat.migrate.chains.expression import definition_of
+    from flaxoptim_compat.migrate.optax_text.expression import definition_of
     from flaxoptim_compat.optim.terms import terms_of
     from flaxoptim_compat.parity import compare, trial
     from flaxoptim_compat.parity.namesakes import Namesake

@@ -6,11 +6,11 @@ import ast
 
 import pytest
 
-from flaxoptim_compat.migrate.chains.binding import Refused, bind
-from flaxoptim_compat.migrate.chains.place import Place
-from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
-from tests.support.migrated_chains import NAMES, document
+from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
+from flaxoptim_compat.migrate.optax_text.place import Place
+from flaxoptim_compat.migrate.optax_text.text import chain
+from tests.support.optax_texts import NAMES, document
 
 BEFORE = """\
 beta = 0.8

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from flaxoptim_compat.migrate.chains.accepted import has_namesake, measured
-from flaxoptim_compat.migrate.chains.text import chain
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
-from tests.support.migrated_chains import NAMES, bound_in, document
+from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
+from flaxoptim_compat.migrate.optax_text.text import chain
+from tests.support.optax_texts import NAMES, bound_in, document
 
 
 @pytest.mark.parametrize(

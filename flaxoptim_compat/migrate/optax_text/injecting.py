@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Collection
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.chains.quoting import quoted
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.optax_text.quoting import quoted
 
 
 class Injecting:

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, RATE, WRAPPED
-from flaxoptim_compat.migrate.chains.binding import Bound, refusal
-from tests.support.migrated_chains import (
+from flaxoptim_compat.migrate.optax_text.binding import Bound, refusal
+from tests.support.optax_texts import (
     call_in,
     described,
     document,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.chains.binding import Refused, refusal
-from tests.support.migrated_chains import bound_in, call_in, document, read, rewritten
+from flaxoptim_compat.migrate.optax_text.binding import Refused, refusal
+from tests.support.optax_texts import bound_in, call_in, document, read, rewritten
 from tests.support.processes import output_of
 
 
@@ -76,7 +76,7 @@ def test_what_has_no_text(call: str, injected: list[str], scheduled: bool, reaso
 def test_scan_can_do_without_jax(tmp_path: Path) -> None:
     program = """
 import sys
-from flaxoptim_compat.migrate.chains import accepted, binding, partition, place, text
+from flaxoptim_compat.migrate.optax_text import accepted, binding, partition, place, text
 print([name for name in ("jax", "flax", "optax", "numpy") if name in sys.modules])
 """
     assert output_of(["-c", program], tmp_path) == "[]\n"
