@@ -81,7 +81,7 @@ def serving() -> str | None:
 
 
 def versions() -> dict[str, str | None]:
-    """The installed versions of this package and of those that it needs."""
+    """The installed versions of this package and of those that it computes with."""
     found: dict[str, str | None] = {}
     for name in ("flaxoptim_compat", "jax", "jaxlib", "flax", "optax", "numpy"):
         try:
