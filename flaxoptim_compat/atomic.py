@@ -31,12 +31,8 @@ def appearing_file(
     Raises:
       OSError: it cannot be written.
     """
-    with (
-        _renamed(path, check) as unfinished,
-        open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file,
-    ):
+    with _renamed(path, check) as unfinished, _on_disk(unfinished, mode) as file:
         yield file
-        _to_disk(file)
 
 
 @contextlib.contextmanager
@@ -68,9 +64,8 @@ def file_in(directory: Path, name: str | Path) -> Iterator[BinaryIO]:
     """A new file in a directory that is to appear."""
     path = directory / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("xb") as file:
+    with _on_disk(path) as file:
         yield file
-        _to_disk(file)
 
 
 @contextlib.contextmanager
@@ -103,9 +98,12 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def _to_disk(file: BinaryIO) -> None:
-    file.flush()
-    os.fsync(file.fileno())
+@contextlib.contextmanager
+def _on_disk(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
+    with open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        yield file
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _directory_to_disk(directory: str | Path) -> None:
