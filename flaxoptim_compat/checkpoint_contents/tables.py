@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
+from flaxoptim_compat.columns import in_columns
 
 Path = tuple[str, ...]
 _LONGEST_TEXT = 40
@@ -49,11 +51,5 @@ def value_text(value: Any) -> str:
 
 def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The rows below the names, in columns."""
-    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-    return "\n".join(
-        "  " + "  ".join(map(_aligned, names, row, widths)).rstrip() for row in (names, *rows)
-    )
-
-
-def _aligned(name: str, cell: str, width: int) -> str:
-    return cell.rjust(width) if name == "size" else cell.ljust(width)
+    lines = in_columns([names, *rows], right=[names.index("size")])
+    return textwrap.indent("\n".join(lines), "  ")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
+from flaxoptim_compat.atomic import file_in
 from flaxoptim_compat.checkpoint_files import orbax_names
-from flaxoptim_compat.checkpoint_files.atomic import appearing_directory, file_in
 from flaxoptim_compat.checkpoint_files.leaves import pieces, values_of
 from flaxoptim_compat.checkpoint_files.stored import (
     CheckpointError,
@@ -54,26 +54,25 @@ class _Leaf(NamedTuple):
     value: StoredArray | np.ndarray[Any, Any] | str | None
 
 
-def write_orbax(path: Path, tree: Tree, report: Callable[[int], None]) -> None:
-    """Write a directory of orbax.
+def write_orbax(directory: Path, tree: Tree, report: Callable[[int], None]) -> None:
+    """Fill a directory as orbax does.
 
     Args:
-      path: the directory to be.
+      directory: an empty one.
       tree: a checked tree.
       report: called with the number of bytes, whenever some have been written.
 
     Raises:
-      CheckpointError: orbax cannot hold the tree, or the directory cannot be written.
+      CheckpointError: orbax cannot hold the tree.
     """
     leaves = list(_leaves(tree, (), ()))
     places = _places(leaves)
     texts = {".".join(leaf.names): leaf.value for leaf in leaves if leaf.kind == orbax_names.TEXT}
-    with appearing_directory(path) as directory:
-        for place, array in places.items():
-            _write_array(directory, place, array, report)
-        if texts:
-            _write_json(directory, orbax_names.STRINGS, texts)
-        _write_json(directory, orbax_names.METADATA, _metadata(leaves))
+    for place, array in places.items():
+        _write_array(directory, place, array, report)
+    if texts:
+        _write_json(directory, orbax_names.STRINGS, texts)
+    _write_json(directory, orbax_names.METADATA, _metadata(leaves))
 
 
 def _leaves(tree: Tree, names: tuple[str, ...], key_types: tuple[int, ...]) -> Iterator[_Leaf]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
+
+from flaxoptim_compat.atomic import appearing_directory, appearing_file
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
 
 def write_checkpoint(
@@ -33,10 +37,12 @@ def write_checkpoint(
     """
     if format not in ("msgpack", "orbax"):
         raise ValueError(f"Checkpoints are written as 'msgpack' or 'orbax', not as {format!r}")
-    from flaxoptim_compat.checkpoint_files import atomic, leaves
+    from flaxoptim_compat.checkpoint_files import leaves
 
     path = Path(path)
-    atomic.refuse_existing(path)
+    refuse_existing = functools.partial(_refuse_existing, path)
+    # Also here, as reading what is to be written takes long.
+    refuse_existing()
     checked = leaves.checked(tree)
     done, total = 0, leaves.size_of(checked)
 
@@ -47,15 +53,29 @@ def write_checkpoint(
             progress(done, total)
 
     report(0)
-    if format == "orbax":
-        from flaxoptim_compat.checkpoint_files.orbax_writing import write_orbax
+    try:
+        if format == "orbax":
+            from flaxoptim_compat.checkpoint_files.orbax_writing import write_orbax
 
-        write_orbax(path, checked, report)
-    else:
-        from flaxoptim_compat.checkpoint_files.msgpack_writing import msgpack_pieces
+            with appearing_directory(path, refuse_existing) as directory:
+                write_orbax(directory, checked, report)
+        else:
+            from flaxoptim_compat.checkpoint_files.msgpack_writing import msgpack_pieces
 
-        with atomic.appearing_file(path) as file:
-            for piece in msgpack_pieces(checked):
-                file.write(piece)
-                if isinstance(piece, memoryview):
-                    report(len(piece))
+            with appearing_file(path, refuse_existing) as file:
+                for piece in msgpack_pieces(checked):
+                    file.write(piece)
+                    if isinstance(piece, memoryview):
+                        report(len(piece))
+    except OSError as error:
+        raise CheckpointError(
+            f"{path} cannot be written: {error.strerror or error}. What was written of it has been"
+            " removed."
+        ) from error
+
+
+def _refuse_existing(path: Path) -> None:
+    if os.path.lexists(path):
+        raise CheckpointError(f"{path} exists already. Name another one, or move it away first.")
+    if not os.path.isdir(path.parent):
+        raise CheckpointError(f"There is no directory {path.parent}. Make it first.")

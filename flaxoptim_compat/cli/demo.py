@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -92,7 +91,7 @@ def _introduction(steps: int, switch: int) -> str:
 
 
 def _compare(seed: int, steps: int, switch: int) -> list[Row]:
-    from flaxoptim_compat.cli import training
+    from flaxoptim_compat.cli import progress, training
 
     shown = {math.ceil(steps * row / _ROWS) for row in range(1, _ROWS + 1)}
     runs = zip(
@@ -101,19 +100,14 @@ def _compare(seed: int, steps: int, switch: int) -> list[Row]:
         strict=True,
     )
     rows = []
-    for step, (mine, other) in enumerate(runs, start=1):
-        _progress(f"step {step} of {steps}")
-        if step in shown:
-            rate = training.rate(step - 1, steps)
-            distance = training.distance(mine.params, other.params)
-            rows.append(Row(step, rate, float(mine.loss), float(other.loss), *distance))
-    _progress("")
+    with progress.Progress(progress.steps) as tell:
+        for step, (mine, other) in enumerate(runs, start=1):
+            tell(step, steps)
+            if step in shown:
+                rate = training.rate(step - 1, steps)
+                distance = training.distance(mine.params, other.params)
+                rows.append(Row(step, rate, float(mine.loss), float(other.loss), *distance))
     return rows
-
-
-def _progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def agreement_bound(steps: int) -> float:
@@ -127,6 +121,8 @@ def agreement_bound(steps: int) -> float:
 
 def table(rows: list[Row], switch: int) -> str:
     """The rows below their headings, with a line at the step where run 2 changes."""
+    from flaxoptim_compat.columns import in_columns
+
     cells = [
         (
             str(row.step),
@@ -138,18 +134,11 @@ def table(rows: list[Row], switch: int) -> str:
         )
         for row in rows
     ]
-    widths = [max(map(len, column)) for column in zip(_COLUMNS, *cells, strict=True)]
-    lines = [_aligned(_COLUMNS, widths)]
-    for index, (row, values) in enumerate(zip(rows, cells, strict=True)):
-        if row.step > switch and (index == 0 or rows[index - 1].step <= switch):
-            change = f"after step {switch}, run 2 goes on with optax "
-            lines.append(change.ljust(len(lines[0]), "-"))
-        lines.append(_aligned(values, widths))
+    lines = in_columns([_COLUMNS, *cells], right=range(len(_COLUMNS)), gap="   ")
+    change = f"after step {switch}, run 2 goes on with optax "
+    before = sum(row.step <= switch for row in rows)
+    lines.insert(1 + before, change.ljust(len(lines[0]), "-"))
     return "\n".join(lines)
-
-
-def _aligned(values: tuple[str, ...], widths: list[int]) -> str:
-    return "   ".join(value.rjust(width) for value, width in zip(values, widths, strict=True))
 
 
 def verdict(worst: Row, bound: float) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from flaxoptim_compat.cli.output import print_error, print_text
-from flaxoptim_compat.cli.rules import all_rules, terminal
+from flaxoptim_compat.cli.rules import all_rules
 
 SUMMARY = "Print what a rule of scan and rewrite does, why, and when it does not"
 
@@ -29,12 +30,13 @@ def run(arguments: argparse.Namespace) -> int:
         print_error(f"There is no rule {', '.join(unknown)}. There are {', '.join(rules)}.")
         return 2
     pages = [page(rules[code]) for code in codes]
-    console = terminal()
-    if console is None:
+    if not sys.stdout.isatty():
         print_text("\n".join(pages).rstrip("\n"))
         return 0
+    from rich.console import Console
     from rich.markdown import Markdown
 
+    console = Console()
     for text in pages:
         console.print(Markdown(text, hyperlinks=False))
     return 0

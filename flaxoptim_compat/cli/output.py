@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import textwrap
+from collections.abc import Sequence
 
 
 def print_text(text: str) -> None:
@@ -14,6 +15,20 @@ def print_text(text: str) -> None:
     except BrokenPipeError:
         # As with `| head`. Python would complain about the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def print_styled(lines: Sequence[tuple[str, str]]) -> None:
+    """Print lines on stdout, each in its style of rich if that is a terminal."""
+    if not sys.stdout.isatty():
+        print_text("\n".join(line for line, _ in lines))
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    for line, style in lines:
+        # However long it is, it stays one.
+        console.print(Text(line, style=style), soft_wrap=True)
 
 
 def print_error(message: object) -> None:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import argparse
 import shutil
-import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.cli.output import print_text
+from flaxoptim_compat.cli.output import print_styled
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from flaxoptim_compat.migrate.rules.rule import Rule
 
 SUMMARY = "List what scan finds and rewrite changes, by code"
@@ -31,17 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the table."""
     del arguments
     rows = [_row(rule) for rule in all_rules()]
-    console = terminal()
-    if console is None:
-        print_text(f"{table(rows, shutil.get_terminal_size((100, 0)).columns)}\n\n{_END}")
-        return 0
-    from rich.table import Table
-
-    pretty = Table(*_HEADINGS, box=None, pad_edge=False)
-    for row in rows:
-        # The texts are Markdown, in which rich would take [brackets] for its own marks.
-        pretty.add_row(*(each.replace("[", "\\[") for each in row))
-    console.print(pretty, f"\n{_END}")
+    heading, *lines = table(rows, shutil.get_terminal_size((100, 0)).columns)
+    print_styled([(heading, "bold"), *((line, "") for line in [*lines, "", _END])])
     return 0
 
 
@@ -52,42 +40,32 @@ def all_rules() -> list[Rule]:
     return [module.RULE for module in rule_modules().values()]
 
 
-def terminal() -> Console | None:
-    """The terminal, if stdout is one and rich is installed, which can write on it with colours."""
-    if not sys.stdout.isatty():
-        return None
-    try:
-        from rich.console import Console
-    except ImportError:
-        return None
-    return Console()
-
-
 def _row(rule: Rule) -> tuple[str, ...]:
     from flaxoptim_compat.migrate.rules.pages import targets
 
     return rule.code, rule.name, ", ".join(targets(rule)) or "-", rule.summary
 
 
-def table(rows: Iterable[Sequence[str]], width: int) -> str:
-    """Rows below the headings, in columns; the last one is folded.
+def table(rows: Iterable[Sequence[str]], width: int) -> list[str]:
+    """The lines of a table: headings and rows, in columns of which the last one is folded.
 
     Args:
       rows: as many texts as there are headings.
       width: of the lines, unless that leaves too little for the last column.
     """
-    lines = [_HEADINGS, *rows]
-    *widths, _ = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    margin = sum(widths) + 2 * len(widths)
-    return "\n".join(
-        textwrap.fill(
+    from flaxoptim_compat.columns import in_columns
+
+    *others, last = zip(_HEADINGS, *rows, strict=True)
+    beginnings = in_columns(list(zip(*others, strict=True)))
+    margin = max(map(len, beginnings)) + 2
+    return [
+        line
+        for beginning, text in zip(beginnings, last, strict=True)
+        for line in textwrap.wrap(
             text,
             max(width, margin + _NARROWEST),
-            initial_indent="".join(
-                f"{cell:{size + 2}}" for cell, size in zip(cells, widths, strict=True)
-            ),
+            initial_indent=beginning.ljust(margin),
             subsequent_indent=" " * margin,
             break_on_hyphens=False,
         )
-        for *cells, text in lines
-    )
+    ]

@@ -6,10 +6,10 @@ import os
 import subprocess
 import sys
 import sysconfig
-import tempfile
 from importlib import metadata
 from pathlib import Path
 
+from flaxoptim_compat.atomic import appearing_file
 from flaxoptim_compat.legacy import installing
 
 # After the files by which an editable install puts this package on the path: Python goes by name.
@@ -44,18 +44,10 @@ def enable(era: bool) -> Path:
     if existing is not None:
         raise RuntimeError(f"This Python has a flax.optim of its own: {existing}.")
     path = hook_file()
-    _refuse_foreign(path)
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".tmp")
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(_text(era))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with appearing_file(path, lambda: _refuse_foreign(path)) as file:
+        file.write(_text(era).encode())
+        # All who run this Python read it, whatever the umask is.
+        os.chmod(file.name, 0o644)
     return path
 
 
@@ -89,7 +81,7 @@ def serving() -> str | None:
 
 
 def versions() -> dict[str, str | None]:
-    """The installed versions of this package and of those that it needs."""
+    """The installed versions of this package and of those that it computes with."""
     found: dict[str, str | None] = {}
     for name in ("flaxoptim_compat", "jax", "jaxlib", "flax", "optax", "numpy"):
         try:

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from flaxoptim_compat.atomic import appearing_directory, file_in
 from flaxoptim_compat.migrate.writing import Change, NotWritten, replace
 
 # Hidden, so that no test runner and no scan looks into it.
@@ -31,7 +32,6 @@ class Journal:
 
     def __init__(self, changes: Sequence[Change]) -> None:
         self.folder = Path.cwd() / NAME
-        refuse_existing_journal()
         self._absolute = [Path(os.path.abspath(each.path)) for each in changes]
         self._top = Path(os.path.commonpath([path.parent for path in self._absolute]))
         self._changes = changes
@@ -62,24 +62,17 @@ class Journal:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _write(self) -> None:
-        # Under its name it is complete: half of a copy must not be put back.
+        # Under its name it is complete: half of a copy must not be put back. Until then it is
+        # hidden as well.
         unfinished = self.folder.with_name(f"{NAME}-unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        try:
-            (unfinished / "files").mkdir(parents=True)
-            (unfinished / "top").write_text(f"{self._top}\n", encoding="utf-8")
+        with appearing_directory(self.folder, refuse_existing_journal, unfinished) as folder:
+            with file_in(folder, "top") as file:
+                file.write(f"{self._top}\n".encode())
             for path, change in zip(self._absolute, self._changes, strict=True):
-                copy = unfinished / "files" / path.relative_to(self._top)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                with copy.open("xb") as file:
+                name = "files" / path.relative_to(self._top)
+                with file_in(folder, name) as file:
                     file.write(change.old)
-                    file.flush()
-                    os.fsync(file.fileno())
-                shutil.copystat(path, copy)
-            unfinished.rename(self.folder)
-        except BaseException:
-            shutil.rmtree(unfinished, ignore_errors=True)
-            raise
+                shutil.copystat(path, folder / name)
 
 
 def command_to_put_back(folder: Path, top: Path) -> str:

@@ -1,19 +1,19 @@
 """Replacing files, each of which is the old one or the new one at any moment.
 
-The new content is written beside the file as ``unfinished-NAME-XXXXXXXX``, with eight random
-hexadecimal digits, brought to the disk, and renamed. A run that is killed leaves at most one such
-file. The next run says so, or removes it if it writes itself.
+A run that is killed leaves at most one unfinished file; see ``atomic``. The next run says so, or
+removes it if it writes itself.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
+
+from flaxoptim_compat.atomic import appearing_file
 
 
 class Change(NamedTuple):
@@ -47,21 +47,13 @@ def replace(change: Change, mtime_ns: int | None = None) -> None:
     path = change.path
     try:
         status = path.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise NotWritten("it is a link or no file any more")
-        _refuse_changed(change)
-        unfinished = path.with_name(f"unfinished-{path.name}-{secrets.token_hex(4)}")
-        try:
-            _write(unfinished, change.new, status)
+        # Nobody reads it meanwhile who may not read the old one.
+        with appearing_file(path, lambda: _refuse_changed(change), mode=0o600) as file:
+            file.write(change.new)
+            file.flush()
+            _take_over(file, status)
             if mtime_ns is not None:
-                os.utime(unfinished, ns=(mtime_ns, mtime_ns))
-            # Renaming would replace what an editor has saved meanwhile.
-            _refuse_changed(change)
-            unfinished.replace(path)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-        _directory_to_disk(path.parent)
+                os.utime(file.name, ns=(mtime_ns, mtime_ns))
     except OSError as error:
         raise NotWritten(error.strerror or str(error)) from error
 
@@ -77,28 +69,17 @@ def remove_unfinished(paths: Iterable[Path]) -> list[Path]:
 
 
 def _refuse_changed(change: Change) -> None:
+    if not stat.S_ISREG(change.path.lstat().st_mode):
+        raise NotWritten("it is a link or no file any more")
     if change.path.read_bytes() != change.old:
         raise NotWritten("it has changed since it was read")
 
 
-def _write(path: Path, content: bytes, status: os.stat_result) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with open(descriptor, "wb") as file:
-        file.write(content)
-        mine = os.fstat(descriptor)
-        if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-        # After the owner, as a change of that takes bits away.
-        os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
-        file.flush()
-        os.fsync(descriptor)
-
-
-def _directory_to_disk(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        # Some network file systems have nothing to bring to the disk here.
-        with contextlib.suppress(OSError):
-            os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _take_over(file: BinaryIO, status: os.stat_result) -> None:
+    """Give a file the owner and the mode of another one."""
+    descriptor = file.fileno()
+    mine = os.fstat(descriptor)
+    if (mine.st_uid, mine.st_gid) != (status.st_uid, status.st_gid):
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+    # After the owner, as a change of that takes bits away.
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.columns import in_columns
 from flaxoptim_compat.optim.to_optax import to_optax
 from flaxoptim_compat.parity import trial
 from flaxoptim_compat.parity.comparison import compare
@@ -182,11 +183,7 @@ def _grid(rows: Sequence[Row]) -> str:
         )
         for row in rows
     ]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    return "\n".join(in_columns(lines))
 
 
 def _error_text(report: Report | None) -> str:

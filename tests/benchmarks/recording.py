@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flaxoptim_compat.atomic import appearing_file
 from tests.benchmarks.measurement import Bar, Measurement
 
 
@@ -25,12 +25,8 @@ class Recording:
         """Write a file, which is there whole or not at all."""
         head = json.dumps({"machine": dict(self.machine), "quick": self.quick}, ensure_ascii=False)
         rows = ",\n".join(map(_line, self.rows))
-        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            unfinished.write_text(f'{head[:-1]}, "rows": [\n{rows}\n]}}\n')
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with appearing_file(path) as file:
+            file.write(f'{head[:-1]}, "rows": [\n{rows}\n]}}\n'.encode())
 
     @classmethod
     def load(cls, path: Path) -> Recording:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from flaxoptim_compat.columns import in_columns
 from tests.benchmarks import words
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.recording import Recording
@@ -16,9 +17,7 @@ HEADINGS = ("work", "setting", *SUBJECTS, "beside", "ratio (quartiles)", "bar", 
 def lines(recording: Recording) -> Iterator[str]:
     """The table, the notes on what was not reached, and the machine."""
     cells = [HEADINGS, *(line for row in recording.rows for line in _of(row))]
-    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADINGS))]
-    for line in cells:
-        yield "  ".join(map(str.ljust, line, widths)).rstrip()
+    yield from in_columns(cells)
     yield ""
     for row in recording.rows:
         if row.note and not all(map(row.reached, row.bars)):

@@ -143,18 +143,18 @@ def test_it_is_on_the_disk_before_it_has_its_name(
     format_: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    fsync, rename = os.fsync, Path.rename
+    fsync, replace = os.fsync, os.replace
 
     def noted_fsync(descriptor: int) -> None:
         events.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
         fsync(descriptor)
 
-    def noted_rename(path: Path, target: Path) -> Path:
+    def noted_replace(path: Path, target: Path) -> None:
         events.append("rename")
-        return rename(path, target)
+        replace(path, target)
 
     monkeypatch.setattr(os, "fsync", noted_fsync)
-    monkeypatch.setattr(Path, "rename", noted_rename)
+    monkeypatch.setattr(os, "replace", noted_replace)
     write_checkpoint(tmp_path / "x", TREE, format_)
     before, after = events[: events.index("rename")], events[events.index("rename") + 1 :]
     assert after == [tmp_path.name]

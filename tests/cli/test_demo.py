@@ -68,7 +68,8 @@ def test_progress_is_shown_to_a_terminal_only(
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert main(["demo", "--steps", "2"]) == 0
     output, errors = capsys.readouterr()
-    assert errors == "\r\033[Kstep 1 of 2\r\033[Kstep 2 of 2\r\033[K"
+    assert errors.startswith(f"\r\033[K[{'#' * 15}{'.' * 15}] step 1 of 2, ")
+    assert errors.endswith("\r\033[K")
     assert "\033" not in output
 
 

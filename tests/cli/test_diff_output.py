@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.rewriting_folders import OLD
 from tests.support.terminal import on_a_terminal
 
 
 def test_colours_on_a_terminal(tmp_path: Path) -> None:
-    pytest.importorskip("rich")
     (tmp_path / "a.py").write_text(OLD + f"# {'long ' * 60}\n")
     status, shown, _ = on_a_terminal(
         ["rewrite", "a.py", "--to", "shim"], tmp_path, "stdout", {"TERM": "xterm", "COLUMNS": "80"}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import secrets
 import tempfile
 import zipfile
 from collections.abc import Mapping
@@ -16,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from flaxoptim_compat.atomic import appearing_file
 from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.gradients import Gradients, gradients
@@ -55,15 +54,11 @@ class Trajectory:
           OSError: the file cannot be written.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = path.with_name(f"unfinished-{path.name}-{secrets.token_hex(4)}")
         try:
-            with zipfile.ZipFile(unfinished, "x", allowZip64=True) as archive:
+            with appearing_file(path) as file, zipfile.ZipFile(file, "w") as archive:
                 self._write(recorder.Recording(archive, self.steps, lambda done: None))
-            os.replace(unfinished, path)
         except recorder.RecordingError as error:
             raise ParityError(str(error)) from error
-        finally:
-            unfinished.unlink(missing_ok=True)
 
     def compared_with(self, path: Path, tolerance: float | Tolerance | None = None) -> Report:
         """Run it again, and compare it with the baseline.

@@ -1,0 +1,17 @@
+"""Plain text in columns."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.columns import in_columns
+
+
+def test_columns_are_as_wide_as_their_longest_text() -> None:
+    assert in_columns([("a", "size", ""), ("long", "12", "x"), ("", "", "")], right=[1]) == [
+        "a     size",
+        "long    12  x",
+        "",
+    ]
+
+
+def test_the_gap() -> None:
+    assert in_columns([("a", "b"), ("aa", "bb")], range(2), " | ") == [" a |  b", "aa | bb"]
