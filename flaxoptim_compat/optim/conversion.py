@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
+from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim.legacy_loop import formula_of
 from flaxoptim_compat.optim.state import OptimizerState
-
-if TYPE_CHECKING:
-    from flaxoptim_compat.optim.base import OptimizerDef
 
 
 class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[misc]
@@ -26,14 +23,14 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
     take one for the other, and a loop may make a TrainState anew in each round.
     """
 
-    definition: OptimizerDef
+    definition: Definition
     _settings: tuple[Any, ...]
 
     @classmethod
     def of(
         cls,
         tx: optax.GradientTransformationExtraArgs,
-        definition: OptimizerDef,
+        definition: Definition,
         hyper_params: HyperParams,
         params: PyTree,
     ) -> FromDefinition:
@@ -62,7 +59,7 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
 
 
 def transformation_of(
-    definition: OptimizerDef, hyper_params: HyperParams, params: PyTree
+    definition: Definition, hyper_params: HyperParams, params: PyTree
 ) -> optax.GradientTransformationExtraArgs:
     """The transformation that does what a definition does; ``init`` makes its first state."""
     tx = _conversion(definition, hyper_params, params, inject_arrays=False).transformation()
@@ -78,7 +75,7 @@ def transformation_of(
 
 
 def opt_state_of(
-    definition: OptimizerDef, hyper_params: HyperParams, params: PyTree, state: OptimizerState
+    definition: Definition, hyper_params: HyperParams, params: PyTree, state: OptimizerState
 ) -> tuple[FromDefinition, Any]:
     """The transformation, and its state out of the state of an optimizer."""
     conversion = _conversion(definition, hyper_params, params)
@@ -89,7 +86,7 @@ def opt_state_of(
 
 
 def state_of(
-    definition: OptimizerDef, params: PyTree, step: Leaf, opt_state: PyTree
+    definition: Definition, params: PyTree, step: Leaf, opt_state: PyTree
 ) -> OptimizerState:
     """The state of an optimizer, out of that of the transformation.
 
@@ -107,7 +104,7 @@ def state_of(
 
 
 def _conversion(
-    definition: OptimizerDef,
+    definition: Definition,
     hyper_params: HyperParams,
     params: PyTree,
     inject_arrays: bool = True,

@@ -69,7 +69,7 @@ def measured(bound: Bound) -> str:
     import optax
 
     from flaxoptim_compat import optim
-    from flaxoptim_compat.migrate.optax_text.expression import definition_of
+    from flaxoptim_compat.migrate.optax_text.definition import definition_of
     from flaxoptim_compat.optim.terms import terms_of
     from flaxoptim_compat.parity import compare, trial
     from flaxoptim_compat.parity.namesakes import Namesake

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 import inspect
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Final
 
 import optax
 
-from flaxoptim_compat import optim, syntax
+from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Parts
 from flaxoptim_compat.migrate.optax_text.accepted import namesake
 from flaxoptim_compat.migrate.optax_text.binding import Argument, Bound
+from flaxoptim_compat.migrate.optax_text.definition import definition_of
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
 from flaxoptim_compat.migrate.optax_text.place import Place
@@ -173,16 +172,6 @@ class _InFile(ast.NodeTransformer):
         if node.id not in _MODULES:
             return node
         return ast.parse(self._name_of(_MODULES[node.id]), mode="eval").body
-
-
-def definition_of(bound: Bound, values: Mapping[str, Any] = MappingProxyType({})) -> Any:
-    """A definition with those arguments that are literals, and with these values."""
-    literals = {name: each.value for name, each in bound.arguments.items() if each.is_literal}
-    values = {**literals, **values}
-    if bound.inner is not None:
-        values[WRAPPED] = definition_of(bound.inner)
-    with warnings.catch_warnings(action="ignore"):
-        return getattr(optim, bound.name)(**values)
 
 
 def _exact(definition: Any, terms: Any) -> ast.expr:

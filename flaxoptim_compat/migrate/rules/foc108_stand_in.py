@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.names.gone import uses_for
 from flaxoptim_compat.migrate.names.stand_ins import is_in_modules_of_sys
 from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.names_of_flax_optim import uses_for
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 _AFTER = """\
