@@ -15,7 +15,7 @@ from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, find_optimizers
 from flaxoptim_compat.checkpoint_contents.tables import leaves_of
 from flaxoptim_compat.checkpoint_conversion.definitions import Choice, given, guessed
-from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
+from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_optax import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
@@ -102,29 +102,29 @@ def _precision_of(found: FoundOptimizer) -> Iterator[None]:
 
 
 def _moved(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:
-    stand_ins = StandIns()
-    params = stand_ins.put(found.node[found.entry_of_parameters])
+    placeholders = Placeholders()
+    params = placeholders.put(found.node[found.entry_of_parameters])
     if isinstance(definition, optax.GradientTransformation):
-        return _with_transformation(found, params, definition, stand_ins)
+        return _with_transformation(found, params, definition, placeholders)
     choice = guessed(found, name) if definition is None else given(definition, params)
     if found.form == "legacy":
-        new = train_state_dict(params, found.node["state"], choice, stand_ins)
+        new = train_state_dict(params, found.node["state"], choice, placeholders)
     else:
-        new = legacy_dict(found, params, choice, stand_ins)
-    return stand_ins.take(new), choice
+        new = legacy_dict(found, params, choice, placeholders)
+    return placeholders.take(new), choice
 
 
 def _with_transformation(
-    found: FoundOptimizer, params: Any, tx: Any, stand_ins: StandIns
+    found: FoundOptimizer, params: Any, tx: Any, placeholders: Placeholders
 ) -> tuple[Any, Choice]:
     if found.form == "train-state":
         raise CheckpointError(
             "its definition is an optax transformation, but the way back to flax.optim needs a"
             " legacy definition, or none."
         )
-    new = optax_dict(found, params, tx, stand_ins)
+    new = optax_dict(found, params, tx, placeholders)
     choice = Choice(" and ".join(map(str, found.kinds)), (), guessed=False, in_optax=True)
-    return stand_ins.take(new), choice
+    return placeholders.take(new), choice
 
 
 def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:

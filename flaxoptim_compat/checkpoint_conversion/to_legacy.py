@@ -18,7 +18,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
     number,
 )
 from flaxoptim_compat.checkpoint_conversion.definitions import Choice
-from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns, small_array
+from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
@@ -26,15 +26,15 @@ from flaxoptim_compat.transforms.weight_norm import WeightNormState
 
 
 def legacy_dict(
-    found: FoundOptimizer, params: Any, choice: Choice, stand_ins: StandIns
+    found: FoundOptimizer, params: Any, choice: Choice, placeholders: Placeholders
 ) -> dict[str, Any]:
     """The state dict of the Optimizer that does what a TrainState does.
 
     Args:
       found: the TrainState.
-      params: its parameters, of stand-ins.
+      params: its parameters, of placeholders.
       choice: what moves which parameter.
-      stand_ins: takes the arrays.
+      placeholders: takes the arrays.
 
     Raises:
       ValueError: the optax state does not fit the definition; the message says where.
@@ -51,7 +51,7 @@ def legacy_dict(
             mine = [everything[index] for index in group]
             part = _Part(each, mine, leaves, [paths[index] for index in leaves])
             used.update(group)
-            for index, state in zip(leaves, part.states(params, stand_ins), strict=True):
+            for index, state in zip(leaves, part.states(params, placeholders), strict=True):
                 states[index] = state
     _refuse_moments_of_frozen(choice.assignments, everything, paths)
     unused = [one for index, one in enumerate(everything) if index not in used]
@@ -60,7 +60,7 @@ def legacy_dict(
         jax.tree.unflatten(jax.tree.structure(params), states)
     )
     restored_states(params, param_states, choice)
-    step = stand_ins.put(_step(found, [everything[index] for index in sorted(used)]))
+    step = placeholders.put(_step(found, [everything[index] for index in sorted(used)]))
     return {"target": params, "state": {"step": step, "param_states": param_states}}
 
 
@@ -72,12 +72,12 @@ class _Part(NamedTuple):
     leaves: Sequence[int]
     paths: Sequence[Path]
 
-    def states(self, params: Any, stand_ins: StandIns) -> list[Any]:
+    def states(self, params: Any, placeholders: Placeholders) -> list[Any]:
         """Their legacy states."""
         formula = formula_of(self.assignment.definition)
         fields_of_state = formula.state_fields
         nodes = {
-            kind: kind(**stand_ins.put(one.node))
+            kind: kind(**placeholders.put(one.node))
             for one in self.moments
             for kind in fields_of_state
             if set(_fields_of(kind)) == set(one.node)

@@ -11,7 +11,7 @@ from flax import serialization
 
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
-from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns, small_array
+from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies
 from flaxoptim_compat.checkpoint_conversion.to_legacy import refuse_scaled_momentum
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
@@ -21,19 +21,21 @@ from flaxoptim_compat.optim.kinds import KINDS
 _FIELDS = {kind: names for each in KINDS for kind, names in each.formula.state_fields.items()}
 
 
-def optax_dict(found: FoundOptimizer, params: Any, tx: Any, stand_ins: StandIns) -> dict[str, Any]:
+def optax_dict(
+    found: FoundOptimizer, params: Any, tx: Any, placeholders: Placeholders
+) -> dict[str, Any]:
     """The state dict of a TrainState with a transformation, which goes on with the moments.
 
     Args:
       found: the optimizer.
-      params: its parameters, of stand-ins.
+      params: its parameters, of placeholders.
       tx: an ``optax.GradientTransformation``.
-      stand_ins: takes the arrays.
+      placeholders: takes the arrays.
 
     Raises:
       ValueError: the transformation does not have a place for every moment, or has one more.
     """
-    state = stand_ins.put(found.node["state"])
+    state = placeholders.put(found.node["state"])
     if found.parts_unknown or any(kind.weight_norm or not kind.names for kind in found.kinds):
         raise CheckpointError(
             "a transformation can take the moments of plain optimizers only. Let the function"

@@ -13,26 +13,26 @@ from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.checkpoint_contents.legacy import is_list_of_states
 from flaxoptim_compat.checkpoint_conversion.definitions import Choice
-from flaxoptim_compat.checkpoint_conversion.stand_ins import StandIns
+from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.optim.legacy_loop import formula_of
 
 
 def train_state_dict(
-    params: Any, state: Any, choice: Choice, stand_ins: StandIns
+    params: Any, state: Any, choice: Choice, placeholders: Placeholders
 ) -> dict[str, Any]:
     """The state dict of ``Optimizer.to_train_state()``.
 
     Args:
-      params: the parameters, of stand-ins.
+      params: the parameters, of placeholders.
       state: the state of the optimizer, in any layout that Flax wrote.
       choice: what moves which parameter.
-      stand_ins: takes the arrays of the state.
+      placeholders: takes the arrays of the state.
 
     Raises:
       ValueError: the state does not fit the definition; the message says where.
     """
-    state = _in_present_layout(params, stand_ins.put(state), choice.assignments, stand_ins)
+    state = _in_present_layout(params, placeholders.put(state), choice.assignments, placeholders)
     refuse_copies(state["step"])
     states = restored_states(params, state["param_states"], choice)
     opt_state = Conversion(choice.assignments, params, formula_of=formula_of).opt_state(
@@ -43,7 +43,7 @@ def train_state_dict(
 
 
 def _in_present_layout(
-    params: Any, state: Any, assignments: Sequence[Assignment], stand_ins: StandIns
+    params: Any, state: Any, assignments: Sequence[Assignment], placeholders: Placeholders
 ) -> Any:
     """The state as Flax 0.5.3 would have written it."""
     if "step" in state:
@@ -51,7 +51,7 @@ def _in_present_layout(
     if is_list_of_states(state):
         # These steps are compared with each other, so they have to be numbers.
         state = {
-            name: {**each, "step": stand_ins.read(each["step"])} for name, each in state.items()
+            name: {**each, "step": placeholders.read(each["step"])} for name, each in state.items()
         }
     merged = checkpoints.merge_list_of_states(params, state, [each.leaves for each in assignments])
     owner = {index: each.definition for each in assignments for index in each.leaves}
@@ -61,7 +61,10 @@ def _in_present_layout(
             return entry
         if isinstance(entry, Mapping) and "mult" in entry:
             # The one layout that takes arithmetic; all others only move arrays.
-            param, entry = stand_ins.read(param), {**entry, "mult": stand_ins.read(entry["mult"])}
+            param, entry = (
+                placeholders.read(param),
+                {**entry, "mult": placeholders.read(entry["mult"])},
+            )
         return owner[index].upgrade_param_state(param, entry)
 
     return checkpoints.upgrade(params, merged, upgraded)

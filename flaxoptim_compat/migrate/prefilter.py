@@ -6,7 +6,7 @@ import functools
 import re
 
 from flaxoptim_compat.legacy.era import ENTRIES
-from flaxoptim_compat.migrate.successors.gone import GONE
+from flaxoptim_compat.migrate.successors.dropped import GONE
 
 _MODULES = re.compile(rb"\b(?:flax|jax|jaxlib)\b")
 # The words of flax.optim are enough: another file of the program may have imported it.

@@ -18,7 +18,7 @@ from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs
 from flaxoptim_compat.migrate.optax_text.partition import Part, partition
-from flaxoptim_compat.migrate.optax_text.place import place_of
+from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import chain
 from tests.support import cases
 
@@ -92,7 +92,7 @@ def rewritten_parts(
         names = injected[index] if injected else {}
         schedule = (schedules[index],) if schedules and schedules[index] else None
         parts.append(Part(traversal.args[0], optimizer, injected=names, schedule=schedule))
-    new = partition(parts, each, NAMES.__getitem__, place_of(each, call))
+    new = partition(parts, each, NAMES.__getitem__, surroundings_of(each, call))
     return apply_edits(text, [Edit(*each.span(call), new)])
 
 

@@ -7,9 +7,9 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.imports.loading import Source, comes_along
+from flaxoptim_compat.migrate.imports.conventions import Source, comes_along
 from flaxoptim_compat.migrate.names import Names, surface
-from flaxoptim_compat.migrate.names.chain import names_of_chain
+from flaxoptim_compat.migrate.names.dotted import names_of_chain
 from flaxoptim_compat.migrate.names.scopes import Scope
 
 _CONDITIONAL = (

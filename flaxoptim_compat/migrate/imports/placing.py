@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.imports.aliases import Aliases
-from flaxoptim_compat.migrate.imports.loading import Import
+from flaxoptim_compat.migrate.imports.conventions import Import
 
 Statement = ast.Import | ast.ImportFrom
 

@@ -7,11 +7,11 @@ from collections.abc import Collection
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.imports import loading, placing, statements
+from flaxoptim_compat.migrate.imports import conventions, placing, statements
 from flaxoptim_compat.migrate.imports.aliases import Aliases, Imported
-from flaxoptim_compat.migrate.imports.loading import Import, Source
+from flaxoptim_compat.migrate.imports.conventions import Import, Source
 from flaxoptim_compat.migrate.names import Names
-from flaxoptim_compat.migrate.names.chain import names_of_chain
+from flaxoptim_compat.migrate.names.dotted import names_of_chain
 
 
 class ImportPlan:
@@ -44,7 +44,7 @@ class ImportPlan:
           at: where it is wanted.
           wanted: under which name to import it, if that is free.
         """
-        module, path = loading.split(dotted)
+        module, path = conventions.split(dotted)
         if module == "builtins" and not self._aliases.is_shadowed(path, at):
             return path
         known = self._aliases.expression_of(module, path, at, self._dropped, self._moved)
@@ -55,7 +55,7 @@ class ImportPlan:
         key = f"{module}:{path}" if wanted else module
         planned = self._planned.get(key)
         if planned is None:
-            planned = loading.import_of(module, "")
+            planned = conventions.import_of(module, "")
             same = next((each for each in self._planned.values() if _same(each, planned)), None)
             bound = same.bound if same else self._free(wanted or planned.bound, module)
             planned = self._planned[key] = planned._replace(bound=bound)
@@ -88,7 +88,7 @@ class ImportPlan:
           name: ``module:attribute``, or with dots only; for ``*`` a module.
         """
         is_plain = self._aliases.of(alias).is_plain
-        self._moved[alias] = loading.source(name, alias.name == "*", is_plain)
+        self._moved[alias] = conventions.source(name, alias.name == "*", is_plain)
 
     def edits(self) -> list[Edit]:
         """The changes of the imports, once every rule has been asked."""
@@ -112,10 +112,10 @@ class ImportPlan:
                 return None
         moved = self._moved.get(alias)
         if moved is None and promised and imported.served is not None:
-            moved = loading.source(imported.served, False, imported.is_plain)
+            moved = conventions.source(imported.served, False, imported.is_plain)
         if moved is None or not imported.binds_root:
             return moved or imported.source
-        if loading.root_of(moved.name) != imported.bound:
+        if conventions.root_of(moved.name) != imported.bound:
             moved = Source("", imported.bound)
         same = moved.name == imported.bound and self._aliases.others(imported)
         return None if same else moved
@@ -123,7 +123,7 @@ class ImportPlan:
     def _free(self, name: str, module: str) -> str:
         taken = self._names.taken | {each.bound for each in self._planned.values()}
         # What is imported from flaxoptim_compat is what was in flax.
-        root = loading.root_of(module).removesuffix("optim_compat")
+        root = conventions.root_of(module).removesuffix("optim_compat")
         other = f"{name}_lib" if root == module else f"{root}_{name}"
         candidates = [name, other, *(f"{other}_{number}" for number in range(2, 99))]
         return next(each for each in candidates if each not in taken)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.imports import removal
-from flaxoptim_compat.migrate.imports.loading import Source
+from flaxoptim_compat.migrate.imports.conventions import Source
 from flaxoptim_compat.migrate.imports.placing import Placed, Statement
 
 _MODULE = re.compile(r"from([\s\\]*[.\w\s\\]+?[\s\\]*)\bimport\b")

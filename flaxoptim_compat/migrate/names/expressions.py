@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from flaxoptim_compat.migrate.names.chain import (
+from flaxoptim_compat.migrate.names.dotted import (
     Chain,
     chain_of,
     is_lookup,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from flaxoptim_compat.migrate.names import surface
-from flaxoptim_compat.migrate.names.chain import chain_of
+from flaxoptim_compat.migrate.names.dotted import chain_of
 from flaxoptim_compat.migrate.names.project import Project
 from flaxoptim_compat.migrate.names.scopes import Binding, Scope
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names import quoted, strings
-from flaxoptim_compat.migrate.names.chain import (
+from flaxoptim_compat.migrate.names.dotted import (
     Chain,
     constant_getattr,
     imported_module,

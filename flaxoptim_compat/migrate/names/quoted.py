@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.names.chain import chain_of
+from flaxoptim_compat.migrate.names.dotted import chain_of
 
 
 def annotation(node: ast.Constant, document: Document) -> ast.expr | None:

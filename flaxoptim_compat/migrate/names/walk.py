@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from flaxoptim_compat.migrate.names.chain import chain_of, imported_module
+from flaxoptim_compat.migrate.names.dotted import chain_of, imported_module
 from flaxoptim_compat.migrate.names.expressions import Expressions
 from flaxoptim_compat.migrate.names.scopes import Scope
 

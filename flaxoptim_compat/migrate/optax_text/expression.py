@@ -18,9 +18,9 @@ from flaxoptim_compat.migrate.optax_text.binding import Argument, Bound
 from flaxoptim_compat.migrate.optax_text.definition import definition_of
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
-from flaxoptim_compat.migrate.optax_text.place import Place
 from flaxoptim_compat.migrate.optax_text.quoting import parts_of, quoted
 from flaxoptim_compat.migrate.optax_text.settled import Settled
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
 from flaxoptim_compat.optim.terms import Term
 
 # What an expression calls these modules until it is known what the file calls them.
@@ -103,7 +103,7 @@ class Expression:
         texts = set(map(syntax.in_one_line, starts))
         return starts[0] if len(texts) == 1 else ast.Constant(0.0)
 
-    def finished(self, node: ast.expr, place: Place) -> Parts:
+    def finished(self, node: ast.expr, place: Surroundings) -> Parts:
         """The parts of the whole, in lines of bearable length."""
         named = _InFile(self._name_of).visit(node)
         return parts_of(syntax.laid_out(named, *place))

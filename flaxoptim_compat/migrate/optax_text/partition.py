@@ -11,8 +11,8 @@ from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Parts
 from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
 from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
-from flaxoptim_compat.migrate.optax_text.place import Place
 from flaxoptim_compat.migrate.optax_text.quoting import quoted_parts
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def partition(
     parts: Sequence[Part],
     document: Document,
     name_of: Callable[[str], str],
-    place: Place,
+    place: Surroundings,
     plain: bool = False,
 ) -> Parts:
     """The parts of an ``optax.partition`` in which what no filter selects keeps every bit.

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Parts
 from flaxoptim_compat.migrate.optax_text.binding import Bound, refusal
-from flaxoptim_compat.migrate.optax_text.place import Place, place_of
 from flaxoptim_compat.migrate.optax_text.quoting import quoted_parts
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings, surroundings_of
 
 
 def chain(
@@ -17,7 +17,7 @@ def chain(
     name_of: Callable[[str], str],
     injected: Sequence[str] = (),
     schedule: Parts | None = None,
-    place: Place | None = None,
+    place: Surroundings | None = None,
     plain: bool = False,
 ) -> Parts:
     """The parts of the optax expression that does exactly what a constructor call does.
@@ -54,4 +54,4 @@ def chain(
     node = expression.chain(bound, names, injecting, function)
     if injecting is not None:
         node = injecting.around(node)
-    return expression.finished(node, place or place_of(document, bound.call))
+    return expression.finished(node, place or surroundings_of(document, bound.call))

@@ -7,7 +7,7 @@ import ast
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.flow.values import Optimizer
-from flaxoptim_compat.migrate.optimizers.pieces import replaced, span
+from flaxoptim_compat.migrate.optimizers.expression_edits import replaced, span
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.flow.values import External, Site
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.optax_text.place import Place, place_of
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import chain
 from flaxoptim_compat.migrate.optimizers.bindings import bound_of, filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -28,7 +28,7 @@ def definition_parts(
     evaluation: Evaluation,
     site: Site,
     unit: Unit,
-    place: Place | None = None,
+    place: Surroundings | None = None,
     focus: ast.expr | None = None,
 ) -> Parts:
     """The optax expression for a constructor call.
@@ -41,7 +41,7 @@ def definition_parts(
       place: where the expression will stand; None: in the place of the call.
       focus: what selects the parameters that it moves; None: it moves them all.
     """
-    place = place or place_of(site.document, site.node)
+    place = place or surroundings_of(site.document, site.node)
 
     def name_of(dotted: str) -> str:
         return reading.imports["optax"].name_of(dotted, site.node)

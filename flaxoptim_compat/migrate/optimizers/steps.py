@@ -7,8 +7,14 @@ from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Edit, Parts
-from flaxoptim_compat.migrate.optax_text.place import place_of
-from flaxoptim_compat.migrate.optimizers.pieces import laid_out, owner, replaced, span, value
+from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
+from flaxoptim_compat.migrate.optimizers.expression_edits import (
+    laid_out,
+    owner,
+    replaced,
+    span,
+    value,
+)
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
@@ -40,7 +46,7 @@ def step_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
     optax = reading.imports["optax"].name_of("optax", call)
     arguments: list[Parts] = [(receiver, ".opt_state")]
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
-    place = place_of(reading.document, call)
+    place = surroundings_of(reading.document, call)
     inside = place._replace(indent=place.indent + place.step, before=0, after=0)
     setting = laid_out(
         reading, inside, (f"opt_state={optax}.tree_utils.tree_set(",), arguments, (")",)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.optax_text.partition import partition
-from flaxoptim_compat.migrate.optax_text.place import place_of
+from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optimizers.bridging import back_edit
 from flaxoptim_compat.migrate.optimizers.definitions import definition_parts, focused
+from flaxoptim_compat.migrate.optimizers.expression_edits import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.findings import findings
-from flaxoptim_compat.migrate.optimizers.pieces import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
@@ -96,7 +96,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         ]
         parts = laid_out(
             reading,
-            place_of(reading.document, call),
+            surroundings_of(reading.document, call),
             (f"{train_state}.create(",),
             arguments,
             (")",),
@@ -117,7 +117,7 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit) -> Parts:
     site = facts.created_here(definition)
     if site is not None and reading.writes:
         # Here and not as an edit of its own, because only so it is known how long the line gets.
-        place = place_of(reading.document, call)
+        place = surroundings_of(reading.document, call)
         inside = place._replace(indent=place.indent + place.step, before=len("tx="), after=1)
         return definition_parts(reading, facts.evaluation, site, unit, inside, focus)
     if focus is None or not reading.writes:
@@ -128,5 +128,5 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit) -> Parts:
         [part],
         reading.document,
         lambda dotted: imports.name_of(dotted, call),
-        place_of(reading.document, call),
+        surroundings_of(reading.document, call),
     )

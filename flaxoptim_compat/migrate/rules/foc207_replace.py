@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.optax_text.place import place_of
+from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
+from flaxoptim_compat.migrate.optimizers.expression_edits import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.findings import findings
-from flaxoptim_compat.migrate.optimizers.pieces import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
@@ -79,7 +79,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             return (Edit(start, start + len("target"), ("params",)),)
         parts = laid_out(
             reading,
-            place_of(reading.document, call),
+            surroundings_of(reading.document, call),
             (span(reading, call.func), "("),
             arguments,
             (")",),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.expression_edits import replaced, span
 from flaxoptim_compat.migrate.optimizers.facts import Facts
-from flaxoptim_compat.migrate.optimizers.pieces import replaced, span
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.foc201_constructor import definition_finding
 from flaxoptim_compat.migrate.rules.rule import Example, Rule

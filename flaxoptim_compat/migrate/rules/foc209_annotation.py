@@ -9,8 +9,8 @@ from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.flow.legacy_names import is_optimizer
 from flaxoptim_compat.migrate.flow.values import External
+from flaxoptim_compat.migrate.optimizers.expression_edits import replaced
 from flaxoptim_compat.migrate.optimizers.findings import findings
-from flaxoptim_compat.migrate.optimizers.pieces import replaced
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading

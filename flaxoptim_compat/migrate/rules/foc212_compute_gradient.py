@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.expression_edits import owner, replaced, span
 from flaxoptim_compat.migrate.optimizers.findings import findings
-from flaxoptim_compat.migrate.optimizers.pieces import owner, replaced, span
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading

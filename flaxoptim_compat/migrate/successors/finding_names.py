@@ -10,7 +10,7 @@ from flaxoptim_compat.legacy.names.groups import STAND_INS
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.names import Use
-from flaxoptim_compat.migrate.names.chain import chain_of
+from flaxoptim_compat.migrate.names.dotted import chain_of
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.successors import calls, index_updates, loose_trees
 from flaxoptim_compat.migrate.successors.places import Place, Rearranged

@@ -9,7 +9,7 @@ from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.era import ENTRIES
 from flaxoptim_compat.legacy.names.groups import STAND_INS
 from flaxoptim_compat.legacy.stand_ins.flax_nn_removed import REMOVED_FROM_PARTS
-from flaxoptim_compat.migrate.successors.gone import GONE
+from flaxoptim_compat.migrate.successors.dropped import GONE
 from flaxoptim_compat.migrate.successors.public import IMPORTED, NOT_EVERYWHERE, PUBLIC
 
 TENSORBOARD = "flax.metrics.tensorboard"

@@ -11,7 +11,7 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.parity.causes.legacy import Legacy
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import (
-    Place,
+    Address,
     parts_of,
     with_adapted_state,
     with_mistakes,
@@ -33,7 +33,7 @@ class Candidate:
     """
 
     key: str
-    by_place: Mapping[Place, Mistake]
+    by_place: Mapping[Address, Mistake]
     everywhere: bool = True
 
     @property
@@ -55,7 +55,7 @@ def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
     parts = parts_of(legacy.definition)
     found: list[Candidate] = []
     for key in dict.fromkeys(each.key for each in known):
-        options: dict[Place, list[Mistake]] = {}
+        options: dict[Address, list[Mistake]] = {}
         for place, part in parts:
             recipe = recipe_of(part)
             mine = [each for each in known if each.key == key and each.concerns(recipe)]
@@ -73,7 +73,7 @@ def _first(step: Any) -> Any:
     return step.reshape(-1)[0] if getattr(step, "ndim", 0) else step
 
 
-def _placed(key: str, options: Mapping[Place, list[Mistake]]) -> Iterator[Candidate]:
+def _placed(key: str, options: Mapping[Address, list[Mistake]]) -> Iterator[Candidate]:
     """A mistake in every part that knows it; then in each of these alone."""
     for index in range(max(map(len, options.values()), default=0)):
         chosen = {place: mine[min(index, len(mine) - 1)] for place, mine in options.items()}
@@ -94,7 +94,7 @@ def together(found: Sequence[Candidate], count: int) -> Iterator[Variant]:
 def subject_of(legacy: Legacy, variant: Variant) -> Any:
     """The side to compare with: the definition, or the Optimizer, with the mistakes."""
     order = {id(each): index for index, each in enumerate(KNOWN)}
-    mistakes: dict[Place, list[Mistake]] = {}
+    mistakes: dict[Address, list[Mistake]] = {}
     for one in variant:
         for place, each in one.by_place.items():
             mistakes.setdefault(place, []).append(each)

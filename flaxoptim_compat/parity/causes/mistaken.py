@@ -107,10 +107,10 @@ class RawWhereUnmatched(optim.MultiOptimizer):
 
 
 # Which part of a MultiOptimizer, by the indices on the way down to it.
-Place = tuple[int, ...]
+Address = tuple[int, ...]
 
 
-def parts_of(definition: Any, place: Place = ()) -> list[tuple[Place, Any]]:
+def parts_of(definition: Any, place: Address = ()) -> list[tuple[Address, Any]]:
     """The definitions of a single kind in a definition, and where they are."""
     if isinstance(definition, optim.MultiOptimizer):
         return [
@@ -124,7 +124,7 @@ def parts_of(definition: Any, place: Place = ()) -> list[tuple[Place, Any]]:
 
 
 def with_mistakes(
-    definition: Any, mistakes: Mapping[Place, Sequence[Mistake]], raw: bool, place: Place = ()
+    definition: Any, mistakes: Mapping[Address, Sequence[Mistake]], raw: bool, place: Address = ()
 ) -> Any:
     """A definition with mistakes in its parts.
 

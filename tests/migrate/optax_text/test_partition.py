@@ -14,7 +14,7 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.migrate.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.optax_text.place import Place
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
 from tests.support import cases
 from tests.support.optax_texts import NAMES, call_in, document, made, read, rewritten_parts
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
@@ -254,7 +254,7 @@ def test_parts_that_are_in_optax_already() -> None:
     first = Part(kernels.args[0], (Span(*each.span(tx)),), key="kernels")
     for injected in ({}, {"learning_rate": "learning_rate"}):
         second = Part(biases.args[0], bound, key="biases", injected=injected)
-        new = partition([first, second], each, NAMES.__getitem__, Place())
+        new = partition([first, second], each, NAMES.__getitem__, Surroundings())
         changed = apply_edits(text, [Edit(*each.span(call_in(each)), new)])
         made_of = {"tx_of_kernels": optax.sgd(0.1, momentum=0.9)}
         state = made(changed, **made_of).init(PARAMS)

@@ -8,7 +8,7 @@ import pytest
 
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
-from flaxoptim_compat.migrate.optax_text.place import Place
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.text import chain
 from tests.support.optax_texts import NAMES, document
 
@@ -99,7 +99,7 @@ def make(beta1, other):
     call = next(node for node in ast.walk(each.tree) if is_constructor(node))
     bound = bind(call, "Adam")  # type: ignore[arg-type]
     assert not isinstance(bound, Refused)
-    parts = chain(bound, each, NAMES.__getitem__, ["learning_rate"], place=Place(width=200))
+    parts = chain(bound, each, NAMES.__getitem__, ["learning_rate"], place=Surroundings(width=200))
     new = apply_edits(text, [Edit(*each.span(bound.call), parts)])
     assert (
         "lambda learning_rate, beta1, beta2: optax.adam(learning_rate, b1=beta1, b2=beta2)" in new

@@ -9,7 +9,7 @@ import pytest
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.optax_text import binding
 from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
-from flaxoptim_compat.migrate.optax_text.place import Place
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.text import chain
 from tests.support.optax_texts import NAMES, document, read
 
@@ -24,7 +24,7 @@ def make(params, config):
     bound = bind(statement.value, "Momentum")
     assert not isinstance(bound, Refused)
 
-    def changed(place: Place | None) -> str:
+    def changed(place: Surroundings | None) -> str:
         parts = chain(bound, each, NAMES.__getitem__, place=place)
         return apply_edits(text, [Edit(*each.span(bound.call), parts)])
 
@@ -38,8 +38,8 @@ def make(params, config):
   )
 """
     )
-    assert changed(Place(width=200)).count("\n") == 2
-    assert changed(Place(indent=2, step=8)).count("\n          optax.") == 2
+    assert changed(Surroundings(width=200)).count("\n") == 2
+    assert changed(Surroundings(indent=2, step=8)).count("\n          optax.") == 2
 
 
 @pytest.mark.parametrize(

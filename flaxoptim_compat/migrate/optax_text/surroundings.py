@@ -9,7 +9,7 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.document import Document
 
 
-class Place(NamedTuple):
+class Surroundings(NamedTuple):
     """The surroundings of an expression.
 
     Args:
@@ -27,7 +27,7 @@ class Place(NamedTuple):
     width: int = 88
 
 
-def place_of(document: Document, node: ast.expr) -> Place:
+def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
     """The place of an expression, if the new one stands where it stands."""
     start, end = document.span(node)
     line, column = document.position(start)
@@ -38,7 +38,7 @@ def place_of(document: Document, node: ast.expr) -> Place:
     after = 0 if rest.startswith(".") else len(rest)
     step = indentation(document)
     # Where two spaces are an indentation, a line has 80 characters, as Google's style has it.
-    return Place(indent, column - 1 - indent, after, step, 80 if step == 2 else 88)
+    return Surroundings(indent, column - 1 - indent, after, step, 80 if step == 2 else 88)
 
 
 def indentation(document: Document) -> int:

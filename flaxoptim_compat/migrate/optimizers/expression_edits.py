@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.edits import Edit, Parts, Span
-from flaxoptim_compat.migrate.optax_text.place import Place
+from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
 from flaxoptim_compat.migrate.reading import Reading
 
 
@@ -40,7 +40,7 @@ def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
 
 
 def laid_out(
-    reading: Reading, place: Place, start: Parts, arguments: Sequence[Parts], end: Parts
+    reading: Reading, place: Surroundings, start: Parts, arguments: Sequence[Parts], end: Parts
 ) -> Parts:
     """``start``, arguments and ``end``, with a line for each argument where one line is too long.
 

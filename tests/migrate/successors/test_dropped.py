@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from flaxoptim_compat.legacy import era
+from flaxoptim_compat.migrate.successors.dropped import GONE
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED
-from flaxoptim_compat.migrate.successors.gone import GONE
 from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
 from tests.support import jax_name_cases, numpy_name_cases
 from tests.support.old_code import run

@@ -12,8 +12,8 @@ import numpy as np
 from flaxoptim_compat.checkpoint_files.stored import StoredArray, array_in_memory
 
 
-class StandIns:
-    """Stand-ins for stored arrays: objects with a shape and a dtype, which jax takes as leaves."""
+class Placeholders:
+    """What stands for stored arrays: objects with shape and dtype, which jax takes as leaves."""
 
     def __init__(self) -> None:
         self._stored: dict[int, StoredArray] = {}
@@ -21,15 +21,15 @@ class StandIns:
         self._alive: list[Any] = []
 
     def put(self, tree: Any) -> Any:
-        """The same tree of plain dicts, with a stand-in for every stored array."""
+        """The same tree of plain dicts, with a placeholder for every stored array."""
         if isinstance(tree, Mapping):
             return {name: self.put(child) for name, child in tree.items()}
         if not isinstance(tree, StoredArray):
             return tree
-        stand_in = jax.ShapeDtypeStruct(tree.shape, tree.dtype)
-        self._stored[id(stand_in)] = tree
-        self._alive.append(stand_in)
-        return stand_in
+        placeholder = jax.ShapeDtypeStruct(tree.shape, tree.dtype)
+        self._stored[id(placeholder)] = tree
+        self._alive.append(placeholder)
+        return placeholder
 
     def take(self, tree: Any) -> Any:
         """The same tree, with stored arrays again; those that were computed are in memory."""
@@ -49,7 +49,7 @@ class StandIns:
         )
 
 
-def small_array(stand_in: Any) -> jax.Array:
+def small_array(placeholder: Any) -> jax.Array:
     """An array for code that needs one: small, but a matrix stays a matrix, a vector a vector."""
-    shape = tuple(min(size, 2) for size in np.shape(stand_in))
-    return jnp.zeros(shape, jnp.result_type(stand_in))
+    shape = tuple(min(size, 2) for size in np.shape(placeholder))
+    return jnp.zeros(shape, jnp.result_type(placeholder))
