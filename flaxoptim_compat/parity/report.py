@@ -1,173 +1,31 @@
-"""What a comparison found: the errors of every leaf at every step, and where the two runs part."""
+"""The report of a comparison: what was found, and all the forms in which it is shown."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
 
-import numpy as np
+from flaxoptim_compat.parity.findings import PARAMETER, Cause, Findings, Parting, Series, Track
+from flaxoptim_compat.parity.renderings.as_json import to_json
+from flaxoptim_compat.parity.renderings.page import to_html
+from flaxoptim_compat.parity.renderings.saving import save
+from flaxoptim_compat.parity.renderings.table import table
 
-from flaxoptim_compat.parity.tolerance import Tolerance, ulp_of
-
-Series = np.ndarray[Any, np.dtype[np.float64]]
-
-PARAMETER = "parameter"
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Track:
-    """One array of both runs, step by step; entry 0 of each series is before the first step.
-
-    Args:
-      leaf: the path of the parameter, such as ``dense/kernel``.
-      quantity: ``parameter``, or the moment of it, by the name that optax gives it.
-      names: what the two sides call the quantity: ``("grad_ema", "mu")``.
-      shape: of the array.
-      dtype: the coarser one of the two sides'.
-      error: the largest absolute difference of two elements; NaN or infinite where one side only is
-        not finite.
-      distance: the farthest that a finite element of the first side has been from where it started.
-      largest: the largest absolute value that a finite element of either side has had so far.
-      grown: how far one side comes from itself if all parameters and gradients are one unit in the
-        last place off; None if that was not tried.
-    """
-
-    leaf: str
-    quantity: str
-    names: tuple[str, str]
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    error: Series
-    distance: Series
-    largest: Series
-    grown: Series | None = None
-
-    def allowed(self, tolerance: Tolerance) -> Series:
-        """The largest error that passes, at each step."""
-        return tolerance.allowed(self.distance, self.largest, self.dtype, self.grown)
-
-    @property
-    def relative(self) -> Series:
-        """The error in parts of the largest value in the array."""
-        return _ratio(self.error, self.largest)
-
-    @property
-    def ulps(self) -> Series:
-        """The error in units in the last place of the largest value in the array."""
-        return _ratio(self.error, ulp_of(self.largest, self.dtype))
-
-    @property
-    def to_distance(self) -> Series:
-        """The error in parts of the distance travelled."""
-        return _ratio(self.error, self.distance)
-
-    @property
-    def differing(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """At which steps the two sides are not the same number everywhere."""
-        return np.asarray(self.error != 0)
+# A report, and what it holds.
+__all__ = ["PARAMETER", "Cause", "Parting", "Report", "Series", "Track"]
 
 
-def _ratio(error: Series, scale: Series) -> Series:
-    """Error over scale, 0 where there is no error at all."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(error == 0, 0.0, error / scale)
-
-
-@dataclasses.dataclass(frozen=True)
-class Parting:
-    """The first step and leaf at which two runs differ, and the worst element there.
-
-    Args:
-      step: how many steps had been done; 0 is before the first.
-      leaf: the path of the parameter.
-      quantity: ``parameter``, or the name of a moment.
-      index: of the element that differs most.
-      values: the element in the first run and in the second.
-      ulps: how many floating-point numbers lie between the two values, plus one.
-      not_finite: which side has NaN or infinity there: ``first``, ``second``, ``both`` (not the
-        same), or None where both numbers are finite.
-    """
-
-    step: int
-    leaf: str
-    quantity: str
-    index: tuple[int, ...]
-    values: tuple[Any, Any]
-    ulps: float
-    not_finite: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Cause:
-    """A known reason for two runs to part, that explains the second run when put into the first.
-
-    Args:
-      key: a short name that does not change: ``eps-inside-root``.
-      summary: what the second side does otherwise than the first, in one sentence.
-      remedy: what to write instead.
-    """
-
-    key: str
-    summary: str
-    remedy: str
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Report:
-    """Two runs compared after each step.
-
-    Args:
-      names: what to call the two sides.
-      steps: how many steps were done.
-      tracks: the parameters, and the moments that both sides keep.
-      tolerance: what was allowed.
-      first_difference: where the runs first are not the same numbers; None if they always are.
-      first_parting: where they first are further apart than allowed; None if they never are.
-      causes: what explains the parting, all of it together; none where nothing known does.
-      loop: ``open`` where both sides were given the same gradients, ``closed`` where each side's
-        gradients were taken at its own parameters.
-      notes: what the reader ought to know, such as moments that only one side has.
-      versions: of jax and the like, and the device.
-    """
-
-    names: tuple[str, str]
-    steps: int
-    tracks: Sequence[Track]
-    tolerance: Tolerance
-    first_difference: Parting | None
-    first_parting: Parting | None
-    causes: tuple[Cause, ...]
-    loop: str
-    notes: tuple[str, ...]
-    versions: Mapping[str, str]
-
-    @property
-    def equal(self) -> bool:
-        """Whether the runs are never further apart than allowed."""
-        return self.first_parting is None
-
-    @property
-    def identical(self) -> bool:
-        """Whether the runs are the same numbers at every step."""
-        return self.first_difference is None
+class Report(Findings):
+    """Two runs compared after each step; ``Findings`` says what it holds."""
 
     def __str__(self) -> str:
-        from flaxoptim_compat.parity.renderings.table import table
-
         return table(self)
 
     def to_json(self) -> str:
         """The whole report as JSON."""
-        from flaxoptim_compat.parity.renderings.as_json import to_json
-
         return to_json(self)
 
     def to_html(self) -> str:
         """The report as one page that needs nothing else."""
-        from flaxoptim_compat.parity.renderings.page import to_html
-
         return to_html(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -180,9 +38,4 @@ class Report:
         Raises:
           ParityError: another suffix, or no matplotlib.
         """
-        from flaxoptim_compat.parity.renderings.saving import save
-
         save(self, path)
-
-    def __bool__(self) -> bool:
-        raise TypeError("Say what you mean: report.equal, or report.identical for every bit.")

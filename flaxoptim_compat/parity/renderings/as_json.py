@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from flaxoptim_compat.parity.findings import Findings, Parting, Series, Track
 from flaxoptim_compat.parity.renderings.rows import Row, allowed, rows
 from flaxoptim_compat.parity.renderings.wording import details, headline, value_text
-from flaxoptim_compat.parity.report import Parting, Report, Series, Track
 
 FORMAT = "flaxoptim_compat.parity/1"
 # Of 1000 steps, that is about 40 MB.
 _SERIES = 1000
 
 
-def to_json(report: Report) -> str:
+def to_json(report: Findings) -> str:
     """The whole report.
 
     Each of ``arrays``, the worst one first, has the largest values over all steps in ``worst``, and
@@ -59,7 +59,7 @@ def to_json(report: Report) -> str:
     )
 
 
-def _array(row: Row, report: Report, with_series: bool) -> dict[str, Any]:
+def _array(row: Row, report: Findings, with_series: bool) -> dict[str, Any]:
     track = row.track
     return {
         "leaf": track.leaf,
@@ -76,7 +76,7 @@ def _array(row: Row, report: Report, with_series: bool) -> dict[str, Any]:
     }
 
 
-def _series(track: Track, report: Report) -> dict[str, list[Any]]:
+def _series(track: Track, report: Findings) -> dict[str, list[Any]]:
     return {
         "error": _rounded(track.error),
         "allowed": _rounded(allowed(track, report)),

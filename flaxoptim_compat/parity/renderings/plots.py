@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.findings import Findings, Series
 from flaxoptim_compat.parity.renderings.rows import Row, allowed, index_of, measured, rows, thinned
 from flaxoptim_compat.parity.renderings.wording import (
     headline,
@@ -16,7 +17,6 @@ from flaxoptim_compat.parity.renderings.wording import (
     quantity_name,
     shortened,
 )
-from flaxoptim_compat.parity.report import Report, Series
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ def require_matplotlib() -> None:
         ) from error
 
 
-def save_plot(report: Report, file: str | BinaryIO, kind: str = "png") -> None:
+def save_plot(report: Findings, file: str | BinaryIO, kind: str = "png") -> None:
     """Draw the report into a file.
 
     Args:
@@ -64,7 +64,7 @@ def save_plot(report: Report, file: str | BinaryIO, kind: str = "png") -> None:
         figure.savefig(file, format=kind, dpi=150)
 
 
-def _figure(report: Report) -> Figure:
+def _figure(report: Findings) -> Figure:
     from matplotlib.figure import Figure
 
     shown = _shown(report)
@@ -86,7 +86,7 @@ def _figure(report: Report) -> Figure:
     return lanes.figure
 
 
-def _shown(report: Report) -> list[Row]:
+def _shown(report: Findings) -> list[Row]:
     """The array in which the runs first part, and then the worst ones."""
     ranked = [row for row in rows(report) if not row.identical]
     first = index_of(report.first_parting, ranked)
@@ -95,7 +95,7 @@ def _shown(report: Report) -> list[Row]:
     return ranked[:_OTHERS]
 
 
-def _allowed(row: Row, report: Report) -> Series:
+def _allowed(row: Row, report: Findings) -> Series:
     return measured(allowed(row.track, report), "to_distance", row.track)
 
 
@@ -159,7 +159,7 @@ class _Lanes:
             fontsize="small",
         )
 
-    def decorate(self, report: Report) -> None:
+    def decorate(self, report: Findings) -> None:
         """The title, the names of axes and lanes, and the legend."""
         sides = " beside ".join(_short(name, 48) for name in report.names)
         title = f"{_short(headline(report), 90)}\n{sides}"

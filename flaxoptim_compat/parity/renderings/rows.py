@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.report import PARAMETER, Parting, Report, Series, Track
+from flaxoptim_compat.parity.findings import PARAMETER, Findings, Parting, Series, Track
 
 METRICS = ("error", "relative", "ulps", "to_distance")
 
@@ -45,7 +45,7 @@ class Row:
         return self.first_difference is None
 
 
-def rows(report: Report) -> list[Row]:
+def rows(report: Findings) -> list[Row]:
     """A row for each array: those that part first, then parameters before moments, then by error.
 
     Errors are ordered by their part of the distance travelled, which compares arrays of any scale;
@@ -54,7 +54,7 @@ def rows(report: Report) -> list[Row]:
     return sorted((_row(track, report) for track in report.tracks), key=_rank)
 
 
-def allowed(track: Track, report: Report) -> Series:
+def allowed(track: Track, report: Findings) -> Series:
     """The largest error that passes at each step of an array."""
     return track.allowed(report.tolerance)
 
@@ -80,7 +80,7 @@ def index_of(parting: Parting | None, ranked: Sequence[Row]) -> int | None:
     return next(found, None)
 
 
-def _row(track: Track, report: Report) -> Row:
+def _row(track: Track, report: Findings) -> Row:
     if not track.differing.any():
         return Row(track, dict.fromkeys(METRICS, 0.0), None, None, None, None)
     not_finite, step = _not_finite(track, report)
@@ -99,7 +99,7 @@ def _first(steps: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int | None
     return int(np.argmax(steps)) if steps.any() else None
 
 
-def _not_finite(track: Track, report: Report) -> tuple[str | None, int | None]:
+def _not_finite(track: Track, report: Findings) -> tuple[str | None, int | None]:
     """What is not finite, on which side where that is known, and from which step on."""
     step = _first(~np.isfinite(track.error))
     if step is None:

@@ -9,7 +9,10 @@ import secrets
 from pathlib import Path
 
 from flaxoptim_compat.parity.errors import ParityError
-from flaxoptim_compat.parity.report import Report
+from flaxoptim_compat.parity.findings import Findings
+from flaxoptim_compat.parity.renderings.as_json import to_json
+from flaxoptim_compat.parity.renderings.page import to_html
+from flaxoptim_compat.parity.renderings.table import table
 
 _PLOTS = (".png", ".svg")
 _SUFFIXES = (".html", ".json", ".txt", *_PLOTS)
@@ -37,7 +40,7 @@ def check(path: str | os.PathLike[str]) -> None:
         require_matplotlib()
 
 
-def save(report: Report, path: str | os.PathLike[str]) -> None:
+def save(report: Findings, path: str | os.PathLike[str]) -> None:
     """Write a report; a file that is there already is replaced once the new one is whole.
 
     Args:
@@ -66,13 +69,12 @@ def save(report: Report, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def _content(report: Report, suffix: str) -> bytes:
+def _content(report: Findings, suffix: str) -> bytes:
     if suffix in _PLOTS:
         from flaxoptim_compat.parity.renderings.plots import save_plot
 
         buffer = io.BytesIO()
         save_plot(report, buffer, suffix[1:])
         return buffer.getvalue()
-    forms = {".html": report.to_html, ".json": report.to_json}
-    text = forms[suffix]() if suffix in forms else f"{report}\n"
-    return text.encode()
+    text = {".html": to_html, ".json": to_json, ".txt": table}[suffix](report)
+    return f"{text}\n".encode() if suffix == ".txt" else text.encode()

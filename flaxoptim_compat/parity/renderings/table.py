@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from flaxoptim_compat.parity.findings import Findings, Parting
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row, rows
 from flaxoptim_compat.parity.renderings.wording import (
     COLUMNS,
@@ -25,7 +26,6 @@ from flaxoptim_compat.parity.renderings.wording import (
     value_text,
     versions_text,
 )
-from flaxoptim_compat.parity.report import Parting, Report
 
 _WIDTH = 100
 _ROWS = 20
@@ -36,7 +36,7 @@ _HEADINGS = ("leaf", "quantity", *COLUMNS.values(), "parts at")
 _SPANNED = slice(2, 2 + len(METRICS))
 
 
-def table(report: Report) -> str:
+def table(report: Findings) -> str:
     """The verdict, the causes, and the worst leaves below it, at most 100 columns wide.
 
     Only words that are longer than a line, such as a path in the verdict, make a line longer.
@@ -51,13 +51,13 @@ def table(report: Report) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def _verdict(report: Report) -> str:
+def _verdict(report: Findings) -> str:
     sentences = _wrapped(f"{headline(report)} {details(report)}".rstrip())
     shown = report.first_parting or report.first_difference
     return "\n\n".join([sentences, _sides(report, shown)])
 
 
-def _sides(report: Report, shown: Parting | None) -> str:
+def _sides(report: Findings, shown: Parting | None) -> str:
     """The two sides, and the two values that differ."""
     names = [shortened(one_line(name), _LONGEST_NAME) for name in report.names]
     width = max(map(len, names))
@@ -71,7 +71,7 @@ def _sides(report: Report, shown: Parting | None) -> str:
     return "\n".join(lines)
 
 
-def _causes(report: Report) -> str:
+def _causes(report: Findings) -> str:
     if report.equal:
         return ""
     if not report.causes:
@@ -121,7 +121,7 @@ def _aligned(values: Sequence[str], widths: Sequence[int]) -> str:
     return _GAP.join(cells).rstrip()
 
 
-def _legend(ranked: Sequence[Row], report: Report) -> str:
+def _legend(ranked: Sequence[Row], report: Findings) -> str:
     entries = meanings(ranked[:_ROWS], report)
     width = max(map(len, entries))
     return "\n".join(
@@ -130,7 +130,7 @@ def _legend(ranked: Sequence[Row], report: Report) -> str:
     )
 
 
-def _about(report: Report) -> str:
+def _about(report: Findings) -> str:
     lines = [_wrapped(f"Note: {note}", "", "  ") for note in report.notes]
     lines.append(loop_text(report))
     if report.versions:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from flaxoptim_compat.parity.findings import PARAMETER, Findings, Parting, Track
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row, allowed
-from flaxoptim_compat.parity.report import PARAMETER, Parting, Report, Track
 
 COLUMNS = {
     "error": "error",
@@ -30,7 +30,7 @@ _LOOPS = {
 }
 
 
-def headline(report: Report) -> str:
+def headline(report: Findings) -> str:
     """The verdict in one sentence."""
     parting = report.first_parting
     if parting is not None:
@@ -42,7 +42,7 @@ def headline(report: Report) -> str:
     return f"The two runs agree within the tolerance {_at_each(report)}."
 
 
-def details(report: Report) -> str:
+def details(report: Findings) -> str:
     """What the verdict leaves open, in another sentence or two; empty if it is all."""
     parting, difference = report.first_parting, report.first_difference
     found = [] if parting is None else [f"There {apart(parting)}{_allowed_there(parting, report)}."]
@@ -54,20 +54,20 @@ def details(report: Report) -> str:
     return " ".join(found)
 
 
-def _at_each(report: Report) -> str:
+def _at_each(report: Findings) -> str:
     if not report.steps:
         return "before the first step, and no step was done"
     return "after 1 step" if report.steps == 1 else f"at each of {report.steps} steps"
 
 
-def when(parting: Parting, report: Report) -> str:
+def when(parting: Parting, report: Findings) -> str:
     """After which step."""
     if not parting.step:
         return "before the first step"
     return f"at step {parting.step} of {report.steps}"
 
 
-def place(parting: Parting, report: Report) -> str:
+def place(parting: Parting, report: Findings) -> str:
     """The array in which two runs part, with the name of a moment on either side."""
     path = one_line(leaf_name(parting.leaf))
     if parting.quantity == PARAMETER:
@@ -77,7 +77,7 @@ def place(parting: Parting, report: Report) -> str:
     return f"{one_line(name)} of {path}"
 
 
-def element(parting: Parting, report: Report) -> str:
+def element(parting: Parting, report: Findings) -> str:
     """The array in which two runs part, with the index of the element that differs most."""
     index = f"[{', '.join(map(str, parting.index))}]" if parting.index else ""
     return f"{place(parting, report)}{index}"
@@ -98,7 +98,7 @@ def apart(parting: Parting) -> str:
     return f"two elements are {count(parting.ulps)} {unit} in the last place apart"
 
 
-def _allowed_there(parting: Parting, report: Report) -> str:
+def _allowed_there(parting: Parting, report: Findings) -> str:
     track = track_of(parting, report)
     if track is None or parting.not_finite is not None:
         return ""
@@ -109,7 +109,7 @@ def _allowed_there(parting: Parting, report: Report) -> str:
     return f", with an error of {number(error)} where {number(most)} is allowed"
 
 
-def track_of(parting: Parting, report: Report) -> Track | None:
+def track_of(parting: Parting, report: Findings) -> Track | None:
     """The array in which two runs part."""
     for track in report.tracks:
         if (track.leaf, track.quantity) == (parting.leaf, parting.quantity):
@@ -129,7 +129,7 @@ def quantity_name(track: Track) -> str:
     return " / ".join(dict.fromkeys(track.names))
 
 
-def tolerance_text(report: Report) -> str:
+def tolerance_text(report: Findings) -> str:
     """How much is allowed."""
     tolerance = report.tolerance
     if tolerance.exact:
@@ -144,7 +144,7 @@ def tolerance_text(report: Report) -> str:
     return f"{text}; more where one ulp grows to more" if grows else text
 
 
-def _default(report: Report) -> list[str]:
+def _default(report: Findings) -> list[str]:
     """The part of the distance that is allowed by default, for each dtype."""
     dtypes = dict.fromkeys(track.dtype for track in report.tracks) or {np.dtype(np.float32): None}
     shares = {
@@ -156,17 +156,17 @@ def _default(report: Report) -> list[str]:
     return [f"{share:.2g} ({name})" for name, share in shares.items()]
 
 
-def loop_text(report: Report) -> str:
+def loop_text(report: Findings) -> str:
     """Whose gradients they were."""
     return _LOOPS.get(report.loop, report.loop)
 
 
-def versions_text(report: Report) -> str:
+def versions_text(report: Findings) -> str:
     """The versions of everything, in a line."""
     return ", ".join(f"{name} {version}" for name, version in report.versions.items())
 
 
-def meanings(shown: Sequence[Row], report: Report) -> dict[str, str]:
+def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:
     """What the columns of a table mean, and what else is to be read in it."""
     entries = dict(_MEANINGS)
     worst = [value for row in shown if row.not_finite is None for value in row.worst.values()]

@@ -12,17 +12,17 @@ import json
 from importlib import resources
 from string import Template
 
+from flaxoptim_compat.parity.findings import Findings
 from flaxoptim_compat.parity.renderings.page.curves import curves
 from flaxoptim_compat.parity.renderings.page.sections import about, arrays, causes, escaped, verdict
 from flaxoptim_compat.parity.renderings.rows import rows
 from flaxoptim_compat.parity.renderings.wording import headline
-from flaxoptim_compat.parity.report import Report
 
 # Inside of a script element, text may not look like its end or like a comment.
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
-def to_html(report: Report) -> str:
+def to_html(report: Findings) -> str:
     """The page: verdict, values, causes, curves of the worst arrays, and a table of all."""
     ranked = rows(report)
     script, style = _script(), _file("style.css")

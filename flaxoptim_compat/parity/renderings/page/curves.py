@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from flaxoptim_compat.parity.findings import Findings, Series
 from flaxoptim_compat.parity.renderings.rows import (
     METRICS,
     Row,
@@ -16,7 +17,6 @@ from flaxoptim_compat.parity.renderings.rows import (
     thinned,
 )
 from flaxoptim_compat.parity.renderings.wording import one_line, quantity_name
-from flaxoptim_compat.parity.report import Report, Series
 
 CURVES = 200
 POINTS = 400
@@ -26,7 +26,7 @@ _NOT_FINITE = "x"
 _NOTHING_TO_MEASURE_BY = "i"
 
 
-def curves(ranked: Sequence[Row], report: Report) -> dict[str, Any]:
+def curves(ranked: Sequence[Row], report: Findings) -> dict[str, Any]:
     """What the script draws.
 
     A curve has one point for every ``POINTS``-th part of the steps, with the largest error there
@@ -49,7 +49,7 @@ def curves(ranked: Sequence[Row], report: Report) -> dict[str, Any]:
     }
 
 
-def _curve(index: int, row: Row, report: Report, starts: Any) -> dict[str, Any]:
+def _curve(index: int, row: Row, report: Findings, starts: Any) -> dict[str, Any]:
     track = row.track
     passing = allowed(track, report)
     return {

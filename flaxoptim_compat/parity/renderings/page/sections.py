@@ -6,6 +6,7 @@ import html
 import itertools
 from collections.abc import Sequence
 
+from flaxoptim_compat.parity.findings import Findings, Parting
 from flaxoptim_compat.parity.renderings.page.curves import CURVES, POINTS
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row
 from flaxoptim_compat.parity.renderings.wording import (
@@ -26,7 +27,6 @@ from flaxoptim_compat.parity.renderings.wording import (
     value_text,
     versions_text,
 )
-from flaxoptim_compat.parity.report import Parting, Report
 
 _ROWS = 10_000
 
@@ -36,7 +36,7 @@ def escaped(text: str) -> str:
     return html.escape(one_line(text))
 
 
-def verdict(report: Report) -> str:
+def verdict(report: Findings) -> str:
     """The verdict, and both sides with the values that differ first."""
     kind = "same" if report.equal else "part"
     shown = report.first_parting or report.first_difference
@@ -52,7 +52,7 @@ def verdict(report: Report) -> str:
     )
 
 
-def _sides(report: Report, shown: Parting | None) -> str:
+def _sides(report: Findings, shown: Parting | None) -> str:
     names = [escaped(name) for name in report.names]
     if shown is None:
         values = ["", ""]
@@ -80,7 +80,7 @@ def _marked(first: str, second: str) -> tuple[str, str]:
     return mark(first), mark(second)
 
 
-def causes(report: Report) -> str:
+def causes(report: Findings) -> str:
     """What explains the parting."""
     if report.equal:
         return ""
@@ -99,7 +99,7 @@ def _text(text: str) -> str:
     return html.escape(printable(text))
 
 
-def arrays(ranked: Sequence[Row], report: Report) -> str:
+def arrays(ranked: Sequence[Row], report: Findings) -> str:
     """The table of all arrays; the script makes it sortable."""
     if not ranked:
         return ""
@@ -139,7 +139,7 @@ def _row(row: Row) -> str:
     )
 
 
-def _legend(shown: Sequence[Row], report: Report) -> str:
+def _legend(shown: Sequence[Row], report: Findings) -> str:
     if report.identical:
         return ""
     entries = "".join(
@@ -148,7 +148,7 @@ def _legend(shown: Sequence[Row], report: Report) -> str:
     return f"<dl>{entries}</dl>"
 
 
-def about(report: Report) -> str:
+def about(report: Findings) -> str:
     """What the reader ought to know of the runs and of the page."""
     lines = [f"<p>{_text(note)}</p>" for note in report.notes]
     lines.append(f"<p>{escaped(loop_text(report))}</p>")
