@@ -32,10 +32,10 @@ class Report(Findings):
         """Write the report to a file.
 
         Args:
-          path: its suffix says in what form: ``.html``, ``.json``, ``.txt``, or ``.png`` and
-            ``.svg`` for a plot, which needs the extra ``plot``.
+          path: its suffix says in what form: ``.html``, ``.json``, ``.txt``, ``.svg``, or ``.png``,
+            which needs the extra ``plot``.
 
         Raises:
-          ParityError: another suffix, or no matplotlib.
+          ParityError: another suffix, or no matplotlib for PNG.
         """
         save(self, path)

@@ -3,40 +3,44 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.findings import Findings
 from flaxoptim_compat.parity.renderings.as_json import to_json
 from flaxoptim_compat.parity.renderings.page import to_html
+from flaxoptim_compat.parity.renderings.png import require_matplotlib, to_png
+from flaxoptim_compat.parity.renderings.svg import to_svg
 from flaxoptim_compat.parity.renderings.table import table
 
-_PLOTS = (".png", ".svg")
-_SUFFIXES = (".html", ".json", ".txt", *_PLOTS)
+_FORMS: dict[str, Callable[[Findings], bytes]] = {
+    ".html": lambda report: to_html(report).encode(),
+    ".json": lambda report: to_json(report).encode(),
+    ".txt": lambda report: f"{table(report)}\n".encode(),
+    ".png": to_png,
+    ".svg": lambda report: to_svg(report).encode(),
+}
 
 
 def check(path: str | os.PathLike[str]) -> None:
     """See that ``save`` could write there, before a comparison that takes long.
 
     Raises:
-      ParityError: a suffix that means no form, no such directory, or no matplotlib for a plot.
+      ParityError: a suffix that means no form, no such directory, or no matplotlib for PNG.
     """
     path = Path(path)
-    if path.suffix not in _SUFFIXES:
+    if path.suffix not in _FORMS:
         raise ParityError(
-            f"{path}: the name of a report ends with its form, which is one of"
-            f" {', '.join(_SUFFIXES)}."
+            f"{path}: the name of a report ends with its form, which is one of {', '.join(_FORMS)}."
         )
     if path.is_dir():
         raise ParityError(f"{path} is a directory. Name a file.")
     if not path.parent.is_dir():
         raise ParityError(f"There is no directory {path.parent}. Make it first.")
-    if path.suffix in _PLOTS:
-        from flaxoptim_compat.parity.renderings.plots import require_matplotlib
-
+    if path.suffix == ".png":
         require_matplotlib()
 
 
@@ -48,11 +52,11 @@ def save(report: Findings, path: str | os.PathLike[str]) -> None:
       path: where; it ends with ``.html``, ``.json``, ``.txt``, ``.png`` or ``.svg``.
 
     Raises:
-      ParityError: another suffix, a place that cannot be written, or no matplotlib for a plot.
+      ParityError: another suffix, a place that cannot be written, or no matplotlib for PNG.
     """
     check(path)
     path = Path(path)
-    content = _content(report, path.suffix)
+    content = _FORMS[path.suffix](report)
     unfinished = path.with_name(f"unfinished-{path.name}-{secrets.token_hex(4)}")
     try:
         with unfinished.open("xb") as file:
@@ -67,14 +71,3 @@ def save(report: Findings, path: str | os.PathLike[str]) -> None:
             message = f"{path} cannot be written: {error.strerror or error}."
             raise ParityError(message) from error
         raise
-
-
-def _content(report: Findings, suffix: str) -> bytes:
-    if suffix in _PLOTS:
-        from flaxoptim_compat.parity.renderings.plots import save_plot
-
-        buffer = io.BytesIO()
-        save_plot(report, buffer, suffix[1:])
-        return buffer.getvalue()
-    text = {".html": to_html, ".json": to_json, ".txt": table}[suffix](report)
-    return f"{text}\n".encode() if suffix == ".txt" else text.encode()

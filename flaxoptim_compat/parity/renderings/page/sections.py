@@ -1,4 +1,4 @@
-"""The parts of the page that need no script."""
+"""The parts of the page, none of which needs a script."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import itertools
 from collections.abc import Sequence
 
 from flaxoptim_compat.parity.findings import Findings, Parting
-from flaxoptim_compat.parity.renderings.page.curves import CURVES, POINTS
+from flaxoptim_compat.parity.renderings.picture import AXES, CURVES, POINTS, curves, picture
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row
+from flaxoptim_compat.parity.renderings.svg import inner, swatch
 from flaxoptim_compat.parity.renderings.wording import (
     COLUMNS,
     UNKNOWN_CAUSE,
@@ -29,6 +30,13 @@ from flaxoptim_compat.parity.renderings.wording import (
 )
 
 _ROWS = 10_000
+# What a reader may choose to see the error in.
+_CHOICES = {
+    "error": "absolute",
+    "relative": "relative",
+    "ulps": "ulp",
+    "to_distance": "of distance",
+}
 
 
 def escaped(text: str) -> str:
@@ -99,8 +107,33 @@ def _text(text: str) -> str:
     return html.escape(printable(text))
 
 
+def figure(ranked: Sequence[Row], report: Findings) -> str:
+    """The curves in each metric; the style shows those of the one that is chosen."""
+    found = {metric: curves(ranked, report, metric) for metric in METRICS}
+    if not any(found.values()):
+        return ""
+    choices, plots = [], []
+    for metric, label in _CHOICES.items():
+        drawn = picture(found[metric], report, metric)
+        checked = " checked" if metric == "to_distance" else ""
+        choices.append(
+            f'<input type="radio" name="metric" id="by-{metric}"{checked}>'
+            f'<label for="by-{metric}">{label}</label>'
+        )
+        plots.append(
+            f'<svg class="plot {metric}" role="img" aria-label="{AXES[metric]} at each step">'
+            f"{inner(drawn)}</svg>"
+        )
+    key = "".join(
+        f"<span>{swatch(kind)}{escaped(name)}</span> " for kind, name in drawn.legend.items()
+    )
+    return '<section id="figure"><h2>Error at each step</h2>\n<span>Measured</span>\n' + "\n".join(
+        [*choices, f'<p id="key">{key}</p>', *plots, "</section>"]
+    )
+
+
 def arrays(ranked: Sequence[Row], report: Findings) -> str:
-    """The table of all arrays; the script makes it sortable."""
+    """The table of all arrays; the script makes it sortable, and shows which curve is whose."""
     if not ranked:
         return ""
     headings = "".join(

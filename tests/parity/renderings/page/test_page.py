@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from html.parser import HTMLParser
-from typing import Any
 
-import numpy as np
 import pytest
 
 from flaxoptim_compat.parity.renderings.page import to_html
@@ -18,7 +15,7 @@ from tests.support.parity_reports import EPS, HOSTILE, report, track
 
 
 class Page(HTMLParser):
-    """A page taken apart: its elements, the text of each kind, and its data."""
+    """A page taken apart: its elements, and the text of each kind."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -27,7 +24,6 @@ class Page(HTMLParser):
         self._open: list[str] = []
         self.feed(html)
         self.close()
-        self.data: Any = json.loads(self.texts["script"][0])
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
@@ -63,7 +59,7 @@ def test_only_what_is_in_the_page_may_run() -> None:
     policy = policy_of(page)
     assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
     for name, text in (
-        ("script-src", page.texts["script"][1]),
+        ("script-src", page.texts["script"][0]),
         ("style-src", page.texts["style"][0]),
     ):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -78,8 +74,7 @@ def test_nothing_is_loaded() -> None:
     names = {name for _, attributes in page.elements for name in attributes}
     assert not {"src", "href", "style"} & names
     assert not [name for name in names if name.startswith("on")]
-    # The name of SVG is no address.
-    assert re.findall(r"https?://[^\"']*|url\(|@import", html) == ["http://www.w3.org/2000/svg"]
+    assert re.findall(r"https?://[^\"']*|url\(|@import", html) == []
 
 
 def test_it_reads_without_a_script() -> None:
@@ -92,7 +87,13 @@ def test_it_reads_without_a_script() -> None:
     assert page.texts["td"][-18:-12] == [
         *("parameter", "4.78e-03", "4.78e-03", "40,110", "2.39e-02", "6")
     ]
-    assert ("section", {"id": "figure", "hidden": None}) in page.elements
+    # A picture in each of four metrics, one of which is chosen.
+    plots = [text for text in page.texts["svg"] if "steps done" in text]
+    assert len(plots) == 4 and all("first parting: 6" in text for text in plots)
+    chosen = [each.get("id") for tag, each in page.elements if tag == "input" and "checked" in each]
+    assert chosen == ["by-to_distance"]
+    assert page.texts["title"][1:].count("dense/kernel, grad_sq_ema / nu") == 4
+    assert any("allowed for dense/kernel" in text for text in page.texts["p"])
 
 
 def test_hostile_names_are_text() -> None:
@@ -105,7 +106,7 @@ def test_hostile_names_are_text() -> None:
     shown = HOSTILE.replace("\u2028", r"\u2028").replace("\x1b", r"\x1b")
     for tag in ("title", "h1", "code", "li", "footer", "tbody"):
         assert any(shown in text for text in page.texts[tag]), tag
-    assert page.data["curves"][-1]["leaf"] == f"{shown}/kernel"
+    assert f"{shown}/kernel, {shown} / nu" in page.texts["title"][1:]
     assert "\x1b" not in html and "\u2028" not in html
     assert "größe/层/ядро/nested" in page.texts["tbody"][-1]
 
@@ -113,7 +114,7 @@ def test_hostile_names_are_text() -> None:
 @pytest.mark.parametrize("name", ["identical", "bare"])
 def test_without_differences_there_are_no_curves(name: str) -> None:
     page = Page(to_html(getattr(parity_reports, name)()))
-    assert page.data["curves"] == [] and page.data["parting"] is None
+    assert page.count("svg") == page.count("input") == 0
     assert page.texts["tbody"][-1].endswith("0000-\n")
 
 
@@ -123,60 +124,13 @@ def test_nothing_to_compare() -> None:
     assert page.count("table") == 1
 
 
-def test_curves_are_exact_where_there_are_few_steps() -> None:
-    found = report(track("w", {2: 0.25, 3: 0.5}, steps=3), steps=3)
-    [curve] = Page(to_html(found)).data["curves"]
-    assert curve["of"]["error"] == [0, 0, 0.25, 0.5]
-    assert curve["of"]["ulps"] == [0, 0, 2_100_000, 4_190_000]
-    assert curve["of"]["to_distance"] == [0, 0, 12.5, 16.7]
-    assert curve["allowed"]["error"] == [0, 9.54e-7, 1.35e-6, 1.65e-6]
-    assert curve["allowed"]["ulps"] == [0, 8, 11.3, 13.9]
-    assert curve["parts"] is True
-
-
-def test_thinned_curves_keep_the_largest_errors() -> None:
-    steps = 100_000
-    spikes = {0: 1e-9, 77_777: 0.5, steps: 0.25}
-    data = Page(to_html(report(track("w", spikes, steps=steps), steps=steps))).data
-    [curve] = data["curves"]
-    assert len(data["starts"]) == len(curve["of"]["error"]) == 400
-    starts = np.asarray(data["starts"])
-    expected = np.zeros(400)
-    for step, error in spikes.items():
-        expected[np.searchsorted(starts, step, "right") - 1] = error
-    assert curve["of"]["error"] == expected.tolist()
-    # The least that is allowed in a part of the steps is that of its first one.
-    assert curve["allowed"]["ulps"][1:3] == [
-        float(f"{max(8 * s**0.5, 5e-6 * 0.01 * s * 2**23):.3g}") for s in starts[1:3].tolist()
-    ]
-
-
-def test_what_is_not_finite_has_no_number() -> None:
-    steps = {3: float("nan"), 4: float("inf"), 5: 0.5}
-    [curve] = Page(to_html(report(track(error=steps, steps=5), steps=5))).data["curves"]
-    assert curve["of"]["error"] == [0, 0, 0, "x", "x", 0.5]
-    held = report(track(error=0.5, distance=[0.0] * 21))
-    [curve] = Page(to_html(held)).data["curves"]
-    assert curve["of"]["to_distance"] == [0] + ["i"] * 20
-    assert curve["allowed"]["to_distance"] == [0] + ["i"] * 20
-    assert curve["of"]["error"] == [0] + [0.5] * 20
-
-
-def test_the_first_parting_has_a_curve_even_if_it_is_not_the_worst() -> None:
-    worse = [track(f"leaf{i}", 1.0, start=3) for i in range(250)]
-    data = Page(to_html(report(*worse, track("least", 1e-3, start=2)))).data
-    assert len(data["curves"]) == 201 and data["first"] == data["curves"][-1]["row"] == 250
-    assert data["curves"][-1]["leaf"] == "least" and data["parting"] == 2
-
-
 def test_a_page_of_many_arrays_stays_small() -> None:
     tracks = [track(f"leaf{i:05}", 1e-9 * (i + 1), steps=2) for i in range(10_050)]
     html = to_html(report(*tracks, steps=2))
     assert len(html) < 4e6
     assert html.count("<tr") == 10_000 + 1 + 3
-    data = json.loads(html.split('id="data">')[1].split("</script>")[0])
-    # The 200 worst, and that in which the runs first part.
-    assert len(data["curves"]) == 201
+    # The 200 worst, each in four metrics.
+    assert html.count(' data-row="') == 4 * 200
     assert "<p>and 50 more, none of which parts.</p>" in html
     assert "<p>Only the 200 worst arrays have curves.</p>" in html
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,10 @@ from tests.support.parity_reports import report, track
 
 _CELLS = "return [...document.querySelectorAll('#arrays tbody tr')].map(r => r.cells[{}].innerText)"
 _STROKES = (
-    "return [...document.querySelectorAll('#plot path.curve')]"
-    ".map(p => [p.getAttribute('class'), getComputedStyle(p).stroke, p.getAttribute('d')])"
+    "return [...document.querySelectorAll('.plot')].filter(p => p.checkVisibility())"
+    ".flatMap(p => [...p.querySelectorAll('[data-row], .allowed')])"
+    ".map(g => [g.classList[0], getComputedStyle(g).stroke,"
+    " [...g.querySelectorAll('path')].map(p => p.getAttribute('d')).join('')])"
 )
 
 
@@ -63,7 +64,7 @@ def heading(index: int) -> str:
 
 def test_nothing_is_refused_and_nothing_is_fetched(page: Browser, tmp_path: Path) -> None:
     assert page.texts("h1") == ["The two runs PART at step 1 of 20, in grad_ema / mu of a."]
-    page.click("#metrics input[value=ulps]")
+    page.click("#by-ulps")
     page.click(heading(0) + " button")
     assert page.log("browser") == []
     assert page.requests() == [(tmp_path / "report.html").as_uri()]
@@ -116,35 +117,33 @@ def test_the_keyboard_sorts(page: Browser) -> None:
 
 def test_curves_and_metrics(page: Browser) -> None:
     before = page.run(_STROKES)
-    kinds = [kind.split()[1] for kind, _, _ in before]
-    assert sorted(kinds) == ["allowed", "fine", "part", "part", "part", "selected"]
+    assert [kind for kind, _, _ in before] == ["c4", "c3", "c2", "c1", "allowed", "c0"]
     assert all(path.startswith("M") for _, _, path in before)
-    # Each of the four kinds has a colour of its own.
-    assert len({stroke for _, stroke, _ in before}) == 4
-    page.click("#metrics input[value=ulps]")
+    # Each has a colour of its own.
+    assert len({stroke for _, stroke, _ in before}) == 6
+    page.click("#by-ulps")
     after = page.run(_STROKES)
     assert [kind for kind, _, _ in after] == [kind for kind, _, _ in before]
     changed = [old[2] != new[2] for old, new in zip(before, after, strict=True)]
     # All but that of d, which is only ever 0 or NaN.
     assert changed.count(False) == 1
-    assert "error in units in the last place" in page.texts("#plot text.tick")
+    assert "error in units in the last place" in page.texts(".plot.ulps text")
+    shown = "return [...document.querySelectorAll('.plot')].map(p => p.checkVisibility())"
+    assert page.run(shown) == [False, False, True, False]
 
 
 def test_zero_and_nan_have_lanes_of_their_own(page: Browser) -> None:
-    ticks = page.texts("#plot text.tick.y")
-    assert ticks[-2:] == ["0", "NaN, ∞"] and "10⁻⁶" in ticks
-    page.click("#arrays tbody tr:first-child button")
-    paths = page.run(
-        "return [...document.querySelectorAll('#plot path.selected')].map(p => p.getAttribute('d'))"
+    texts = page.texts(".plot.to_distance text")
+    assert "0" in texts and "NaN, ∞" in texts and "10⁻⁷" in texts
+    places = page.run(
+        "const box = e => e.getBoundingClientRect();"
+        "const all = s => [...document.querySelectorAll('.plot.to_distance ' + s)];"
+        "return [all('.lane path').map(e => box(e).top),"
+        " all('[data-row=\"0\"] path').map(e => [box(e).top, box(e).bottom])]"
     )
     # 0 before and after, as two lines, and NaN as a dot.
-    assert [path.count("M") for path in paths] == [2, 1]
-    heights = {float(found) for found in re.findall(r"[ML][\d.]+ ([\d.]+)", "".join(paths))}
-    lanes = page.run(
-        "return [...document.querySelectorAll('#plot path.lane')]"
-        ".map(e => parseFloat(e.getAttribute('d').split(' ')[1]))"
-    )
-    assert heights == {float(f"{lane:.1f}") for lane in lanes}
+    (zero, strange), (line, dot) = places
+    assert line == [zero, zero] and dot == [strange, strange]
 
 
 def test_all_that_is_drawn_is_on_the_axes(chromium: Browser, tmp_path: Path) -> None:
@@ -153,53 +152,66 @@ def test_all_that_is_drawn_is_on_the_axes(chromium: Browser, tmp_path: Path) -> 
     for found in (report(held), report(track(error={0: 0.5}, steps=0), steps=0), several()):
         opened(chromium, found, tmp_path)
         outside = chromium.run(
-            "const all = document.querySelector('#plot svg').getBoundingClientRect();"
-            "return [...document.querySelectorAll('#plot svg *')].filter(e => {"
+            "const all = document.querySelector('#figure').getBoundingClientRect();"
+            "const drawn = '.plot.to_distance :is(path, text)';"
+            "return [...document.querySelectorAll(drawn)].filter(e => {"
             "  const b = e.getBoundingClientRect();"
-            "  return getComputedStyle(e).visibility === 'visible' && (b.left < all.left"
-            "    || b.top < all.top || b.right > all.right || b.bottom > all.bottom);"
+            "  return (b.left < all.left || b.right > all.right || b.bottom > all.bottom);"
             "}).map(e => e.outerHTML)"
         )
         assert outside == []
-        paths = chromium.run(
-            "return [...document.querySelectorAll('#plot :is(.curve, .dots)')]"
-            ".map(p => p.getAttribute('d')).join('')"
+        tops = chromium.run(
+            "const plot = document.querySelector('.plot.to_distance');"
+            "const top = plot.getBoundingClientRect().top;"
+            "return [...plot.querySelectorAll(':is([data-row], .allowed) path')]"
+            ".map(p => p.getBoundingClientRect().top - top)"
         )
         # Below the title of the axis.
-        assert min(map(float, re.findall(r"[ML][\d.]+ ([\d.]+)", paths))) > 20
+        assert min(tops) >= 0
 
 
 def test_a_row_selects_its_curve(page: Browser) -> None:
-    assert page.texts("#arrays tr.selected th") == ["a"]
-    assert page.texts("#key span:first-child") == ["a, grad_ema / mu"]
-    page.click("#arrays tbody tr:nth-child(2) button")
-    assert page.texts("#arrays tr.selected th") == ["c"]
-    assert page.texts("#key span:first-child") == ["c, parameter"]
-    assert page.texts("#arrays [aria-pressed=true]") == ["c"]
+    assert page.texts("#arrays .selected th") == []
+    for row, name in ((2, "c"), (5, "a")):
+        page.click(f"#arrays tbody tr:nth-child({row}) button")
+        assert page.texts("#arrays .selected th") == [name]
+        # In each metric, and in front of all others.
+        assert page.texts(".plot .selected title") == [f"{name}, parameter"] * 4
+        assert page.texts(".plot g:last-child title") == [f"{name}, parameter"] * 4
+        width = "return getComputedStyle(document.querySelector('.plot .selected')).strokeWidth"
+        assert page.run(width) == "3px"
+
+
+def test_a_row_selects_its_curve_wherever_it_is_sorted_to(page: Browser) -> None:
+    page.click(heading(0) + " button")
+    page.click("#arrays tbody tr:last-child button")
+    assert page.texts(".plot .selected title") == ["d, parameter"] * 4
 
 
 def test_the_first_parting_is_marked(page: Browser) -> None:
-    assert page.texts("#plot text.parting") == ["first parting: 1"]
+    assert page.texts(".plot text.parting") == ["first parting: 1"] * 4
 
 
-def test_pointing_and_arrow_keys_tell_step_and_value(page: Browser) -> None:
-    assert page.run("return document.getElementById('tip').hidden")
-    page.point_at("#plot svg", 0, 0)
-    shown = page.run("return document.getElementById('tip').innerText")
-    assert "step 1" in shown and "allowed:" in shown
-    page.run("document.activeElement.blur()")
-    page.type("#plot svg", "\ue014\ue014")
-    shown = page.run("return document.getElementById('tip').innerText.split('\\n')")
-    # Where the pointer was, and twice to the right on the selected curve.
-    assert shown[0] == "a, grad_ema / mu"
-    assert shown[1].startswith("step ")
+def test_the_curve_under_the_pointer_stands_out(page: Browser) -> None:
+    # The one at the right end.
+    width = "return getComputedStyle(document.querySelector('.to_distance .c0')).strokeWidth"
+    assert page.run(width) == "2.25px"
+    [across, down] = page.run(
+        "const path = document.querySelector('.to_distance .c0 path');"
+        "const end = path.getPointAtLength(path.getTotalLength() * 0.75);"
+        "const at = new DOMPoint(end.x, end.y).matrixTransform(path.getScreenCTM());"
+        "const all = path.ownerSVGElement.ownerSVGElement.getBoundingClientRect();"
+        "return [at.x - (all.left + all.right) / 2, at.y - (all.top + all.bottom) / 2]"
+    )
+    page.point_at(".plot.to_distance", round(across), round(down))
+    assert page.run(width) == "3px"
 
 
 def test_the_picture(page: Browser) -> None:
     image = pixels(page.screenshot())
     assert image.shape[:2] == (900, 1100)
     colours = {tuple(colour) for colour in image.reshape(-1, image.shape[-1])[:, :3].tolist()}
-    [stroke] = [stroke for kind, stroke, _ in page.run(_STROKES) if "selected" in kind]
+    [stroke] = [stroke for kind, stroke, _ in page.run(_STROKES) if kind == "c0"]
     background = page.run("return getComputedStyle(document.body).backgroundColor")
     assert rgb(background) == (255, 255, 255)
     assert {rgb(stroke), rgb(background)} < colours and stroke != background
@@ -213,8 +225,8 @@ def test_dark_narrow_and_printed(chromium: Browser, tmp_path: Path) -> None:
         assert (max(background) < 50) == (scheme == "dark")
         # Nothing but the table in its own frame is wider than the window.
         assert chromium.run("return document.documentElement.scrollWidth") <= width
-        [stroke] = [stroke for kind, stroke, _ in chromium.run(_STROKES) if "selected" in kind]
-        chromium.run("document.getElementById('plot').scrollIntoView()")
+        [stroke] = [stroke for kind, stroke, _ in chromium.run(_STROKES) if kind == "c0"]
+        chromium.run("document.getElementById('figure').scrollIntoView()")
         shown = {tuple(c) for c in pixels(chromium.screenshot()).reshape(-1, 4)[:, :3].tolist()}
         assert rgb(stroke) in shown
     chromium.media(1100, 900, "dark", kind="print")
@@ -222,22 +234,25 @@ def test_dark_narrow_and_printed(chromium: Browser, tmp_path: Path) -> None:
     chromium.media(1100, 900)
 
 
-def test_without_scripts_all_but_the_curves_is_there(chromium: Browser, tmp_path: Path) -> None:
+def test_without_scripts_all_but_sorting_is_there(chromium: Browser, tmp_path: Path) -> None:
     chromium.scripts(False)
     try:
         opened(chromium, several(), tmp_path)
     finally:
         chromium.scripts(True)
-    assert chromium.run("return document.getElementById('figure').hidden")
     assert column(chromium, 0) == ["d", "c", "b", "a", "a"]
     assert chromium.texts("#arrays button") == []
+    before = chromium.run(_STROKES)
+    chromium.click("label[for=by-error]")
+    after = chromium.run(_STROKES)
+    assert len(before) == len(after) == 6 and before != after
 
 
 @pytest.mark.exhaustive
 def test_thousands_of_arrays(chromium: Browser, tmp_path: Path) -> None:
     tracks = [track(f"leaf{i:05}", 1e-9 * (i + 1)) for i in range(2000)]
     opened(chromium, report(*tracks), tmp_path)
-    assert len(chromium.run(_STROKES)) == 1 + 201
+    assert len(chromium.run(_STROKES)) == 1 + 200
     chromium.click(heading(0) + " button")
     names = column(chromium, 0)
     assert names == sorted(names) and len(names) == 2000
