@@ -6,16 +6,22 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 SUMMARY = "Run two optimizers side by side, and say whether, where and why they part"
 
 RECORDER = Path(__file__).parents[1] / "parity" / "recordings" / "recorder.py"
 
+_SURVEY = (
+    "Compare every optimizer of flax.optim with plain optax's namesake, and with this package's"
+    " to_optax."
+)
+
 _USAGE = """\
 %(prog)s [--params P] [--steps N] [--tolerance X] [--report FILE] OLD [NEW]
        %(prog)s record OUT.npz PROGRAM:STEP [--steps N]
        %(prog)s replay OUT.npz NEW [--steps N] [--tolerance X] [--report FILE]
-       %(prog)s --all"""
+       %(prog)s survey"""
 
 _EPILOG = f"""\
 examples:
@@ -37,24 +43,46 @@ A run of your own program on an old machine:
             python recorder.py OUT.npz train.py:train_step --steps 20
   replay  gives the gradients of OUT.npz to NEW, and compares the results.
 
-Each is explained by --help after its name: flaxoptim-compat parity record --help
+With survey, every optimizer of flax.optim is compared with plain optax's namesake, and with ours.
+
+Each form is explained by --help after its name: flaxoptim-compat parity record --help
 
 Exit status: 0 if the two sides are equal, 1 if they part, 2 if they could not be run."""
 
+_OPTIONS = ("params", "steps", "tolerance", "report")
+# Which of them mean nothing before the name of a form.
+_REFUSED = {"record": _OPTIONS, "replay": ("params",), "survey": _OPTIONS}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options, and that the words after them are parsed later."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.usage = _USAGE
-    parser.epilog = _EPILOG
-    _add_options(parser)
-    parser.add_argument(
-        "--all",
-        action="store_true",
-        help="every optimizer of flax.optim against plain optax's namesake, and against ours",
+    """Declare the options and the forms."""
+    compare = argparse.ArgumentParser(prog=parser.prog, description=parser.description)
+    for each in (parser, compare):
+        each.formatter_class = argparse.RawDescriptionHelpFormatter
+        each.usage, each.epilog = _USAGE, _EPILOG
+        _add_options(each)
+        each.add_argument(
+            "--all", dest="form", action="store_const", const="survey", help="the same as survey"
+        )
+    compare.add_argument("old", metavar="OLD", help=argparse.SUPPRESS)
+    # As nargs="?" it could not stand behind an option that follows OLD.
+    compare.add_argument("new", metavar="NEW", help=argparse.SUPPRESS).required = False
+    replay = argparse.ArgumentParser(
+        prog=f"{parser.prog} replay",
+        description="Give the gradients of a recording to an optimizer, and compare the results.",
     )
-    # The first word decides which form it is, so all words wait until it is known.
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    replay.add_argument("recording", metavar="OUT.npz", type=Path, help="what record has written")
+    replay.add_argument(
+        "new", metavar="NEW", help="an expression, MODULE:NAME or FILE.py:NAME, as without replay"
+    )
+    _add_options(replay, params=False)
+    survey = argparse.ArgumentParser(prog=f"{parser.prog} survey", description=_SURVEY)
+    forms = {"compare": compare, "replay": replay, "survey": survey}
+    words = parser.add_argument(
+        "words", metavar="OLD", nargs=argparse.PARSER, action=_Form, const=forms
+    )
+    # But for --all; and the usage shows them.
+    words.required, words.help = False, argparse.SUPPRESS
     parser.set_defaults(parser=parser)
 
 
@@ -104,61 +132,47 @@ def _tolerance(text: str) -> float:
     return number
 
 
+class _Form(argparse.Action):
+    """The first word names the form whose parser reads the other words, or else it is OLD."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        form, *words = values if values[0] in _REFUSED else ("compare", *values)
+        asked, namespace.form = namespace.form or form, form
+        if form == "record":
+            # The recorder reads them, as it does where it is alone.
+            namespace.words = words
+        else:
+            self.const[form].parse_args(words, namespace)
+        if not asked == form == namespace.form:
+            parser.error(f"{values[0]} has no place beside --all: see --help.")
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Run the form that the first word says; the exit status."""
-    words = arguments.words
+    """Run the form that was asked for; the exit status."""
+    form, parser = arguments.form, arguments.parser
+    if form is None:
+        parser.error("the following arguments are required: OLD")
+    refused = [each for each in _REFUSED.get(form, ()) if getattr(arguments, each) is not None]
+    if refused:
+        place = "has no place beside --all or survey"
+        place = place if form == "survey" else f"comes after {form}, if at all"
+        parser.error(f"{' '.join(f'--{each}' for each in refused)} {place}: see --help.")
     try:
-        if arguments.all:
-            _refuse(arguments, "--all", words, "params", "steps", "tolerance", "report")
-            return _all()
-        if words[:1] == ["record"]:
-            _refuse(arguments, "record", [], "params", "steps", "tolerance", "report")
-            return _record(words[1:], f"{arguments.parser.prog} record")
-        if words[:1] == ["replay"]:
-            _refuse(arguments, "replay", [], "params")
-            return _replay(words[1:], arguments)
-        return _compare(words, arguments)
+        if form == "record":
+            return _record(arguments.words, f"{parser.prog} record")
+        from flaxoptim_compat.cli import parity_runs
+
+        forms = {"compare": parity_runs.compare_named, "replay": parity_runs.replay}
+        return forms[form](arguments) if form in forms else parity_runs.survey()
     except KeyboardInterrupt:
         print("flaxoptim-compat: interrupted.", file=sys.stderr)
         return 130
-
-
-def _refuse(arguments: argparse.Namespace, form: str, words: Sequence[str], *options: str) -> None:
-    """End with an error if there are words or options that a form does not take, or not there."""
-    given = [f"--{option}" for option in options if getattr(arguments, option) is not None]
-    if words or given:
-        place = f"comes after {form}, if at all" if form != "--all" else "has no place beside --all"
-        arguments.parser.error(f"{' '.join([*words, *given])} {place}: see --help.")
-
-
-def _compare(words: Sequence[str], arguments: argparse.Namespace) -> int:
-    if not {"-h", "--help"}.isdisjoint(words):
-        arguments.parser.print_help()
-        return 0
-    parser = argparse.ArgumentParser(prog=arguments.parser.prog, usage=_USAGE, add_help=False)
-    parser.add_argument("old", metavar="OLD")
-    parser.add_argument("new", metavar="NEW", nargs="?")
-    _add_options(parser)
-    parsed = parser.parse_intermixed_args(words, arguments)
-    from flaxoptim_compat.cli import parity_runs
-
-    return parity_runs.compare_named(parsed)
-
-
-def _replay(words: Sequence[str], arguments: argparse.Namespace) -> int:
-    parser = argparse.ArgumentParser(
-        prog=f"{arguments.parser.prog} replay",
-        description="Give the gradients of a recording to an optimizer, and compare the results.",
-    )
-    parser.add_argument("recording", metavar="OUT.npz", type=Path, help="what record has written")
-    parser.add_argument(
-        "new", metavar="NEW", help="an expression, MODULE:NAME or FILE.py:NAME, as without replay"
-    )
-    _add_options(parser, params=False)
-    parsed = parser.parse_intermixed_args(words, arguments)
-    from flaxoptim_compat.cli import parity_runs
-
-    return parity_runs.replay(parsed)
 
 
 def _record(words: Sequence[str], prog: str) -> int:
@@ -167,9 +181,3 @@ def _record(words: Sequence[str], prog: str) -> int:
 
     with NamedCode():
         return recorder.main(words, prog)
-
-
-def _all() -> int:
-    from flaxoptim_compat.cli import parity_runs
-
-    return parity_runs.survey()

@@ -157,8 +157,12 @@ def test_what_cannot_be_run(
         ([OLD, "--tolerance", "nan"], "not a number from 0 up: 'nan'"),
         (["--all", "--steps", "3"], "--steps has no place beside --all"),
         (["--all", OLD], "has no place beside --all"),
+        ([OLD, "--all"], "has no place beside --all"),
+        (["--all", "replay", "x.npz", NEW], "replay has no place beside --all"),
+        (["--steps", "3", "survey"], "--steps has no place beside --all or survey"),
+        (["survey", OLD], "unrecognized arguments"),
         (["--steps", "3", "record", "x.npz"], "--steps comes after record"),
-        (["--params", "x", "replay", "x.npz"], "--params comes after replay"),
+        (["--params", "x", "replay", "x.npz", NEW], "--params comes after replay"),
         (["record"], "the following arguments are required: OUT.npz"),
         (["replay", "x.npz"], "the following arguments are required: NEW"),
     ],
@@ -240,15 +244,16 @@ def test_progress_is_shown_to_a_terminal_only(
 
 def test_help_of_each_form(capsys: pytest.CaptureFixture[str]) -> None:
     helps = {}
-    for words in ([], [OLD], ["record"], ["replay"]):
+    for words in ([], [OLD], ["record"], ["replay"], ["survey"]):
         with pytest.raises(SystemExit, match="0"):
             sys.exit(main(["parity", *words, "--help"]))
         helps[" ".join(words)] = capsys.readouterr().out
     assert helps[""] == helps[OLD]
-    for said in ("parity record OUT", "parity replay OUT", "parity --all", str(parity.RECORDER)):
+    for said in ("parity record OUT", "parity replay OUT", "parity survey", str(parity.RECORDER)):
         assert said in helps[""]
     assert helps["record"].startswith("usage: flaxoptim-compat parity record [")
     assert helps["replay"].startswith("usage: flaxoptim-compat parity replay [")
+    assert helps["survey"].startswith("usage: flaxoptim-compat parity survey [")
     assert parity.RECORDER.is_file()
     assert max(map(len, helps[""].splitlines())) <= max(100, len(str(parity.RECORDER)) + 12)
 

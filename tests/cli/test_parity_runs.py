@@ -40,6 +40,9 @@ def test_record_and_replay(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(Path("replay.json").read_text())["steps"] == 4
     assert main(["parity", "replay", "run.npz", "optax.sgd(0.1, 0.9)", "--steps", "3"]) == 1
     out = " ".join(capsys.readouterr().out.split())
+    early = ["--steps", "3", "replay", "run.npz", "--report", "early.txt", "optax.sgd(0.1, 0.9)"]
+    assert main(["parity", *early]) == 1
+    assert Path("early.txt").read_text() in capsys.readouterr().out
     assert "PART at step 2 of 3" in out and "goes by its own learning_rate" in out
     assert main(["parity", "--params", "run.npz", OLD, "--steps", "2"]) == 0
 
@@ -53,12 +56,15 @@ def test_record_of_a_served_program_with_a_mistake(capsys: pytest.CaptureFixture
     assert "run.npz" in capsys.readouterr().err
 
 
-def test_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("word", ["--all", "survey"])
+def test_all(
+    word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from flaxoptim_compat.parity import namesakes, survey
 
     momentum = [each for each in namesakes.NAMESAKES if "Momentum" in each.legacy]
     monkeypatch.setattr(survey, "NAMESAKES", momentum[:1])
-    assert main(["parity", "--all"]) == 0
+    assert main(["parity", word]) == 0
     out, err = capsys.readouterr()
     assert "to_optax does what flax.optim did with every one of them." in out
     assert err == ""
@@ -67,5 +73,5 @@ def test_all(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
         raise RuntimeError("no")
 
     monkeypatch.setattr(parity_runs, "matrix", fails)
-    assert main(["parity", "--all"]) == 2
+    assert main(["parity", word]) == 2
     assert capsys.readouterr().err.startswith("flaxoptim-compat: RuntimeError")
