@@ -14,12 +14,16 @@ function selectable(rows) {
     const row = rows[curve.dataset.row]; // the table does not show thousands of them
     if (row) shown.set(row, [...(shown.get(row) ?? []), curve]);
   }
-  for (const [row, curves] of shown)
-    button(row.cells[0]).addEventListener("click", () => {
+  for (const [row, curves] of shown) {
+    const name = button(row.cells[0]);
+    name.addEventListener("click", () => {
       document.querySelectorAll(".selected").forEach((old) => old.classList.remove("selected"));
+      document.querySelector("[aria-pressed=true]")?.setAttribute("aria-pressed", false);
+      name.setAttribute("aria-pressed", true);
       for (const each of [row, ...curves]) each.classList.add("selected");
       for (const curve of curves) curve.parentNode.append(curve);
     });
+  }
 }
 
 function button(cell) {

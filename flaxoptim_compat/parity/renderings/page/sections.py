@@ -24,12 +24,15 @@ from flaxoptim_compat.parity.renderings.wording import (
     printable,
     quantity_name,
     rest_of,
+    shortened,
     step_text,
     value_text,
     versions_text,
 )
 
 _ROWS = 10_000
+# Of a name beside the curves; the table has it whole.
+_LONGEST = 56
 # What a reader may choose to see the error in.
 _CHOICES = {
     "error": "absolute",
@@ -125,7 +128,8 @@ def figure(ranked: Sequence[Row], report: Findings) -> str:
             f"{inner(drawn)}</svg>"
         )
     key = "".join(
-        f"<span>{swatch(kind)}{escaped(name)}</span> " for kind, name in drawn.legend.items()
+        f"<span>{swatch(kind)}{escaped(shortened(name, _LONGEST))}</span> "
+        for kind, name in drawn.legend.items()
     )
     return '<section id="figure"><h2>Error at each step</h2>\n<span>Measured</span>\n' + "\n".join(
         [*choices, f'<p id="key">{key}</p>', *plots, "</section>"]

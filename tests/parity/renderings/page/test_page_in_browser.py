@@ -175,6 +175,7 @@ def test_a_row_selects_its_curve(page: Browser) -> None:
     for row, name in ((2, "c"), (5, "a")):
         page.click(f"#arrays tbody tr:nth-child({row}) button")
         assert page.texts("#arrays .selected th") == [name]
+        assert page.texts("#arrays [aria-pressed=true]") == [name]
         # In each metric, and in front of all others.
         assert page.texts(".plot .selected title") == [f"{name}, parameter"] * 4
         assert page.texts(".plot g:last-child title") == [f"{name}, parameter"] * 4
