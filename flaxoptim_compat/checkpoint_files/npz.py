@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import io
 import math
-import re
 import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,19 +20,25 @@ from typing import IO, Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
+import numpy.lib.format as npy
 
-from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
+from flaxoptim_compat.checkpoint_files.dtypes import LARGEST_SIZE, is_number, is_possible_shape
 from flaxoptim_compat.checkpoint_files.leaves import PIECE
 from flaxoptim_compat.checkpoint_files.nesting import nested
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read, empty_bytes
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
 
-_MAGIC = b"\x93NUMPY"
-_HEADER = re.compile(
-    r"\{'descr': '(?P<dtype>[^']*)', 'fortran_order': (?P<columns_first>True|False),"
-    r" 'shape': \((?P<shape>[0-9, L]*)\),? *\}[ \n]*"
-)
-_LONGEST_HEADER = 10_000
+# Less than half of it does for 32 dimensions. A longer one could be made that is slow to parse.
+_LONGEST_HEADER = 2_000
+_LONGEST_START = 12 + _LONGEST_HEADER
+# By the version of the format. The third differs from the second in names of records only.
+_READ_HEADER = {
+    (1, 0): npy.read_array_header_1_0,
+    (2, 0): npy.read_array_header_2_0,
+    (3, 0): npy.read_array_header_2_0,
+}
+# Numpy saves bfloat16 as two bytes of an unknown kind.
+_TWO_BYTES = np.dtype("V2")
 # No byte of a deflated member becomes more than 1032 bytes.
 _LARGEST_EXPANSION = 1032
 
@@ -95,49 +102,42 @@ def _array(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> Sto
             f"{where}: {member.file_size:,} bytes, in {member.compress_size:,} of the file, cannot"
             f" be an array of shape {header.shape} and dtype {header.dtype}.{COPY_AGAIN}"
         )
-    # Numpy saves bfloat16 as two bytes of an unknown kind.
-    is_bfloat16 = header.dtype.kind == "V"
+    is_bfloat16 = header.dtype == _TWO_BYTES
     dtype = np.dtype(ml_dtypes.bfloat16) if is_bfloat16 else header.dtype.newbyteorder("=")
     read = functools.partial(_read, archive, path, member, header, dtype)
     return StoredArray(header.shape, dtype, read)
 
 
 def _read_header(file: IO[bytes], where: str) -> _Header:
-    magic, version = file.read(6), file.read(2)
-    width = {b"\1\0": 2, b"\2\0": 4, b"\3\0": 4}.get(version)
-    if magic != _MAGIC or width is None:
-        raise CheckpointError(f"{where}: not an array of numpy.{COPY_AGAIN}")
-    (length,) = struct.unpack("<H" if width == 2 else "<I", file.read(width))
-    text = file.read(min(length, _LONGEST_HEADER)).decode("latin1")
-    found = _HEADER.fullmatch(text)
-    if found and "O" in found["dtype"]:
+    # No more than this, as numpy would first read whatever length the header claims to have.
+    start = io.BytesIO(file.read(_LONGEST_START))
+    try:
+        version = npy.read_magic(start)
+        read = _READ_HEADER[version]
+    except (ValueError, KeyError):
+        raise CheckpointError(f"{where}: not an array of numpy.{COPY_AGAIN}") from None
+    try:
+        # Of headers by Python 2 numpy warns, but it reads them.
+        with warnings.catch_warnings(action="ignore"):
+            shape, columns_first, dtype = read(start, _LONGEST_HEADER)
+    except Exception:
+        # Python's own parser reads it, and has many ways to say that this is no header.
+        shape, columns_first, dtype = (), False, None
+    if dtype is not None and dtype.hasobject:
         raise CheckpointError(
             f"{where}: pickled Python objects. Unpickling can run any code, so they are not read."
             " Save the checkpoint again, with arrays only."
         )
-    shape = () if found is None else _shape(found["shape"])
-    try:
-        dtype = np.dtype(found["dtype"]) if found else None
-    except (TypeError, ValueError, SyntaxError):
-        dtype = None
-    if shape is None or dtype is None or not (is_number(dtype) or dtype.str[1:] == "V2"):
+    lengths_are_numbers = all(type(each) is int and 0 <= each <= LARGEST_SIZE for each in shape)
+    if dtype is None or not (lengths_are_numbers and (is_number(dtype) or dtype == _TWO_BYTES)):
+        header = start.getvalue()[10 if version == (1, 0) else 12 : start.tell()]
+        text = header[:100].decode("latin1").strip()
         raise CheckpointError(
-            f"{where}: not an array of numbers; its header is {text[:100].strip()!r}.{COPY_AGAIN}"
+            f"{where}: not an array of numbers; its header is {text!r}.{COPY_AGAIN}"
         )
     if not is_possible_shape(shape, dtype):
         raise CheckpointError(f"{where}: an array of the impossible shape {shape}.{COPY_AGAIN}")
-    assert found is not None
-    return _Header(8 + width + length, dtype, shape, found["columns_first"] == "True")
-
-
-def _shape(text: str) -> tuple[int, ...] | None:
-    """The lengths in a text such as ``3, 4`` or, by Python 2, ``3L, 4L``; None if they are none."""
-    lengths = [length.strip().removesuffix("L") for length in text.rstrip(", ").split(",")]
-    if lengths == [""]:
-        return ()
-    if not all(length.isdigit() and len(length) < 20 for length in lengths):
-        return None
-    return tuple(map(int, lengths))
+    return _Header(start.tell(), dtype, shape, columns_first)
 
 
 def _read(

@@ -32,7 +32,7 @@ class Alias(ModuleType):
         value = getattr(entry.serve(), name)
         if not name.startswith("__"):
             # Making an optimizer warns; naming its class does not.
-            quiet = entry.name.startswith("flax.optim") or not entry.gone_since
+            quiet = entry.name.startswith("flax.optim")
             uses.record(f"{entry.name}.{name}", None if quiet else self._row_of(name))
         return value
 

@@ -12,10 +12,10 @@ class Entry(NamedTuple):
     Args:
       name: the full name, such as ``jax.tree_map`` or, for a module, ``jax.util``.
       served_by: ``module:attribute``, or just the module if the name is one of a module.
-      gone_since: the first release without it, such as ``jax 0.6.0``; empty if it is there.
+      gone_since: the first release without it, such as ``jax 0.6.0``.
       instead: what to write today, where that is not what serves it.
       broken_if: ``module:function``, which says whether the module of this name, though it is
-        there, cannot be imported; only then is it served.
+        there, is of no use; only then is it served in its place.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Entry(NamedTuple):
         return _object_at(self.served_by)
 
     def is_broken(self) -> bool:
-        """Whether the module of this name is there, but cannot be imported."""
+        """Whether the module of this name, if it is there, is of no use."""
         return bool(self.broken_if) and bool(_object_at(self.broken_if)())
 
 

@@ -17,6 +17,11 @@ from flaxoptim_compat.legacy.alias import AliasLoader
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.registry import Registry
 
+# {module that is still there, but not alone: what it imports, and how to install that}
+_WRITTEN_WITH = {
+    "flax.metrics.tensorboard": "TensorFlow and TensorBoard: pip install tensorflow tensorboard"
+}
+
 
 class Watch:
     """Calls a function after the import of modules that have lost names.
@@ -46,7 +51,7 @@ class Watch:
         entry = self.registry.modules.get(name)
         if entry is not None and entry.is_broken():
             return _spec_of_alias(entry, self.registry)
-        if name not in self.modules:
+        if name not in self.modules and name not in _WRITTEN_WITH:
             return None
         spec = find_elsewhere(name, path, target)
         if spec is not None and spec.loader is not None:
@@ -67,7 +72,14 @@ class _CallsBack:
     def exec_module(self, module: ModuleType) -> None:
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self.loader
-        self.loader.exec_module(module)
+        try:
+            self.loader.exec_module(module)
+        except ModuleNotFoundError as error:
+            needed = _WRITTEN_WITH.get(module.__name__)
+            if needed is None:
+                raise
+            message = f"{error}. {module.__name__} is written with {needed}"
+            raise ModuleNotFoundError(message, name=error.name) from error
         self.after_import(module)
 
 

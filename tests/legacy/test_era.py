@@ -87,8 +87,7 @@ def value_of(entry: Entry) -> Any:
 def rows() -> list[str]:
     shown = []
     for entry in sorted(era.ENTRIES, key=lambda entry: entry.name.lower()):
-        gone_since = entry.gone_since or "there, but needs TensorFlow"
-        shown.append(f"| `{entry.name}` | `{entry.replacement}` | {gone_since} |")
+        shown.append(f"| `{entry.name}` | `{entry.replacement}` | {entry.gone_since} |")
     return shown
 
 

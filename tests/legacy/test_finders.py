@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
+import types
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -23,9 +26,6 @@ from jax.ops import index, index_update, index_add
 from numpy import product, float_, NINF
 from flax import nn
 from flax.nn import relu, initializers
-from flax.metrics import tensorboard
-import flax.metrics.tensorboard
-assert tensorboard is flax.metrics.tensorboard and tensorboard.SummaryWriter
 import jax.lib.xla_bridge, jax.experimental.optimizers
 import jax.numpy as jnp
 assert tree_map({"a": 1}, {"a": 2}) if False else True
@@ -48,6 +48,47 @@ def test_the_modules_of_flax_nn_say_so_too() -> None:
             exec("from flax.nn.base import Model")
         with pytest.raises(ImportError, match=r"cannot import name 'Nonsense'"):
             exec("from flax.nn.base import Nonsense")
+
+
+@pytest.mark.parametrize("missing", ["tensorflow", "tensorboard"])
+def test_the_import_of_tensorboard_says_what_to_install(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find_spec = PathFinder.find_spec
+    monkeypatch.setattr(
+        PathFinder,
+        "find_spec",
+        lambda name, *rest: None if name.startswith("tensor") else find_spec(name, *rest),
+    )
+    for name in ("tensorflow", "tensorboard"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    if missing == "tensorboard":
+        monkeypatch.setitem(sys.modules, "tensorflow", types.ModuleType("tensorflow"))
+    with (
+        flaxoptim_compat.installed(era=True),
+        pytest.raises(ModuleNotFoundError, match=r"pip install tensorflow tensorboard") as caught,
+    ):
+        exec("from flax.metrics import tensorboard")
+    assert caught.value.name == missing
+    assert str(caught.value).startswith(
+        f"No module named '{missing}'. flax.metrics.tensorboard is written with TensorFlow"
+    )
+
+
+def test_flaxs_own_tensorboard_is_served_where_tensorflow_is_there(tmp_path: Path) -> None:
+    code = """
+        import flaxoptim_compat; flaxoptim_compat.install(era=True)
+        import sys, flax.io
+        from unittest.mock import MagicMock
+        for name in ("tensorflow", "tensorboard.plugins.hparams"):
+            sys.modules[name] = MagicMock()
+        sys.modules["tensorboard"] = sys.modules["tensorboard.plugins"] = MagicMock()
+        from flax.metrics import tensorboard
+        tensorboard.SummaryWriter(".").scalar("loss", 1.0, 1)
+        sys.modules["tensorflow"].summary.scalar.assert_called_once()
+        assert tensorboard.__spec__.loader.path == tensorboard.__file__
+    """
+    output_of(["-c", textwrap.dedent(code)], tmp_path)
 
 
 def test_the_loader_of_flax_stays_flaxs_own(tmp_path: Path) -> None:

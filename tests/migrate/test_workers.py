@@ -20,6 +20,7 @@ from tests.support.places import ROOT
 from tests.support.terminal import on_a_terminal
 
 MAP = "import jax\njax.tree_map\n"
+STARTS = "from flaxoptim_compat.cli import main\nsys.exit(main())\n"
 
 
 def big_program(folder: Path) -> None:
@@ -58,6 +59,25 @@ def test_stopping_leaves_no_process_behind(tmp_path: Path, how: signal.Signals) 
     wait_until(lambda: not processes_with(mark))
     if how == signal.SIGINT:
         assert (process.returncode, errors) == (130, b"flaxoptim-compat: stopped.\n")
+
+
+def test_no_module_of_the_folder_is_imported(tmp_path: Path) -> None:
+    folder = tmp_path / "program"
+    folder.mkdir()
+    big_program(folder)
+    for name in ("multiprocessing", "pickle", "selectors", "signal", "struct", "threading"):
+        (folder / f"{name}.py").write_text("open('imported', 'w')\n")
+    # Like the command that pip installs, which has its own folder in sys.path and not this one.
+    command = tmp_path / "command.py"
+    command.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\n{STARTS}")
+    done = subprocess.run(
+        [sys.executable, "-E", command, "scan", ".", "--statistics"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert not (folder / "imported").exists()
 
 
 def processes_with(mark: str) -> list[str]:

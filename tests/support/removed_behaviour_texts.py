@@ -241,6 +241,16 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "FOC159",
         "use jax.shard_map",
     ),
+    "tensorboard": (
+        "from flax.metrics import tensorboard\ntensorboard.SummaryWriter('x')\n",
+        "FOC160",
+        "install tensorflow and tensorboard",
+    ),
+    "tensorboard by name": (
+        "from flax.metrics.tensorboard import SummaryWriter\nSummaryWriter('x')\n",
+        "FOC160",
+        "install tensorflow and tensorboard",
+    ),
     "names of one release": (
         "import jax\njax.core.mapped_aval\n",
         "FOC159",

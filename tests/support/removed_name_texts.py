@@ -263,13 +263,6 @@ FIXES: dict[str, tuple[str, str]] = {
         "from flax import nn\nnn.relu, nn.initializers.zeros\n",
         "from flax import linen as nn\nnn.relu, nn.initializers.zeros\n",
     ),
-    "tensorboard": (
-        "from flax.metrics import tensorboard\ntensorboard.SummaryWriter('x')\n",
-        (
-            "from flaxoptim_compat.legacy.stand_ins import flax_tensorboard as tensorboard\n"
-            "tensorboard.SummaryWriter('x')\n"
-        ),
-    ),
     "f-strings": (
         (
             "import jax\n"

@@ -48,13 +48,6 @@ ENTRIES: tuple[Entry, ...] = (
         instead="flax.linen",
     ),
     *_nn("flax.deprecated.nn"),
-    Entry(
-        "flax.metrics.tensorboard",
-        f"{STAND_INS}flax_tensorboard",
-        "",
-        instead="tensorboardX.SummaryWriter",
-        broken_if=f"{STAND_INS}flax_tensorboard_needed:is_needed",
-    ),
     _conv_lstm("flax.linen"),
     _conv_lstm("flax.linen.recurrent"),
 )

@@ -14,22 +14,26 @@ RULE = Rule(
     name="tensorboard-without-tensorflow",
     summary="`flax.metrics.tensorboard`, which cannot be imported without TensorFlow",
     what=(
-        "It is imported from `flaxoptim_compat.legacy.stand_ins`, whose `SummaryWriter` has the"
-        " same methods and writes the same events with tensorboardX, an extra of this package."
+        "Nothing; the finding says what to install, or what to write with instead. Where TensorFlow"
+        " and TensorBoard are installed, `# noqa: FOC160` silences it."
     ),
     why=(
-        "flax still has the module, but it imports TensorFlow and tensorboard, which programs of"
-        " today seldom install. Where they are installed, `# noqa: FOC160` keeps it."
+        "flax still has the module, but it imports TensorFlow and TensorBoard, which neither flax"
+        " nor this package installs."
     ),
-    refuses="Never.",
+    refuses="Always.",
     examples=(
         Example(
-            before=(
-                "from flax.metrics import tensorboard\n\nwriter = tensorboard.SummaryWriter('x')\n"
-            ),
+            before="from flax.metrics import tensorboard\n",
             shim=(
-                "from flaxoptim_compat.legacy.stand_ins import flax_tensorboard as tensorboard\n\n"
-                "writer = tensorboard.SummaryWriter('x')\n"
+                "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow and"
+                " tensorboard, or use tensorboardX.SummaryWriter, whose methods have other names\n"
+                "from flax.metrics import tensorboard\n"
+            ),
+            optax=(
+                "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow and"
+                " tensorboard, or use tensorboardX.SummaryWriter, whose methods have other names\n"
+                "from flax.metrics import tensorboard\n"
             ),
         ),
     ),

@@ -1,4 +1,4 @@
-"""Names that jax and numpy dropped for good: what came after was made differently."""
+"""Names that jax and numpy dropped for good, and what flax has only beside TensorFlow."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ _PADDING = "pad the arrays, and pass their lengths along"
 _OMNISTAGING = "there is no jax without omnistaging any more"
 _INTERNAL = "it was of use to numpy itself only"
 _ERRORS = "use numpy.errstate"
+_TENSORFLOW = (
+    "install tensorflow and tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
+    " other names"
+)
 _TEXT = "use numpy.genfromtxt with dtype=None"
 
 
@@ -22,7 +26,7 @@ def _of(module: str, names: str, advice: str) -> Iterator[tuple[str, str]]:
         yield f"{module}.{name}", advice
 
 
-# {name that is gone: what to do about it}
+# {name that is gone, or cannot be imported as it is: what to do about it}
 GONE: dict[str, str] = dict(
     [
         *_of("jax", "curry", "use functools.partial"),
@@ -86,5 +90,6 @@ GONE: dict[str, str] = dict(
         *_of("numpy", "recfromcsv recfromtxt", _TEXT),
         *_of("numpy", "set_numeric_ops", "use a subclass with __array_ufunc__"),
         *_of("numpy", "set_string_function", "use numpy.set_printoptions"),
+        *_of("flax.metrics", "tensorboard", _TENSORFLOW),
     ]
 )

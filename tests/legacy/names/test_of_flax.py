@@ -8,5 +8,5 @@ from flaxoptim_compat.legacy.names.of_flax import ENTRIES
 def test_every_row_of_the_table_is_served():
     for entry in ENTRIES:
         assert entry.serve() is not None
-        assert entry.broken_if or entry.gone_since.startswith("flax 0.")
+        assert entry.gone_since.startswith("flax 0.")
     assert len({entry.name for entry in ENTRIES}) == len(ENTRIES)
