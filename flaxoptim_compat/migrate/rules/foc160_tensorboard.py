@@ -41,5 +41,5 @@ RULE = Rule(
 
 
 def find(reading: Reading) -> Iterator[Finding]:
-    """The uses."""
+    """Uses of the module, each with what to install or to write instead."""
     yield from findings(reading, RULE.code)
