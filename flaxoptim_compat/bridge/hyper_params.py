@@ -199,7 +199,7 @@ def float_dtype(leaves: Iterable[Any]) -> Any:
 def inject(
     chain: Callable[[Any], optax.GradientTransformation],
     hyper_params: HyperParams,
-    names: tuple[str, ...],
+    names: Sequence[str],
     dtype: Any,
 ) -> optax.GradientTransformation:
     """The chain of these hyper-parameters, with the named ones settable in its state.
