@@ -201,7 +201,8 @@ def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...]) -> _Divi
     for each in plan.definition.assign(_addresses(plan.static), params, range(len(kinds))):
         run = _compiled(Plan(each.definition, _at(each.hyper_params, plan.static)))
         cut = [tuple(range(len(each.leaves)))]
-        if each.definition.splits():
+        formula = each.definition.formula
+        if formula is not None and formula.splits:
             cut = batches([kinds[index] for index in each.leaves])
         for positions in cut:
             indices = [each.leaves[position] for position in positions]

@@ -121,9 +121,6 @@ class Definition(Protocol):
     def compiles(self) -> bool:
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
 
-    def splits(self) -> bool:
-        """Whether some of the parameters alone move as they do together with the others."""
-
     def structure(self) -> tuple[Any, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
 

@@ -73,7 +73,7 @@ class Adafactor(OptimizerDef):
         moments=stage(
             scale_by_factored_rms,
             says=optax.scale_by_factored_rms,
-            within=in_float32,
+            within=(in_float32,),
             factored="factored",
             decay_rate="decay_rate",
             step_offset="step_offset",

@@ -28,9 +28,9 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
 from flaxoptim_compat.bridge.masks import _ShapeDtype, select
-from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim import conversion, removal
+from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim.by_value import ByValue
+from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
 from flaxoptim_compat.optim.state import OptimizerState
@@ -46,6 +46,17 @@ __all__ = [
     "_NoAux",
     "_ShapeDtype",
 ]
+
+
+_REMOVED_IN = "0.6"
+
+# What the text of a warning takes for granted, if this stands in it.
+_PREMISES = {
+    "transforms.": "after `from flaxoptim_compat import transforms`",
+    "inject_hyperparams": 'with opt_state.hyperparams["learning_rate"] set before each step',
+    "labels)": "where labels is a tree like the parameters that holds, for each of them, the"
+    ' position of the traversal that selects it, as in "0", or "frozen"',
+}
 
 
 class OptimizerDef(ByValue):
@@ -325,10 +336,6 @@ class OptimizerDef(ByValue):
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
         return self.has_chain()
 
-    def splits(self) -> bool:
-        """Whether some of the parameters alone move as they do together with the others."""
-        return self.formula is not None and self.formula.splits
-
     def assign(
         self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
     ) -> list[Assignment]:
@@ -348,13 +355,26 @@ class OptimizerDef(ByValue):
             made anew with other ones, as in ``optax.inject_hyperparams``.
           params: anything with the structure, shapes and dtypes of the parameters.
         """
-        return conversion.transformation_of(self, hyper_params, params)
+        tx = conversion_of(self, hyper_params, params, inject_arrays=False).transformation()
+
+        def init(params: PyTree) -> PyTree:
+            # The definition's own first state: a subclass may begin with something else than zeros.
+            conversion = conversion_of(self, hyper_params, params, inject_arrays=False)
+            state = self.init_state(params)
+            states = leaves_like(params, state.param_states, "param_states")
+            return unshared(conversion.opt_state(step_count(state.step), states))
+
+        return optax.GradientTransformationExtraArgs(init, tx.update)
 
     def to_opt_state(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
     ) -> tuple[Any, Any]:
         """The transformation, and its state out of the state of an optimizer."""
-        return conversion.opt_state_of(self, hyper_params, params, state)
+        conversion = conversion_of(self, hyper_params, params)
+        states = leaves_like(params, state.param_states, "param_states")
+        opt_state = conversion.opt_state(step_count(state.step), states)
+        tx = FromDefinition.of(conversion.transformation(), self, hyper_params, params)
+        return tx, opt_state
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
         """The state of an optimizer, out of that of the transformation.
@@ -362,7 +382,14 @@ class OptimizerDef(ByValue):
         Raises:
           ValueError: the state is that of another transformation.
         """
-        return conversion.state_of(self, params, step, opt_state)
+        fresh = self.init_state(params)
+        conversion = conversion_of(self, self.hyper_params, params, normalise=False)
+        conversion.check(opt_state)
+        states = conversion.param_states(
+            opt_state, leaves_like(params, fresh.param_states, "param_states")
+        )
+        treedef = jax.tree.structure(params)
+        return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))
 
     def replicated(self, devices: Sequence[jax.Device] | None, axis_name: str) -> Any:
         """What is in the definition's place on several devices: see ``Optimizer.replicate``."""
@@ -387,12 +414,20 @@ class OptimizerDef(ByValue):
         """What is gone, and what to write instead."""
         ours = (cls for cls in type(self).__mro__ if cls.__module__.startswith(__package__))
         removed = self._removed or f"flax.optim.{next(ours).__name__}"
+        subject = f"{removed} was removed from Flax in {_REMOVED_IN}."
         try:
             expression = self.optax_expression()
         except Exception:
             # A subclass may do anything to its hyper-parameters, and must not fail for a warning.
             expression = None
-        return removal.notice(removed, type(self).__name__, expression)
+        if expression is None:
+            return (
+                f"{subject} No single optax expression does what this {type(self).__name__} does;"
+                " optimizer.to_train_state() turns an optimizer with it into a flax TrainState on"
+                " optax, at any step."
+            )
+        premises = [premise for name, premise in _PREMISES.items() if name in expression]
+        return f"{subject} {', '.join(['Exactly the same in optax', *premises])}: {expression}"
 
 
 class ReplicatedOptimizer(OptimizerDef):
@@ -422,7 +457,7 @@ class ReplicatedOptimizer(OptimizerDef):
     def removal_notice(self) -> str:
         """What to write in place of ``Optimizer.replicate``."""
         return (
-            f"Optimizer.replicate was removed from Flax in {removal.REMOVED_IN}. Exactly the same:"
+            f"Optimizer.replicate was removed from Flax in {_REMOVED_IN}. Exactly the same:"
             " flax.jax_utils.replicate(optimizer), and in each step"
             f" grads = jax.lax.pmean(grads, axis_name={self.axis_name!r})"
         )

@@ -224,10 +224,6 @@ class WeightNorm(OptimizerDef):
         by_leaf = not isinstance(wrapped, MultiOptimizer | WeightNorm)
         return super().has_chain() and by_leaf and wrapped.on_optax()
 
-    def splits(self) -> bool:
-        """Whether the wrapped definition does not look at other parameters either."""
-        return super().splits() and self.wrapped_optimizer.splits()
-
     def has_expression(self) -> bool:
         """Whether the wrapped definition has one, and needs no names of parameters."""
         wrapped = self.wrapped_optimizer
