@@ -75,8 +75,7 @@ def replace_known(owner: str, hyper_params: HyperParams, overrides: Mapping[str,
     if not overrides:
         return hyper_params
     if dataclasses.is_dataclass(hyper_params):
-        known = [field.name for field in dataclasses.fields(hyper_params)]
-        refuse_unknown(owner, overrides, known)
+        refuse_unknown(owner, overrides, [*fields_of(hyper_params)])
     return hyper_params.replace(**overrides)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
-from flaxoptim_compat.bridge.definition import HyperParams, PyTree
+from flaxoptim_compat.bridge.definition import PyTree
 
 
 def find(opt_state: PyTree) -> dict[str, list[Any]]:
@@ -19,10 +20,10 @@ def find(opt_state: PyTree) -> dict[str, list[Any]]:
     return found
 
 
-def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> HyperParams:
+def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> PyTree:
     """The same state with some hyper-parameters set, everywhere, in the dtypes they have."""
 
-    def changed(node: PyTree) -> Any:
+    def changed(node: PyTree) -> PyTree:
         new = {
             name: jnp.asarray(values[name], jnp.result_type(node.hyperparams[name]))
             for name in _settable(node)
@@ -33,11 +34,11 @@ def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> HyperParams:
     return _map(changed, opt_state)
 
 
-def with_values_of(opt_state: PyTree, other: Any) -> PyTree:
+def with_values_of(opt_state: PyTree, other: PyTree) -> PyTree:
     """The same state with the hyper-parameters that another state of its structure has."""
-    others = _nodes(other)
+    others = iter(_nodes(other))
 
-    def changed(node: PyTree) -> Any:
+    def changed(node: PyTree) -> PyTree:
         old = next(others)
         kept = {name: old.hyperparams[name] for name in _settable(node)}
         return node._replace(hyperparams={**node.hyperparams, **kept})
@@ -54,30 +55,25 @@ def _is_injected(node: PyTree) -> bool:
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 
-def _nodes(node: PyTree) -> Iterator[Any]:
+def _nodes(opt_state: PyTree) -> list[Any]:
     """The nodes with hyper-parameters, the outermost first."""
-    if _is_injected(node):
-        yield node
-    for child in _children(node):
-        yield from _nodes(child)
+    found: list[Any] = []
+
+    def met(node: PyTree) -> PyTree:
+        found.append(node)
+        return node
+
+    _map(met, opt_state)
+    return found
 
 
-def _children(node: PyTree) -> Iterator[Any]:
-    if isinstance(node, tuple | list):
-        yield from node
-    elif isinstance(node, dict):
-        yield from node.values()
-
-
-def _map(change: Callable[[Any], Any], node: PyTree) -> Any:
+def _map(change: Callable[[PyTree], PyTree], opt_state: PyTree) -> PyTree:
     """The same state with a change of each node with hyper-parameters, the outermost first."""
-    if _is_injected(node):
+
+    def changed(node: PyTree) -> PyTree:
+        if not _is_injected(node):
+            return node
         node = change(node)
-    if isinstance(node, tuple):
-        children = [_map(change, child) for child in node]
-        return type(node)(*children) if hasattr(node, "_fields") else tuple(children)
-    if isinstance(node, list):
-        return [_map(change, child) for child in node]
-    if isinstance(node, dict):
-        return {name: _map(change, child) for name, child in node.items()}
-    return node
+        return type(node)(*(_map(change, child) for child in node))
+
+    return jax.tree.map(changed, opt_state, is_leaf=_is_injected)

@@ -12,7 +12,6 @@ from flax.training.train_state import TrainState
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
 
-from flaxoptim_compat.bridge.axes import of_state, padded, without
 from flaxoptim_compat.bridge.definition import Definition, Leaf, PyTree
 from flaxoptim_compat.bridge.trees import leaves_like
 
@@ -118,6 +117,47 @@ def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> A
     return jax.tree.map(spread, params)
 
 
+def _padded(axes: PyTree, rank: int) -> tuple[Any, ...]:
+    """The entry of every dimension; None, and a specification that ends early, name no more axes.
+
+    Raises:
+      ValueError: there are more entries than dimensions.
+    """
+    entries = tuple(axes or ())
+    if len(entries) > rank:
+        raise ValueError(f"{axes} names {len(entries)} axes, its parameter has {rank}.")
+    return (*entries, *[None] * (rank - len(entries)))
+
+
+def of_state(param: Leaf, state: Any, axes: PyTree) -> PyTree:
+    """The axes of every array in the state of one parameter, by shape.
+
+    An array of the parameter's rank has its axes, but not where a dimension is another one, as
+    after a sum over it. Any other array has none.
+
+    Args:
+      param: the parameter, or anything with its shape.
+      state: the state of that parameter, any tree.
+      axes: those of the parameter, a PartitionSpec or None.
+    """
+    shape = np.shape(param)
+
+    def of_array(array: Leaf) -> PartitionSpec:
+        found = np.shape(array)
+        if len(found) != len(shape):
+            return PartitionSpec(*[None] * len(found))
+        entries = zip(_padded(axes, len(shape)), shape, found, strict=True)
+        return PartitionSpec(*[axis if mine == its else None for axis, its, mine in entries])
+
+    return jax.tree.map(of_array, state)
+
+
+def without(axes: PyTree, rank: int, dimension: int) -> PartitionSpec:
+    """The axes of a parameter after a sum over one of its dimensions."""
+    entries = _padded(axes, rank)
+    return PartitionSpec(*entries[:dimension], *entries[dimension + 1 :])
+
+
 def _checked(params: PyTree, param_specs: PyTree, what: str) -> Any:
     """One PartitionSpec for each parameter, in the structure of the parameters."""
     leaves, treedef = jax.tree.flatten(params)
@@ -127,7 +167,7 @@ def _checked(params: PyTree, param_specs: PyTree, what: str) -> Any:
             raise TypeError(
                 f"{what} has a {type(spec).__name__} where a PartitionSpec or None is expected."
             )
-        padded(spec, len(np.shape(param)))
+        _padded(spec, len(np.shape(param)))
     return jax.tree.unflatten(treedef, [spec or PartitionSpec() for spec in found])
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import optax
 from flax import struct
 
-from flaxoptim_compat.bridge.axes import without
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, Number, PyTree, Values
+from flaxoptim_compat.bridge.sharding import without
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
 from flaxoptim_compat.optim.terms import Term

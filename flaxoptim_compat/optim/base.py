@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import optax
 from flax import jax_utils, serialization
 from jax.sharding import PartitionSpec
+from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat import deprecation, syntax
-from flaxoptim_compat.bridge import checkpoints, step
+from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.definition import (
     Assignment,
     Formula,
@@ -28,6 +28,8 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
 from flaxoptim_compat.bridge.masks import _ShapeDtype, select
+from flaxoptim_compat.bridge.sharding import of_state
+from flaxoptim_compat.bridge.step import apply_gradient as run_step
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
@@ -90,7 +92,7 @@ class OptimizerDef(ByValue):
             raise NotImplementedError(
                 f"{type(self).__name__} defines neither apply_param_gradient nor a formula."
             )
-        new_param, _, new_state = self._step(hyper_params, param, step, state, grad)
+        new_param, _, new_state = run_step(self, hyper_params, param, step, state, grad)
         return new_param, new_state
 
     def init_param_state(self, param: Leaf) -> ParamState:
@@ -116,8 +118,8 @@ class OptimizerDef(ByValue):
         """
         if not self.has_chain():
             return self.apply_directly(hyper_params, params, state, grads)
-        new_params, count, param_states = self._step(
-            hyper_params, params, state.step, state.param_states, grads
+        new_params, count, param_states = run_step(
+            self, hyper_params, params, state.step, state.param_states, grads
         )
         return new_params, OptimizerState(count, param_states)
 
@@ -230,16 +232,6 @@ class OptimizerDef(ByValue):
             hyper_params, tuple(leaves), state, tuple(grads)
         )
         return new_leaves, new_state.param_states
-
-    def _step(
-        self,
-        hyper_params: HyperParams,
-        params: PyTree,
-        count: Leaf,
-        param_states: PyTree,
-        grads: PyTree,
-    ) -> tuple[Any, Any, Any]:
-        return step.apply_gradient(self, hyper_params, params, count, param_states, grads)
 
     def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """These hyper-parameters with overrides, all of which must be known."""
@@ -528,31 +520,40 @@ class MultiOptimizer(OptimizerDef):
         Raises:
           ValueError: two traversals select the same leaf.
         """
-        leaves, treedef = jax.tree.flatten(params)
-        states: list[ParamState] = [None] * len(leaves)
-        for each in self.assign(self.hyper_params, params, range(len(leaves))):
+        leaves = jax.tree.leaves(params)
+
+        def first(each: Assignment) -> PyTree:
             mine = tuple(_as_array(leaves[index]) for index in each.leaves)
-            for index, state in zip(
-                each.leaves, each.definition.init_state(mine).param_states, strict=True
-            ):
-                states[index] = state
-        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), jax.tree.unflatten(treedef, states))
+            return each.definition.init_state(mine).param_states
+
+        states = self._said_by_each(params, first)
+        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), states)
 
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
         """What each optimizer says of its leaves; None for the leaves that none of them moves."""
-        leaves, treedef = jax.tree.flatten(params)
-        states = leaves_like(params, state.param_states, "param_states")
-        specs = leaves_like(params, param_axes, "param_axes")
-        found: list[Any] = [None] * len(leaves)
-        for each in self.assign(self.hyper_params, params, range(len(leaves))):
-            mine = [tuple(column[index] for index in each.leaves) for column in (leaves, states)]
-            axes = tuple(specs[index] for index in each.leaves)
-            inner = each.definition.state_axes(mine[0], OptimizerState(state.step, mine[1]), axes)
-            for index, its in zip(each.leaves, inner.param_states, strict=True):
+        columns = (
+            jax.tree.leaves(params),
+            leaves_like(params, state.param_states, "param_states"),
+            leaves_like(params, param_axes, "param_axes"),
+        )
+
+        def axes(each: Assignment) -> PyTree:
+            mine, states, specs = (tuple(its[index] for index in each.leaves) for its in columns)
+            inner = OptimizerState(state.step, states)
+            return each.definition.state_axes(mine, inner, specs).param_states
+
+        return OptimizerState(PartitionSpec(), self._said_by_each(params, axes))
+
+    def _said_by_each(self, params: PyTree, say: Callable[[Assignment], PyTree]) -> PyTree:
+        """What each optimizer says of its leaves, and None for the leaves of none."""
+        treedef: PyTreeDef = jax.tree.structure(params)
+        found: list[ParamState] = [None] * treedef.num_leaves
+        for each in self.assign(self.hyper_params, params, range(len(found))):
+            for index, its in zip(each.leaves, say(each), strict=True):
                 found[index] = its
-        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, found))
+        return treedef.unflatten(found)
 
     def has_chain(self) -> bool:
         """True: the parts are optax chains, or are called by name."""

@@ -13,8 +13,8 @@ import optax
 from flax import struct
 from jax.sharding import PartitionSpec
 
-from flaxoptim_compat.bridge import axes, injected
 from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge import injected, sharding
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.trees import Target, gradient_leaves, leaves_like, step_count
 from flaxoptim_compat.optim.base import OptimizerDef
@@ -136,7 +136,7 @@ class FromOptax(OptimizerDef):
         )
         found = optax.tree_utils.tree_map_params(
             tx,
-            lambda array, param, spec: axes.of_state(param, array, spec),
+            lambda array, param, spec: sharding.of_state(param, array, spec),
             state.param_states,
             params,
             specs,
