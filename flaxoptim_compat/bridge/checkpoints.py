@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -11,10 +10,10 @@ from flax import serialization
 from jax.sharding import PartitionSpec, Sharding
 from jax.tree_util import PyTreeDef
 
-from flaxoptim_compat.bridge.definition import PyTree
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
 
-def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, Any]:
+def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyTree]:
     """The entries of an optimizer in a state dict; T5X, for one, keeps more in the same dict.
 
     Raises:
@@ -69,7 +68,7 @@ def restore(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
     return serialization.from_state_dict(like, state_dict)
 
 
-def _check(expected: Any, found: Any, path: str) -> None:
+def _check(expected: PyTree, found: PyTree, path: str) -> None:
     if isinstance(expected, Mapping):
         if not isinstance(found, Mapping):
             raise _mismatch(path, f"the entries {sorted(expected)}", _describe(found))
@@ -109,7 +108,7 @@ def _mismatch(path: str, expected: str, found: str) -> ValueError:
     )
 
 
-def _describe(value: Any) -> str:
+def _describe(value: PyTree) -> str:
     if value is None:
         return "None"
     if isinstance(value, Mapping):
@@ -118,7 +117,9 @@ def _describe(value: Any) -> str:
     return f"an array of shape {np.shape(value)} and dtype {dtype}"
 
 
-def upgrade(target: PyTree, state_dict: PyTree, each: Callable[[int, Any, Any], Any]) -> PyTree:
+def upgrade(
+    target: PyTree, state_dict: PyTree, each: Callable[[int, Leaf, PyTree], PyTree]
+) -> PyTree:
     """Rewrite the entry of every parameter, and make the step an int32 scalar.
 
     Args:
@@ -131,7 +132,7 @@ def upgrade(target: PyTree, state_dict: PyTree, each: Callable[[int, Any, Any], 
     leaves, treedef = jax.tree.flatten(target)
     positions = serialization.to_state_dict(jax.tree.unflatten(treedef, range(len(leaves))))
 
-    def rewritten(position: Any, entry: PyTree) -> Any:
+    def rewritten(position: PyTree, entry: PyTree) -> PyTree:
         if isinstance(position, int):
             return each(position, leaves[position], entry)
         if isinstance(position, Mapping) and isinstance(entry, Mapping):
@@ -181,7 +182,7 @@ def merge_list_of_states(
     if len(steps) != 1:
         raise _mismatch("state", "the same step for all optimizers", f"steps {sorted(steps)}")
     treedef: PyTreeDef = jax.tree.structure(target)
-    entries: list[Any] = [None] * treedef.num_leaves
+    entries: list[PyTree] = [None] * treedef.num_leaves
     for state, leaves in zip(states, groups, strict=True):
         assert state is not None
         param_states = state["param_states"]

@@ -24,6 +24,8 @@ Number: TypeAlias = ArrayLike
 StateFields: TypeAlias = Mapping[type, Mapping[str, str]]
 # What the names in a formula stand for.
 Values: TypeAlias = Mapping[str, Any]
+# What is put around a transformation.
+Around: TypeAlias = Callable[[optax.GradientTransformation], optax.GradientTransformation]
 # The trees that go into each optax state, by its fields.
 StateTrees: TypeAlias = dict[type, dict[str, PyTree]]
 
@@ -38,9 +40,6 @@ class Formula(Protocol):
     @property
     def splits(self) -> bool:
         """Whether some of the parameters alone move as they do together with the others."""
-
-    def first_state(self, param: Leaf) -> ParamState:
-        """The legacy state of one parameter before the first step."""
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The transformation, with these hyper-parameters."""
@@ -60,7 +59,7 @@ class Formula(Protocol):
 
     def from_optax(
         self,
-        nodes: Mapping[type, Any],
+        nodes: Mapping[type, PyTree],
         states: Sequence[ParamState],
         pick: Callable[[PyTree], Sequence[Leaf]],
     ) -> list[ParamState]:
@@ -112,7 +111,7 @@ class Definition(Protocol):
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> PyTree:
         """The state of an optimizer, out of that of the transformation."""
 
-    def upgrade_param_state(self, param: Leaf, entry: Any) -> Any:
+    def upgrade_param_state(self, param: Leaf, entry: PyTree) -> PyTree:
         """Bring the state of one parameter to the layout of Flax 0.5.3."""
 
     def on_optax(self) -> bool:
@@ -121,7 +120,7 @@ class Definition(Protocol):
     def compiles(self) -> bool:
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
 
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
 
     def apply_to_leaves(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,6 +14,9 @@ from flax.core import FrozenDict
 from flaxoptim_compat.bridge.definition import PyTree
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+
+# How to restore a value like the first out of the second.
+_Way = Callable[[PyTree, PyTree], PyTree]
 
 
 class Misfit(Exception):
@@ -41,64 +44,52 @@ class _Walk:
     """The walk, with the way to restore every type that it has met."""
 
     def __init__(self) -> None:
-        self._ways: dict[type, Callable[[Any, Any], Any]] = {
-            dict: self._dict,
-            FrozenDict: lambda like, found: FrozenDict(self._dict(like, found)),
+        self._ways: dict[type, _Way] = {
+            dict: self._entries,
+            FrozenDict: lambda like, found: FrozenDict(self._entries(like, found)),
             list: self._list,
             tuple: lambda like, found: tuple(self._list(like, found)),
             type(None): _none,
         }
 
-    def take(self, like: PyTree, found: Any) -> Any:
+    def take(self, like: PyTree, found: PyTree) -> PyTree:
         """What is found, in the structure of ``like``."""
         way = self._ways.get(type(like))
         if way is None:
             way = self._ways[type(like)] = self._way_of(like)
         return way(like, found)
 
-    def _way_of(self, like: PyTree) -> Callable[[Any, Any], Any]:
+    def _way_of(self, like: PyTree) -> _Way:
         kind: Any = type(like)
         if isinstance(like, tuple) and hasattr(like, "_fields"):
-            return lambda like, found: kind(**self._fields(like, found, kind._fields))
+            return lambda like, found: kind(**self._entries(like._asdict(), found))
         if isinstance(like, _ARRAYS) and not serialization.is_serializable(kind):
             return _array
         names = _restored_fields(like)
-        return lambda like, found: like.replace(**self._fields(like, found, names))
+        return lambda like, found: like.replace(
+            **self._entries({name: getattr(like, name) for name in names}, found)
+        )
 
-    def _dict(self, like: PyTree, found: Any) -> dict[Any, Any]:
+    def _entries(self, like: Mapping[Any, PyTree], found: PyTree) -> dict[Any, PyTree]:
         if type(found) is not dict or found.keys() != like.keys():
             raise Misfit
         take = self.take
         return {name: take(value, found[name]) for name, value in like.items()}
 
-    def _list(self, like: PyTree, found: Any) -> list[Any]:
-        if type(found) is not dict or len(found) != len(like):
-            raise Misfit
-        return [self.take(value, _entry(found, str(index))) for index, value in enumerate(like)]
-
-    def _fields(self, like: PyTree, found: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        if type(found) is not dict or len(found) != len(names):
-            raise Misfit
-        take = self.take
-        return {name: take(getattr(like, name), _entry(found, name)) for name in names}
+    def _list(self, like: Sequence[PyTree], found: PyTree) -> list[PyTree]:
+        return [*self._entries({str(at): value for at, value in enumerate(like)}, found).values()]
 
 
-def _none(like: None, found: Any) -> None:
+def _none(like: None, found: PyTree) -> None:
     if found is not None:
         raise Misfit
 
 
-def _array(like: PyTree, found: Any) -> Any:
+def _array(like: PyTree, found: PyTree) -> PyTree:
     # A Python number, and the axes that may be in place of an array, have no shape.
     if getattr(found, "shape", None) != like.shape:
         raise Misfit
     return found
-
-
-def _entry(found: dict[str, Any], name: str) -> Any:
-    if name not in found:
-        raise Misfit
-    return found[name]
 
 
 def _restored_fields(like: PyTree) -> tuple[str, ...]:

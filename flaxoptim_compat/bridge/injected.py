@@ -55,9 +55,9 @@ def _is_injected(node: PyTree) -> bool:
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 
-def _nodes(opt_state: PyTree) -> list[Any]:
+def _nodes(opt_state: PyTree) -> list[PyTree]:
     """The nodes with hyper-parameters, the outermost first."""
-    found: list[Any] = []
+    found: list[PyTree] = []
 
     def met(node: PyTree) -> PyTree:
         found.append(node)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Container
 
 import jax
 import numpy as np
@@ -12,10 +11,8 @@ from flax.training.train_state import TrainState
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
 
-from flaxoptim_compat.bridge.definition import Definition, Leaf, PyTree
-from flaxoptim_compat.bridge.trees import leaves_like
-
-Path = tuple[Any, ...]
+from flaxoptim_compat.bridge.definition import Definition, Leaf, ParamState, PyTree
+from flaxoptim_compat.bridge.trees import Path, leaves_like
 
 
 def specs(
@@ -53,7 +50,7 @@ def specs(
     of_moments = of_params
     if moment_specs is not None:
         of_moments = _checked(params, moment_specs, "moment_specs")
-    found: dict[str, Any]
+    found: dict[str, PyTree]
     if legacy:
         state = tree.optimizer_def.state_axes(params, tree.state, of_moments)
         found = {"target": of_params, "state": state}
@@ -73,7 +70,7 @@ def shardings(
     param_specs: PyTree,
     moment_specs: PyTree = None,
     definition: Definition | None = None,
-) -> Any:
+) -> PyTree:
     """The same as ``specs``, as NamedShardings: for ``jax.jit``, ``jax.device_put`` and orbax.
 
     Args:
@@ -87,7 +84,7 @@ def shardings(
     return jax.tree.map(lambda spec: NamedSharding(mesh, spec), found)
 
 
-def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> Any:
+def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> PyTree:
     """A PartitionSpec for each parameter that spreads it over one axis of the mesh.
 
     The largest dimension that the axis divides evenly is split. A parameter without one, or with
@@ -117,7 +114,7 @@ def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> A
     return jax.tree.map(spread, params)
 
 
-def _padded(axes: PyTree, rank: int) -> tuple[Any, ...]:
+def _padded(axes: PyTree, rank: int) -> tuple[str | tuple[str, ...] | None, ...]:
     """The entry of every dimension; None, and a specification that ends early, name no more axes.
 
     Raises:
@@ -129,7 +126,7 @@ def _padded(axes: PyTree, rank: int) -> tuple[Any, ...]:
     return (*entries, *[None] * (rank - len(entries)))
 
 
-def of_state(param: Leaf, state: Any, axes: PyTree) -> PyTree:
+def of_state(param: Leaf, state: ParamState, axes: PyTree) -> PyTree:
     """The axes of every array in the state of one parameter, by shape.
 
     An array of the parameter's rank has its axes, but not where a dimension is another one, as
@@ -158,7 +155,7 @@ def without(axes: PyTree, rank: int, dimension: int) -> PartitionSpec:
     return PartitionSpec(*entries[:dimension], *entries[dimension + 1 :])
 
 
-def _checked(params: PyTree, param_specs: PyTree, what: str) -> Any:
+def _checked(params: PyTree, param_specs: PyTree, what: str) -> PyTree:
     """One PartitionSpec for each parameter, in the structure of the parameters."""
     leaves, treedef = jax.tree.flatten(params)
     found = leaves_like(params, param_specs, what)
@@ -182,7 +179,7 @@ def _shortened(spec: PartitionSpec) -> PartitionSpec:
     return PartitionSpec(*entries)
 
 
-def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> Any:
+def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> PyTree:
     """The PartitionSpec of every array in an optax state, whose path holds its parameter's."""
     entries = zip(tree_flatten_with_path(params)[0], jax.tree.leaves(param_specs), strict=True)
     known = {path: (param, spec) for (path, param), spec in entries}
@@ -199,7 +196,7 @@ def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> Any
 
 def _of_converted(
     definition: Definition, opt_state: PyTree, params: PyTree, param_specs: PyTree
-) -> Any:
+) -> PyTree:
     """The PartitionSpec of every array in the optax state that a definition was converted to."""
     found = None
 
@@ -216,7 +213,7 @@ def _of_converted(
     return found
 
 
-def _param_path(path: Path, known: Mapping[Path, Any]) -> Path | None:
+def _param_path(path: Path, known: Container[Path]) -> Path | None:
     """The path of a parameter that ends the path of an array, or else comes last in it."""
     for end in range(len(path), -1, -1):
         for start in range(end + 1):

@@ -33,6 +33,7 @@ from flaxoptim_compat.bridge.step import apply_gradient as run_step
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
+from flaxoptim_compat.optim.formula import Chain
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
 from flaxoptim_compat.optim.state import OptimizerState
@@ -97,7 +98,7 @@ class OptimizerDef(ByValue):
 
     def init_param_state(self, param: Leaf) -> ParamState:
         """The state of one parameter before the first step."""
-        if self.formula is None:
+        if not isinstance(self.formula, Chain):
             raise NotImplementedError(f"{type(self).__name__} does not define init_param_state.")
         return self.formula.first_state(param)
 
@@ -184,7 +185,7 @@ class OptimizerDef(ByValue):
 
     def restore_state(
         self, opt_target: PyTree, opt_state: PyTree, state_dict: PyTree
-    ) -> tuple[Any, Any]:
+    ) -> tuple[PyTree, OptimizerState]:
         """Target and state with the values of a state dict, of this or an older layout.
 
         Args:
@@ -224,8 +225,13 @@ class OptimizerDef(ByValue):
         return new_params, OptimizerState(state.step + 1, new_states)
 
     def apply_to_leaves(
-        self, hyper_params: HyperParams, leaves: Any, step: Leaf, states: Any, grads: PyTree
-    ) -> tuple[Any, Any]:
+        self,
+        hyper_params: HyperParams,
+        leaves: Sequence[Leaf],
+        step: Leaf,
+        states: Sequence[ParamState],
+        grads: Sequence[Leaf],
+    ) -> tuple[Sequence[Leaf], Sequence[ParamState]]:
         """Apply gradients to a list of parameters, through whatever the subclass overrides."""
         state = OptimizerState(step, tuple(states))
         new_leaves, new_state = self.apply_gradient(
@@ -360,7 +366,7 @@ class OptimizerDef(ByValue):
 
     def to_opt_state(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
-    ) -> tuple[Any, Any]:
+    ) -> tuple[optax.GradientTransformationExtraArgs, PyTree]:
         """The transformation, and its state out of the state of an optimizer."""
         conversion = conversion_of(self, hyper_params, params)
         states = leaves_like(params, state.param_states, "param_states")
@@ -383,7 +389,9 @@ class OptimizerDef(ByValue):
         treedef = jax.tree.structure(params)
         return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))
 
-    def replicated(self, devices: Sequence[jax.Device] | None, axis_name: str) -> Any:
+    def replicated(
+        self, devices: Sequence[jax.Device] | None, axis_name: str
+    ) -> ReplicatedOptimizer:
         """What is in the definition's place on several devices: see ``Optimizer.replicate``."""
         return ReplicatedOptimizer(self, devices, axis_name)
 
@@ -458,12 +466,12 @@ class ReplicatedOptimizer(OptimizerDef):
         """The state of the other definition."""
         return self.optimizer_def.init_state(params)
 
-    def _cross_replica_mean(self, grad: Leaf) -> Any:
+    def _cross_replica_mean(self, grad: Leaf) -> Leaf:
         return jax.lax.pmean(grad, axis_name=self.axis_name)
 
     def apply_gradient(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
-    ) -> Any:
+    ) -> tuple[PyTree, OptimizerState]:
         """Average the gradients and apply them."""
         grads = jax.tree.map(self._cross_replica_mean, grads)
         return self.optimizer_def.apply_gradient(hyper_params, params, state, grads)
@@ -476,7 +484,9 @@ class ReplicatedOptimizer(OptimizerDef):
         """The state dict of the first copy only."""
         return jax.tree.map(lambda leaf: leaf[0], self.optimizer_def.state_dict(target, state))
 
-    def restore_state(self, target: PyTree, opt_state: PyTree, state_dict: PyTree) -> Any:
+    def restore_state(
+        self, target: PyTree, opt_state: PyTree, state_dict: PyTree
+    ) -> tuple[PyTree, OptimizerState]:
         """Restore a single copy onto every device."""
         # Of the single copy only the structure and the shapes are asked for.
         target, opt_state = jax.tree.map(
@@ -484,7 +494,7 @@ class ReplicatedOptimizer(OptimizerDef):
         )
         # Replicated last: bringing an older layout up to date is arithmetic on single copies.
         restored = self.optimizer_def.restore_state(target, opt_state, state_dict)
-        return jax_utils.replicate(restored, devices=self.devices)
+        return jax_utils.replicate(restored, devices=self.devices)  # type: ignore[no-any-return]
 
 
 _FROZEN = "frozen"
@@ -650,7 +660,7 @@ class MultiOptimizer(OptimizerDef):
             )
         return list(zip(self.sub_optimizers, hyper_params, strict=True))
 
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """The traversals, and the structure of every optimizer."""
         return (
             type(self),
@@ -685,7 +695,7 @@ def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
         )
 
 
-def _as_array(leaf: Leaf) -> Any:
+def _as_array(leaf: Leaf) -> jax.Array:
     # Of an array that has values it is the array itself, which asking finds out slowly.
     concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
     return leaf if concrete else jnp.asarray(leaf)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import optax
@@ -22,7 +20,7 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
     """
 
     definition: Definition
-    _settings: tuple[Any, ...]
+    _settings: tuple[object, ...]
 
     @classmethod
     def of(

@@ -18,6 +18,7 @@ import optax
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.bridge.definition import (
+    Around,
     Leaf,
     ParamState,
     PyTree,
@@ -30,8 +31,6 @@ from flaxoptim_compat.transforms import scale_by_rms, weight_decay
 
 # A function that makes a transformation of optax.
 Factory = Callable[..., optax.GradientTransformation]
-# What is put around a transformation.
-Around = Callable[[optax.GradientTransformation], optax.GradientTransformation]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -170,7 +169,7 @@ class Chain:
 
     def from_optax(
         self,
-        nodes: Mapping[type, Any],
+        nodes: Mapping[type, PyTree],
         states: Sequence[ParamState],
         pick: Callable[[PyTree], Sequence[Leaf]],
     ) -> list[ParamState]:

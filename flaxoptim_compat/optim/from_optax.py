@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 from jax.sharding import PartitionSpec
+from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge import injected, sharding
@@ -103,7 +104,7 @@ class FromOptax(OptimizerDef):
         return OptimizerState(jnp.asarray(0, jnp.int32), injected.with_values(opt_state, values))
 
     def apply_gradient(
-        self, hyper_params: HyperParams, params: PyTree, state: Any, grads: PyTree
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
         """One step of the transformation, with these hyper-parameters.
 
@@ -128,7 +129,9 @@ class FromOptax(OptimizerDef):
             step_count(state.step) + 1, after
         )
 
-    def state_axes(self, params: PyTree, state: Any, param_axes: PyTree) -> OptimizerState:
+    def state_axes(
+        self, params: PyTree, state: OptimizerState, param_axes: PyTree
+    ) -> OptimizerState:
         """Those of the parameter for every array that belongs to one, none for the others."""
         tx, _ = self._transformation(self.hyper_params, params)
         specs = jax.tree.unflatten(
@@ -144,18 +147,20 @@ class FromOptax(OptimizerDef):
         )
         return OptimizerState(PartitionSpec(), found)
 
-    def to_transformation(self, hyper_params: HyperParams, params: PyTree) -> Any:
+    def to_transformation(
+        self, hyper_params: HyperParams, params: PyTree
+    ) -> optax.GradientTransformationExtraArgs:
         """The transformation itself."""
         tx, values = self._transformation(self.normalise(hyper_params), params, inject_arrays=False)
 
-        def init(params: PyTree) -> Any:
+        def init(params: PyTree) -> PyTree:
             return injected.with_values(tx.init(params), values)
 
         return optax.GradientTransformationExtraArgs(init, optax.with_extra_args_support(tx).update)
 
     def to_opt_state(
-        self, hyper_params: HyperParams, params: PyTree, state: Any
-    ) -> tuple[Any, Any]:
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
+    ) -> tuple[optax.GradientTransformation, PyTree]:
         """The transformation, and its state with these hyper-parameters."""
         tx, values = self._transformation(self.normalise(hyper_params), params)
         return tx, injected.with_values(state.param_states, values)
@@ -167,7 +172,7 @@ class FromOptax(OptimizerDef):
           ValueError: the state is that of another transformation.
         """
         tx, _ = self._transformation(self.hyper_params, params)
-        expected: Any = jax.tree.structure(jax.eval_shape(tx.init, params))
+        expected: PyTreeDef = jax.tree.structure(jax.eval_shape(tx.init, params))
         if expected != jax.tree.structure(opt_state):
             raise ValueError(
                 "The TrainState is none of this definition: its opt_state has another structure."

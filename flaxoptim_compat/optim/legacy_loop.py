@@ -54,10 +54,6 @@ class LegacyLoop:
         """False: what the code looks at is not known."""
         return False
 
-    def first_state(self, param: Leaf) -> ParamState:
-        """That of the definition."""
-        return self._definition.init_param_state(param)
-
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """Runs ``init_state`` and ``apply_gradient`` of the definition."""
         hyper_params = values["hyper_params"]
@@ -71,7 +67,7 @@ class LegacyLoop:
 
         def update(
             grads: PyTree, state: LegacyState, params: PyTree = None
-        ) -> tuple[Any, LegacyState]:
+        ) -> tuple[PyTree, LegacyState]:
             require_parameters(type(self._definition).__name__, params)
             new_params, new_state = self._definition.apply_gradient(
                 hyper_params, params, OptimizerState(state.count, state.param_states), grads
@@ -93,7 +89,7 @@ class LegacyLoop:
 
     def from_optax(
         self,
-        nodes: Mapping[type, Any],
+        nodes: Mapping[type, PyTree],
         states: Sequence[ParamState],
         pick: Callable[[PyTree], Sequence[Leaf]],
     ) -> list[ParamState]:

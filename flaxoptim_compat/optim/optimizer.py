@@ -217,7 +217,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         """Target and state as nested dicts of arrays, the form that checkpoints hold."""
         return self.optimizer_def.state_dict(self.target, self.state)
 
-    def restore_state(self, state: Any) -> Self:
+    def restore_state(self, state: PyTree) -> Self:
         """A copy with the values of a state dict, written here or by Flax, of any layout.
 
         Raises:

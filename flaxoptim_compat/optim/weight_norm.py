@@ -50,20 +50,20 @@ _FACTORS = ("direction", "scale")
 
 @struct.dataclass
 class _WeightNormHyperParams:
-    inner: Any
-    wn_decay: Any
-    wn_eps: Any
+    inner: HyperParams
+    wn_decay: Number
+    wn_eps: Number
 
 
 @struct.dataclass
 class _WeightNormParamState:
-    direction_state: Any
-    scale_state: Any
+    direction_state: ParamState
+    scale_state: ParamState
     direction: Leaf
     scale: Leaf
 
     @property
-    def mult(self) -> Any:
+    def mult(self) -> Leaf:
         """What Flax before 0.4.0 kept in place of the two factors: ``scale / ‖direction‖``."""
         if isinstance(self.scale, tuple):
             return ()
@@ -89,10 +89,6 @@ class _Normed:
     def splits(self) -> bool:
         """Whether the wrapped definition does not look at other parameters either."""
         return self._inner.splits
-
-    def first_state(self, param: Leaf) -> ParamState:
-        """None of one parameter alone: see ``WeightNorm.init_state``."""
-        raise NotImplementedError("WeightNorm does not define init_param_state.")
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The chain of the wrapped definition, on directions and scales."""
@@ -121,7 +117,7 @@ class _Normed:
 
     def from_optax(
         self,
-        nodes: Mapping[type, Any],
+        nodes: Mapping[type, PyTree],
         states: Sequence[ParamState],
         pick: Callable[[PyTree], Sequence[Leaf]],
     ) -> list[ParamState]:
@@ -172,7 +168,7 @@ class WeightNorm(OptimizerDef):
 
     # The wrapped definition owns its hyper-parameters; a copy here could only go stale.
     @property
-    def hyper_params(self) -> Any:
+    def hyper_params(self) -> HyperParams:
         """Those of this definition, with those of the wrapped one as ``inner``."""
         return _WeightNormHyperParams(self.wrapped_optimizer.hyper_params, *self._own)
 
@@ -265,21 +261,23 @@ class WeightNorm(OptimizerDef):
 
     # Methods that Flax before 0.4.0 had, for one parameter each.
 
-    def _split_param(self, param: Leaf) -> tuple[Any, Any]:
+    def _split_param(self, param: Leaf) -> tuple[Leaf, Leaf]:
         return split(param, self.hyper_params.wn_eps)
 
-    def _merge_param(self, direction: Leaf, scale: Leaf, eps: Any) -> tuple[Any, Any]:
+    def _merge_param(self, direction: Leaf, scale: Leaf, eps: Number) -> tuple[Leaf, Leaf]:
         state = _WeightNormParamState(None, None, direction, scale)
         return merge(direction, scale, eps), state.mult
 
-    def _split_grad(self, param: Leaf, state: Any, grad: Leaf, decay: Any) -> tuple[Any, ...]:
+    def _split_grad(
+        self, param: Leaf, state: ParamState, grad: Leaf, decay: Number
+    ) -> tuple[PyTree, ...]:
         del param
         eps = self.hyper_params.wn_eps
         grads = split_gradient(grad, state.direction, state.scale, decay, eps)
         direction = (state.direction, state.direction_state, grads[0])
         return (*direction, state.scale, state.scale_state, grads[1])
 
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """That of the wrapped definition."""
         return (type(self), self.wrapped_optimizer.structure())
 
