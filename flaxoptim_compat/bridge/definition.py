@@ -28,6 +28,12 @@ Values: TypeAlias = Mapping[str, Any]
 Around: TypeAlias = Callable[[optax.GradientTransformation], optax.GradientTransformation]
 # The trees that go into each optax state, by its fields.
 StateTrees: TypeAlias = dict[type, dict[str, PyTree]]
+# The optax states by type.
+Nodes: TypeAlias = Mapping[type, PyTree]
+# Makes a tree of one value per parameter,
+Place: TypeAlias = Callable[[Sequence[Leaf]], PyTree]
+# and takes such a tree to these values.
+Pick: TypeAlias = Callable[[PyTree], Sequence[Leaf]]
 
 
 class Formula(Protocol):
@@ -47,28 +53,13 @@ class Formula(Protocol):
     def expression(self, terms: Values) -> ast.expr:
         """The same as a syntax tree, with terms in place of the hyper-parameters."""
 
-    def to_optax(
-        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
-    ) -> StateTrees:
-        """The trees that go into each optax state, out of the per-parameter states.
+    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
+        """The trees that go into each optax state, out of the per-parameter states."""
 
-        Args:
-          states: one per parameter.
-          place: makes a tree of one value per parameter.
-        """
+    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
+        """The per-parameter states, out of the optax states; ``old`` are those before.
 
-    def from_optax(
-        self,
-        nodes: Mapping[type, PyTree],
-        states: Sequence[ParamState],
-        pick: Callable[[PyTree], Sequence[Leaf]],
-    ) -> list[ParamState]:
-        """The per-parameter states, out of the optax states.
-
-        Args:
-          nodes: the optax states by type.
-          states: the states before, for what optax does not keep.
-          pick: takes a tree to one value per parameter, the inverse of ``place``.
+        What optax does not keep stays as it was.
         """
 
 

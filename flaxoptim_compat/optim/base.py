@@ -26,7 +26,6 @@ from flaxoptim_compat.bridge.definition import (
     PyTree,
     Values,
 )
-from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
 from flaxoptim_compat.bridge.masks import _ShapeDtype, select
 from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.step import apply_gradient as run_step
@@ -197,8 +196,9 @@ class OptimizerDef(ByValue):
           ValueError: an entry is missing, unexpected or of another shape; the message names it.
         """
         entries = checkpoints.expect_entries(state_dict, ("target", "state"))
-        with contextlib.suppress(Misfit):
-            restored = restore_fitting({"target": opt_target, "state": opt_state}, entries)
+        with contextlib.suppress(checkpoints.Misfit):
+            like = {"target": opt_target, "state": opt_state}
+            restored = checkpoints.restore_fitting(like, entries)
             return restored["target"], restored["state"]
         # Something is different: say what, or take it as an older layout or as axes.
         if checkpoints.holds_axes(entries):

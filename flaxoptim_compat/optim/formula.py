@@ -19,8 +19,10 @@ import optax
 from flaxoptim_compat import syntax
 from flaxoptim_compat.bridge.definition import (
     Around,
-    Leaf,
+    Nodes,
     ParamState,
+    Pick,
+    Place,
     PyTree,
     StateFields,
     StateTrees,
@@ -155,9 +157,7 @@ class Chain:
         links = list(_links(stages, terms))
         return links[0] if len(links) == 1 else syntax.called("optax.chain", *links)
 
-    def to_optax(
-        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
-    ) -> StateTrees:
+    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The trees that go into each optax state, out of the per-parameter states."""
         return {
             kind: {
@@ -167,15 +167,10 @@ class Chain:
             for kind, names in self.state_fields.items()
         }
 
-    def from_optax(
-        self,
-        nodes: Mapping[type, PyTree],
-        states: Sequence[ParamState],
-        pick: Callable[[PyTree], Sequence[Leaf]],
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
         """The per-parameter states, out of the optax states."""
         if self.state is None:
-            return list(states)
+            return list(old)
         columns = {
             legacy: pick(getattr(nodes[kind], field))
             for kind, names in self.state_fields.items()
@@ -185,7 +180,7 @@ class Chain:
         names = [field.name for field in dataclasses.fields(self.state)]
         for name in names:
             if name not in columns:
-                columns[name] = [getattr(state, name) for state in states]
+                columns[name] = [getattr(state, name) for state in old]
         rows = zip(*(columns[name] for name in names), strict=True)
         return [self.state(*row) for row in rows]
 

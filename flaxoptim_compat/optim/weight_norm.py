@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,8 +18,11 @@ from flaxoptim_compat.bridge.definition import (
     Formula,
     HyperParams,
     Leaf,
+    Nodes,
     Number,
     ParamState,
+    Pick,
+    Place,
     PyTree,
     StateFields,
     StateTrees,
@@ -100,9 +103,7 @@ class _Normed:
         own = {"decay": terms["wn_decay"], "eps": terms["wn_eps"]}
         return written(weight_norm, [self._inner.expression(terms["inner"])], own, terms)
 
-    def to_optax(
-        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
-    ) -> StateTrees:
+    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The factors for this transformation, the states of both for the wrapped one."""
         scaled, inner = _of_wrapped(states)
 
@@ -115,25 +116,20 @@ class _Normed:
         mine = {name: place([getattr(each, name) for each in states]) for name in _FACTORS}
         return {WeightNormState: mine, **self._inner.to_optax(inner, place_both)}
 
-    def from_optax(
-        self,
-        nodes: Mapping[type, PyTree],
-        states: Sequence[ParamState],
-        pick: Callable[[PyTree], Sequence[Leaf]],
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
         """One state for each parameter, out of the factors and the wrapped definition's states."""
-        scaled, inner = _of_wrapped(states)
+        scaled, inner = _of_wrapped(old)
 
         def pick_both(tree: PyTree) -> list[Leaf]:
             scales = pick(tree["scale"])
             return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
 
         moved = self._inner.from_optax(nodes, inner, pick_both)
-        scale_states = [each.scale_state for each in states]
-        for row, state in zip(scaled, moved[len(states) :], strict=True):
+        scale_states = [each.scale_state for each in old]
+        for row, state in zip(scaled, moved[len(old) :], strict=True):
             scale_states[row] = state
         node = nodes[WeightNormState]
-        columns = (moved[: len(states)], scale_states, pick(node.direction), pick(node.scale))
+        columns = (moved[: len(old)], scale_states, pick(node.direction), pick(node.scale))
         return [_WeightNormParamState(*each) for each in zip(*columns, strict=True)]
 
 
