@@ -54,11 +54,6 @@ class Layout:
     treedef: PyTreeDef
     leaves: tuple[int, ...]
 
-    @property
-    def covers_all(self) -> bool:
-        """Whether no leaf is left out."""
-        return len(self.leaves) == int(self.treedef.num_leaves)
-
     def place(self, values: Sequence[PyTree]) -> PyTree:
         """The tree that holds these values, with optax's placeholder everywhere else."""
         full: list[PyTree] = [optax.MaskedNode()] * self.treedef.num_leaves

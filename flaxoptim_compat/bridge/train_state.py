@@ -111,7 +111,7 @@ class Conversion:
             hp.float_dtype(leaves[index] for index in each.leaves) for each in assignments
         ]
         self._alone = len(assignments) == 1
-        self._moves_all = self._alone and self._layouts[0].covers_all
+        self._moves_all = self._alone and len(assignments[0].leaves) == len(leaves)
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
         """Each part on its own leaves; the leaves of none of them stay as they are."""

@@ -30,14 +30,7 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         hyper_params: HyperParams,
         params: PyTree,
     ) -> FromDefinition:
-        """The same transformation, with what it was made of.
-
-        Args:
-          tx: the transformation.
-          definition: the definition.
-          hyper_params: the values that ``tx`` has in place of the definition's.
-          params: the parameters that it is for.
-        """
+        """The same transformation, with what it was made of; the values are those that it has."""
         made = cls(tx.init, tx.update)
         made.definition = definition
         shapes = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
