@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
 
-import jax
 import jax.numpy as jnp
 
-from flaxoptim_compat.bridge.definition import PyTree
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
 
-def find(opt_state: PyTree) -> dict[str, list[Any]]:
+def find(opt_state: PyTree) -> dict[str, list[Leaf]]:
     """All values by name; a schedule's are left out, because it sets them itself."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[Leaf]] = {}
     for node in _nodes(opt_state):
         for name in _settable(node):
             found.setdefault(name, []).append(node.hyperparams[name])
     return found
 
 
-def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> PyTree:
+def with_values(opt_state: PyTree, values: Mapping[str, Leaf]) -> PyTree:
     """The same state with some hyper-parameters set, everywhere, in the dtypes they have."""
 
     def changed(node: PyTree) -> PyTree:
@@ -36,7 +34,7 @@ def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> PyTree:
 
 def with_values_of(opt_state: PyTree, other: PyTree) -> PyTree:
     """The same state with the hyper-parameters that another state of its structure has."""
-    others = iter(_nodes(other))
+    others = _nodes(other)
 
     def changed(node: PyTree) -> PyTree:
         old = next(others)
@@ -55,25 +53,30 @@ def _is_injected(node: PyTree) -> bool:
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 
-def _nodes(opt_state: PyTree) -> list[PyTree]:
+def _nodes(node: PyTree) -> Iterator[PyTree]:
     """The nodes with hyper-parameters, the outermost first."""
-    found: list[PyTree] = []
-
-    def met(node: PyTree) -> PyTree:
-        found.append(node)
-        return node
-
-    _map(met, opt_state)
-    return found
+    if _is_injected(node):
+        yield node
+    for child in _children(node):
+        yield from _nodes(child)
 
 
-def _map(change: Callable[[PyTree], PyTree], opt_state: PyTree) -> PyTree:
+def _children(node: PyTree) -> Iterator[PyTree]:
+    if isinstance(node, tuple | list):
+        yield from node
+    elif isinstance(node, dict):
+        yield from node.values()
+
+
+def _map(change: Callable[[PyTree], PyTree], node: PyTree) -> PyTree:
     """The same state with a change of each node with hyper-parameters, the outermost first."""
-
-    def changed(node: PyTree) -> PyTree:
-        if not _is_injected(node):
-            return node
+    if _is_injected(node):
         node = change(node)
-        return type(node)(*(_map(change, child) for child in node))
-
-    return jax.tree.map(changed, opt_state, is_leaf=_is_injected)
+    if isinstance(node, tuple):
+        children = [_map(change, child) for child in node]
+        return type(node)(*children) if hasattr(node, "_fields") else tuple(children)
+    if isinstance(node, list):
+        return [_map(change, child) for child in node]
+    if isinstance(node, dict):
+        return {name: _map(change, child) for name, child in node.items()}
+    return node
