@@ -1,20 +1,27 @@
-"""Restoring state dicts: strictly, and from the layouts of older Flax versions."""
+"""Restoring state dicts: in one walk, strictly, and from the layouts of older Flax versions."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from flax import serialization
+from flax.core import FrozenDict
 from jax.sharding import PartitionSpec, Sharding
 from jax.tree_util import PyTreeDef
 
-from flaxoptim_compat.bridge.definition import PyTree
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
+
+_ARRAYS = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
+
+# How to restore a value like the first out of the second.
+_Way = Callable[[PyTree, PyTree], PyTree]
 
 
-def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, Any]:
+def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyTree]:
     """The entries of an optimizer in a state dict; T5X, for one, keeps more in the same dict.
 
     Raises:
@@ -54,6 +61,101 @@ def fields_by_name(state_dict: PyTree) -> PyTree:
     return {name: fields_by_name(child) for name, child in state_dict.items()}
 
 
+class Misfit(Exception):
+    """A state dict is not exactly of the expected layout, or this walk cannot tell."""
+
+
+def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
+    """What ``state_dict`` holds, in the structure of ``like``: the usual case, and the quick way.
+
+    Does what ``flax.serialization.from_state_dict`` does, and checks names and shapes on the way.
+    What it refuses may be all right: an older layout, axes in place of arrays, a type of a user.
+
+    Args:
+      like: gives the structure and the shapes; its values are not used.
+      state_dict: nested dicts of arrays.
+
+    Raises:
+      Misfit: an entry is missing, unexpected, no array or of another shape, or ``like`` holds
+        something of a type that is not known here.
+    """
+    return _Walk().take(like, state_dict)
+
+
+class _Walk:
+    """The walk, with the way to restore every type that it has met."""
+
+    def __init__(self) -> None:
+        self._ways: dict[type, _Way] = {
+            dict: self._entries,
+            FrozenDict: lambda like, found: FrozenDict(self._entries(like, found)),
+            list: self._list,
+            tuple: lambda like, found: tuple(self._list(like, found)),
+            type(None): _none,
+        }
+
+    def take(self, like: PyTree, found: PyTree) -> PyTree:
+        """What is found, in the structure of ``like``."""
+        way = self._ways.get(type(like))
+        if way is None:
+            way = self._ways[type(like)] = self._way_of(like)
+        return way(like, found)
+
+    def _way_of(self, like: PyTree) -> _Way:
+        kind: Any = type(like)
+        if isinstance(like, tuple) and hasattr(like, "_fields"):
+            return lambda like, found: kind(**self._entries(like._asdict(), found))
+        if isinstance(like, _ARRAYS) and not serialization.is_serializable(kind):
+            return _array
+        names = _restored_fields(like)
+        return lambda like, found: like.replace(
+            **self._entries({name: getattr(like, name) for name in names}, found)
+        )
+
+    def _entries(self, like: Mapping[Any, PyTree], found: PyTree) -> dict[Any, PyTree]:
+        if type(found) is not dict or found.keys() != like.keys():
+            raise Misfit
+        take = self.take
+        return {name: take(value, found[name]) for name, value in like.items()}
+
+    def _list(self, like: Sequence[PyTree], found: PyTree) -> list[PyTree]:
+        return [*self._entries({str(at): value for at, value in enumerate(like)}, found).values()]
+
+
+def _none(like: None, found: PyTree) -> None:
+    if found is not None:
+        raise Misfit
+
+
+def _array(like: PyTree, found: PyTree) -> PyTree:
+    # A Python number, and the axes that may be in place of an array, have no shape.
+    if getattr(found, "shape", None) != like.shape:
+        raise Misfit
+    return found
+
+
+def _restored_fields(like: PyTree) -> tuple[str, ...]:
+    """The fields of a ``flax.struct.dataclass``, if it is restored field by field.
+
+    A class may be registered with functions of its own, so flax is asked to restore a sample.
+    """
+    if not dataclasses.is_dataclass(like) or isinstance(like, type) or not hasattr(like, "replace"):
+        raise Misfit
+    fields = dataclasses.fields(like)
+    names = tuple(each.name for each in fields if each.metadata.get("pytree_node", True))
+    sample = {name: object() for name in names}
+    expected = {each.name: getattr(like, each.name) for each in fields} | sample
+    try:
+        restored = serialization.from_state_dict(like.replace(**dict.fromkeys(names)), sample)
+        plain = all(getattr(restored, name) is value for name, value in expected.items())
+    # Code of the user's, which did not expect a sample.
+    except Exception:
+        plain = False
+    if not plain or type(restored) is not type(like):
+        raise Misfit
+    return names
+
+
 def restore(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
     """What ``state_dict`` holds, in the structure of ``like``.
 
@@ -69,7 +171,7 @@ def restore(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
     return serialization.from_state_dict(like, state_dict)
 
 
-def _check(expected: Any, found: Any, path: str) -> None:
+def _check(expected: PyTree, found: PyTree, path: str) -> None:
     if isinstance(expected, Mapping):
         if not isinstance(found, Mapping):
             raise _mismatch(path, f"the entries {sorted(expected)}", _describe(found))
@@ -109,7 +211,7 @@ def _mismatch(path: str, expected: str, found: str) -> ValueError:
     )
 
 
-def _describe(value: Any) -> str:
+def _describe(value: PyTree) -> str:
     if value is None:
         return "None"
     if isinstance(value, Mapping):
@@ -118,7 +220,9 @@ def _describe(value: Any) -> str:
     return f"an array of shape {np.shape(value)} and dtype {dtype}"
 
 
-def upgrade(target: PyTree, state_dict: PyTree, each: Callable[[int, Any, Any], Any]) -> PyTree:
+def upgrade(
+    target: PyTree, state_dict: PyTree, each: Callable[[int, Leaf, PyTree], PyTree]
+) -> PyTree:
     """Rewrite the entry of every parameter, and make the step an int32 scalar.
 
     Args:
@@ -131,7 +235,7 @@ def upgrade(target: PyTree, state_dict: PyTree, each: Callable[[int, Any, Any], 
     leaves, treedef = jax.tree.flatten(target)
     positions = serialization.to_state_dict(jax.tree.unflatten(treedef, range(len(leaves))))
 
-    def rewritten(position: Any, entry: PyTree) -> Any:
+    def rewritten(position: PyTree, entry: PyTree) -> PyTree:
         if isinstance(position, int):
             return each(position, leaves[position], entry)
         if isinstance(position, Mapping) and isinstance(entry, Mapping):
@@ -181,7 +285,7 @@ def merge_list_of_states(
     if len(steps) != 1:
         raise _mismatch("state", "the same step for all optimizers", f"steps {sorted(steps)}")
     treedef: PyTreeDef = jax.tree.structure(target)
-    entries: list[Any] = [None] * treedef.num_leaves
+    entries: list[PyTree] = [None] * treedef.num_leaves
     for state, leaves in zip(states, groups, strict=True):
         assert state is not None
         param_states = state["param_states"]

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import PyTreeDef
+from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.batches import batches
@@ -60,7 +61,7 @@ class Plan:
     """All of a step that is not an array: equal plans share a compiled step."""
 
     definition: Definition
-    static: Any
+    static: HyperParams
 
     def __eq__(self, other: object) -> bool:
         return self is other or (
@@ -76,7 +77,7 @@ class Plan:
         return hash(type(self.definition))
 
 
-def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, Any] | None:
+def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, PyTree] | None:
     """The plan of a step and what is handed to it, or None where it is not to be compiled."""
     switched_off = jax.config.jax_disable_jit  # type: ignore[attr-defined]
     if switched_off or not _settings.compiled or not definition.compiles():
@@ -84,8 +85,7 @@ def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, Any] 
     static, dynamic = hp.separate(hyper_params, definition.hyper_params)
     made = Plan(definition, static)
     if hp.builds_in_overrides(hyper_params, definition.hyper_params):
-        kind: Any = type(definition)
-        known = _variants(kind)
+        known = _variants(type(definition))
         if made not in known:
             if len(known) >= MAX_VARIANTS:
                 return None
@@ -102,7 +102,7 @@ def _variants(kind: type) -> list[Plan]:
 
 def compiled(
     plan: Plan,
-    dynamic: Any,
+    dynamic: PyTree,
     target: Target,
     step: Leaf,
     states: Sequence[ParamState],
@@ -120,7 +120,7 @@ def compiled(
     """
     division = _division(plan, target.treedef, tuple(map(_kind, target.leaves)))
     leaves: list[Leaf] = []
-    new_states: list[Any] = []
+    new_states: list[ParamState] = []
     count = None
     for batch in division.batches:
         moved, count, moved_states = batch.run(
@@ -140,7 +140,7 @@ def compiled(
 
 
 # The shape and the dtype of a leaf.
-_Kind = tuple[tuple[int, ...], Any]
+_Kind = tuple[tuple[int, ...], DTypeLike]
 
 
 def _kind(leaf: Leaf) -> _Kind:
@@ -201,7 +201,8 @@ def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...]) -> _Divi
     for each in plan.definition.assign(_addresses(plan.static), params, range(len(kinds))):
         run = _compiled(Plan(each.definition, _at(each.hyper_params, plan.static)))
         cut = [tuple(range(len(each.leaves)))]
-        if each.definition.splits():
+        formula = each.definition.formula
+        if formula is not None and formula.splits:
             cut = batches([kinds[index] for index in each.leaves])
         for positions in cut:
             indices = [each.leaves[position] for position in positions]
@@ -214,20 +215,20 @@ def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...]) -> _Divi
 
 @functools.lru_cache(maxsize=MAX_STEPS)
 def _compiled(plan: Plan) -> Callable[..., Outcome]:
-    def run(dynamic: Any, params: PyTree, *rest: Any) -> Outcome:
+    def run(dynamic: PyTree, params: PyTree, *rest: PyTree) -> Outcome:
         return traced(plan.definition, hp.join(plan.static, dynamic), Target(params), *rest)
 
     return jax.jit(run)
 
 
-def _addresses(hyper_params: HyperParams, above: tuple[int, ...] = ()) -> Any:
+def _addresses(hyper_params: HyperParams, above: tuple[int, ...] = ()) -> PyTree:
     """Nested lists of hyper-parameters with the place of each in place of its values."""
     if isinstance(hyper_params, list):
         return [_addresses(each, (*above, index)) for index, each in enumerate(hyper_params)]
     return above
 
 
-def _at(address: tuple[int, ...], nested: PyTree) -> Any:
+def _at(address: tuple[int, ...], nested: PyTree) -> PyTree:
     for index in address:
         nested = nested[index]
     return nested

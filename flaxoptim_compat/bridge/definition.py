@@ -24,8 +24,16 @@ Number: TypeAlias = ArrayLike
 StateFields: TypeAlias = Mapping[type, Mapping[str, str]]
 # What the names in a formula stand for.
 Values: TypeAlias = Mapping[str, Any]
+# What is put around a transformation.
+Around: TypeAlias = Callable[[optax.GradientTransformation], optax.GradientTransformation]
 # The trees that go into each optax state, by its fields.
 StateTrees: TypeAlias = dict[type, dict[str, PyTree]]
+# The optax states by type.
+Nodes: TypeAlias = Mapping[type, PyTree]
+# Makes a tree of one value per parameter,
+Place: TypeAlias = Callable[[Sequence[Leaf]], PyTree]
+# and takes such a tree to these values.
+Pick: TypeAlias = Callable[[PyTree], Sequence[Leaf]]
 
 
 class Formula(Protocol):
@@ -39,37 +47,19 @@ class Formula(Protocol):
     def splits(self) -> bool:
         """Whether some of the parameters alone move as they do together with the others."""
 
-    def first_state(self, param: Leaf) -> ParamState:
-        """The legacy state of one parameter before the first step."""
-
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The transformation, with these hyper-parameters."""
 
     def expression(self, terms: Values) -> ast.expr:
         """The same as a syntax tree, with terms in place of the hyper-parameters."""
 
-    def to_optax(
-        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
-    ) -> StateTrees:
-        """The trees that go into each optax state, out of the per-parameter states.
+    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
+        """The trees that go into each optax state, out of the per-parameter states."""
 
-        Args:
-          states: one per parameter.
-          place: makes a tree of one value per parameter.
-        """
+    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
+        """The per-parameter states, out of the optax states; ``old`` are those before.
 
-    def from_optax(
-        self,
-        nodes: Mapping[type, Any],
-        states: Sequence[ParamState],
-        pick: Callable[[PyTree], Sequence[Leaf]],
-    ) -> list[ParamState]:
-        """The per-parameter states, out of the optax states.
-
-        Args:
-          nodes: the optax states by type.
-          states: the states before, for what optax does not keep.
-          pick: takes a tree to one value per parameter, the inverse of ``place``.
+        What optax does not keep stays as it was.
         """
 
 
@@ -112,7 +102,7 @@ class Definition(Protocol):
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> PyTree:
         """The state of an optimizer, out of that of the transformation."""
 
-    def upgrade_param_state(self, param: Leaf, entry: Any) -> Any:
+    def upgrade_param_state(self, param: Leaf, entry: PyTree) -> PyTree:
         """Bring the state of one parameter to the layout of Flax 0.5.3."""
 
     def on_optax(self) -> bool:
@@ -121,10 +111,7 @@ class Definition(Protocol):
     def compiles(self) -> bool:
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
 
-    def splits(self) -> bool:
-        """Whether some of the parameters alone move as they do together with the others."""
-
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
 
     def apply_to_leaves(

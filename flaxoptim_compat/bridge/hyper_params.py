@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.typing import DTypeLike
 
-from flaxoptim_compat.bridge.definition import HyperParams
+from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
 from flaxoptim_compat.transforms.dtypes import dtype_of
@@ -65,7 +66,9 @@ def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
     }
 
 
-def replace_known(owner: str, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> Any:
+def replace_known(
+    owner: str, hyper_params: HyperParams, overrides: Mapping[str, Any]
+) -> HyperParams:
     """Apply the overrides of one call.
 
     Raises:
@@ -75,8 +78,7 @@ def replace_known(owner: str, hyper_params: HyperParams, overrides: Mapping[str,
     if not overrides:
         return hyper_params
     if dataclasses.is_dataclass(hyper_params):
-        known = [field.name for field in dataclasses.fields(hyper_params)]
-        refuse_unknown(owner, overrides, known)
+        refuse_unknown(owner, overrides, [*fields_of(hyper_params)])
     return hyper_params.replace(**overrides)
 
 
@@ -136,7 +138,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def dynamic_names(hyper_params: HyperParams, defaults: Any, arrays: bool = True) -> tuple[str, ...]:
+def dynamic_names(
+    hyper_params: HyperParams, defaults: HyperParams, arrays: bool = True
+) -> tuple[str, ...]:
     """The names to inject: the learning rate, numbers that this call overrides, and arrays.
 
     Args:
@@ -160,7 +164,7 @@ def dynamic_names(hyper_params: HyperParams, defaults: Any, arrays: bool = True)
     return tuple(names)
 
 
-def separate(hyper_params: HyperParams, defaults: Any) -> tuple[Any, Any]:
+def separate(hyper_params: HyperParams, defaults: HyperParams) -> tuple[HyperParams, PyTree]:
     """What is built into a compiled step, and what is handed to it: ``join`` puts them together."""
     if isinstance(hyper_params, list | tuple):
         pairs = [separate(*each) for each in zip(hyper_params, defaults, strict=True)]
@@ -170,7 +174,7 @@ def separate(hyper_params: HyperParams, defaults: Any) -> tuple[Any, Any]:
     return with_values(hyper_params, dict.fromkeys(dynamic)), dynamic
 
 
-def builds_in_overrides(hyper_params: HyperParams, defaults: Any) -> bool:
+def builds_in_overrides(hyper_params: HyperParams, defaults: HyperParams) -> bool:
     """Whether this call overrides a number that is built into a compiled step."""
     if isinstance(hyper_params, list | tuple):
         return any(map(builds_in_overrides, hyper_params, defaults))
@@ -181,14 +185,14 @@ def builds_in_overrides(hyper_params: HyperParams, defaults: Any) -> bool:
     )
 
 
-def join(static: Any, dynamic: Any) -> HyperParams:
+def join(static: HyperParams, dynamic: PyTree) -> HyperParams:
     """The hyper-parameters that ``separate`` took apart."""
     if isinstance(static, list):
         return [join(*each) for each in zip(static, dynamic, strict=True)]
     return with_values(static, dynamic)
 
 
-def float_dtype(leaves: Iterable[Any]) -> Any:
+def float_dtype(leaves: Iterable[Leaf]) -> np.dtype:
     """The dtype of injected floats: float32 or wider, never the half precision of a parameter."""
     # There are few dtypes among thousands of leaves.
     dtypes = set(map(dtype_of, leaves))
@@ -197,10 +201,10 @@ def float_dtype(leaves: Iterable[Any]) -> Any:
 
 
 def inject(
-    chain: Callable[[Any], optax.GradientTransformation],
+    chain: Callable[[HyperParams], optax.GradientTransformation],
     hyper_params: HyperParams,
-    names: tuple[str, ...],
-    dtype: Any,
+    names: Sequence[str],
+    dtype: DTypeLike,
 ) -> optax.GradientTransformation:
     """The chain of these hyper-parameters, with the named ones settable in its state.
 

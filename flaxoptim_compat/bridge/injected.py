@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import jax.numpy as jnp
 
-from flaxoptim_compat.bridge.definition import HyperParams, PyTree
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
 
-def find(opt_state: PyTree) -> dict[str, list[Any]]:
+def find(opt_state: PyTree) -> dict[str, list[Leaf]]:
     """All values by name; a schedule's are left out, because it sets them itself."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[Leaf]] = {}
     for node in _nodes(opt_state):
         for name in _settable(node):
             found.setdefault(name, []).append(node.hyperparams[name])
     return found
 
 
-def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> HyperParams:
+def with_values(opt_state: PyTree, values: Mapping[str, Leaf]) -> PyTree:
     """The same state with some hyper-parameters set, everywhere, in the dtypes they have."""
 
-    def changed(node: PyTree) -> Any:
+    def changed(node: PyTree) -> PyTree:
         new = {
             name: jnp.asarray(values[name], jnp.result_type(node.hyperparams[name]))
             for name in _settable(node)
@@ -33,11 +32,11 @@ def with_values(opt_state: PyTree, values: Mapping[str, Any]) -> HyperParams:
     return _map(changed, opt_state)
 
 
-def with_values_of(opt_state: PyTree, other: Any) -> PyTree:
+def with_values_of(opt_state: PyTree, other: PyTree) -> PyTree:
     """The same state with the hyper-parameters that another state of its structure has."""
     others = _nodes(other)
 
-    def changed(node: PyTree) -> Any:
+    def changed(node: PyTree) -> PyTree:
         old = next(others)
         kept = {name: old.hyperparams[name] for name in _settable(node)}
         return node._replace(hyperparams={**node.hyperparams, **kept})
@@ -54,7 +53,7 @@ def _is_injected(node: PyTree) -> bool:
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 
-def _nodes(node: PyTree) -> Iterator[Any]:
+def _nodes(node: PyTree) -> Iterator[PyTree]:
     """The nodes with hyper-parameters, the outermost first."""
     if _is_injected(node):
         yield node
@@ -62,14 +61,14 @@ def _nodes(node: PyTree) -> Iterator[Any]:
         yield from _nodes(child)
 
 
-def _children(node: PyTree) -> Iterator[Any]:
+def _children(node: PyTree) -> Iterator[PyTree]:
     if isinstance(node, tuple | list):
         yield from node
     elif isinstance(node, dict):
         yield from node.values()
 
 
-def _map(change: Callable[[Any], Any], node: PyTree) -> Any:
+def _map(change: Callable[[PyTree], PyTree], node: PyTree) -> PyTree:
     """The same state with a change of each node with hyper-parameters, the outermost first."""
     if _is_injected(node):
         node = change(node)

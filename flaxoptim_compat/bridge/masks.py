@@ -12,8 +12,9 @@ import numpy as np
 import optax
 from flax import traverse_util
 from jax.tree_util import PyTreeDef
+from jax.typing import DTypeLike
 
-from flaxoptim_compat.bridge.definition import PyTree
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -22,13 +23,13 @@ _Class = TypeVar("_Class", bound=type)
 class _ShapeDtype:
     """What a traversal's filter sees in place of a leaf, so that it works under jit as well."""
 
-    shape: Any
-    dtype: Any
-    _value: Any
+    shape: tuple[int, ...]
+    dtype: DTypeLike
+    _value: Leaf
     _indices: list[int]
 
     @classmethod
-    def create(cls, value: Any) -> _ShapeDtype:
+    def create(cls, value: Leaf) -> _ShapeDtype:
         """Describe one leaf."""
         if not isinstance(value, jax.Array | jax.ShapeDtypeStruct):
             # An array that is yet to be read, as T5X restores it, tells no more of itself.
@@ -53,19 +54,14 @@ class Layout:
     treedef: PyTreeDef
     leaves: tuple[int, ...]
 
-    @property
-    def covers_all(self) -> bool:
-        """Whether no leaf is left out."""
-        return len(self.leaves) == int(self.treedef.num_leaves)
-
-    def place(self, values: Sequence[Any]) -> PyTree:
+    def place(self, values: Sequence[PyTree]) -> PyTree:
         """The tree that holds these values, with optax's placeholder everywhere else."""
-        full: list[Any] = [optax.MaskedNode()] * self.treedef.num_leaves
+        full: list[PyTree] = [optax.MaskedNode()] * self.treedef.num_leaves
         for index, value in zip(self.leaves, values, strict=True):
             full[index] = value
         return jax.tree.unflatten(self.treedef, full)
 
-    def pick(self, tree: PyTree) -> list[Any]:
+    def pick(self, tree: PyTree) -> list[PyTree]:
         """The values of these leaves in a tree that may go on below them."""
         flat = self.treedef.flatten_up_to(tree)
         return [flat[index] for index in self.leaves]
@@ -79,7 +75,7 @@ class Layout:
 
 
 def select(
-    traversals: Iterable[Any], target: PyTree, eligible: Sequence[int]
+    traversals: Iterable[traverse_util.Traversal], target: PyTree, eligible: Sequence[int]
 ) -> list[tuple[int, ...]]:
     """The eligible leaves that each traversal selects.
 
@@ -123,9 +119,9 @@ class _ByName:
 
     def __init__(self, tree: PyTree) -> None:
         self._tree = tree
-        self._listed: dict[type, list[tuple[str, Any]]] = {}
+        self._listed: dict[type, list[tuple[str, PyTree]]] = {}
 
-    def selected_by(self, traversal: Any) -> Iterator[Any]:
+    def selected_by(self, traversal: traverse_util.Traversal) -> Iterator[PyTree]:
         """What a traversal iterates over, in its order."""
         kind = type(traversal)
         if kind not in _NOTHING_BUT_A_FILTER or vars(traversal).keys() != {"_filter_fn"}:
@@ -135,9 +131,9 @@ class _ByName:
         accepts = traversal._filter_fn
         return (value for name, value in self._listed[kind] if accepts(name, value))
 
-    def _list(self, kind: type) -> list[tuple[str, Any]]:
+    def _list(self, kind: type) -> list[tuple[str, PyTree]]:
         """All names and values, in the order in which a traversal of this class comes to them."""
-        listed: list[tuple[str, Any]] = []
+        listed: list[tuple[str, PyTree]] = []
         listing: Any = object.__new__(kind)
         listing._filter_fn = lambda name, value: listed.append((name, value))
         # Its filter is asked about everything, and accepts nothing: append returns None.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Container
 
 import jax
 import numpy as np
@@ -12,11 +11,8 @@ from flax.training.train_state import TrainState
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
 
-from flaxoptim_compat.bridge.axes import of_state, padded, without
-from flaxoptim_compat.bridge.definition import Definition, Leaf, PyTree
-from flaxoptim_compat.bridge.trees import leaves_like
-
-Path = tuple[Any, ...]
+from flaxoptim_compat.bridge.definition import Definition, Leaf, ParamState, PyTree
+from flaxoptim_compat.bridge.trees import Path, leaves_like
 
 
 def specs(
@@ -54,7 +50,7 @@ def specs(
     of_moments = of_params
     if moment_specs is not None:
         of_moments = _checked(params, moment_specs, "moment_specs")
-    found: dict[str, Any]
+    found: dict[str, PyTree]
     if legacy:
         state = tree.optimizer_def.state_axes(params, tree.state, of_moments)
         found = {"target": of_params, "state": state}
@@ -74,7 +70,7 @@ def shardings(
     param_specs: PyTree,
     moment_specs: PyTree = None,
     definition: Definition | None = None,
-) -> Any:
+) -> PyTree:
     """The same as ``specs``, as NamedShardings: for ``jax.jit``, ``jax.device_put`` and orbax.
 
     Args:
@@ -88,7 +84,7 @@ def shardings(
     return jax.tree.map(lambda spec: NamedSharding(mesh, spec), found)
 
 
-def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> Any:
+def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> PyTree:
     """A PartitionSpec for each parameter that spreads it over one axis of the mesh.
 
     The largest dimension that the axis divides evenly is split. A parameter without one, or with
@@ -118,7 +114,48 @@ def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> A
     return jax.tree.map(spread, params)
 
 
-def _checked(params: PyTree, param_specs: PyTree, what: str) -> Any:
+def _padded(axes: PyTree, rank: int) -> tuple[str | tuple[str, ...] | None, ...]:
+    """The entry of every dimension; None, and a specification that ends early, name no more axes.
+
+    Raises:
+      ValueError: there are more entries than dimensions.
+    """
+    entries = tuple(axes or ())
+    if len(entries) > rank:
+        raise ValueError(f"{axes} names {len(entries)} axes, its parameter has {rank}.")
+    return (*entries, *[None] * (rank - len(entries)))
+
+
+def of_state(param: Leaf, state: ParamState, axes: PyTree) -> PyTree:
+    """The axes of every array in the state of one parameter, by shape.
+
+    An array of the parameter's rank has its axes, but not where a dimension is another one, as
+    after a sum over it. Any other array has none.
+
+    Args:
+      param: the parameter, or anything with its shape.
+      state: the state of that parameter, any tree.
+      axes: those of the parameter, a PartitionSpec or None.
+    """
+    shape = np.shape(param)
+
+    def of_array(array: Leaf) -> PartitionSpec:
+        found = np.shape(array)
+        if len(found) != len(shape):
+            return PartitionSpec(*[None] * len(found))
+        entries = zip(_padded(axes, len(shape)), shape, found, strict=True)
+        return PartitionSpec(*[axis if mine == its else None for axis, its, mine in entries])
+
+    return jax.tree.map(of_array, state)
+
+
+def without(axes: PyTree, rank: int, dimension: int) -> PartitionSpec:
+    """The axes of a parameter after a sum over one of its dimensions."""
+    entries = _padded(axes, rank)
+    return PartitionSpec(*entries[:dimension], *entries[dimension + 1 :])
+
+
+def _checked(params: PyTree, param_specs: PyTree, what: str) -> PyTree:
     """One PartitionSpec for each parameter, in the structure of the parameters."""
     leaves, treedef = jax.tree.flatten(params)
     found = leaves_like(params, param_specs, what)
@@ -127,7 +164,7 @@ def _checked(params: PyTree, param_specs: PyTree, what: str) -> Any:
             raise TypeError(
                 f"{what} has a {type(spec).__name__} where a PartitionSpec or None is expected."
             )
-        padded(spec, len(np.shape(param)))
+        _padded(spec, len(np.shape(param)))
     return jax.tree.unflatten(treedef, [spec or PartitionSpec() for spec in found])
 
 
@@ -142,7 +179,7 @@ def _shortened(spec: PartitionSpec) -> PartitionSpec:
     return PartitionSpec(*entries)
 
 
-def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> Any:
+def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> PyTree:
     """The PartitionSpec of every array in an optax state, whose path holds its parameter's."""
     entries = zip(tree_flatten_with_path(params)[0], jax.tree.leaves(param_specs), strict=True)
     known = {path: (param, spec) for (path, param), spec in entries}
@@ -159,7 +196,7 @@ def _of_opt_state(opt_state: PyTree, params: PyTree, param_specs: PyTree) -> Any
 
 def _of_converted(
     definition: Definition, opt_state: PyTree, params: PyTree, param_specs: PyTree
-) -> Any:
+) -> PyTree:
     """The PartitionSpec of every array in the optax state that a definition was converted to."""
     found = None
 
@@ -176,7 +213,7 @@ def _of_converted(
     return found
 
 
-def _param_path(path: Path, known: Mapping[Path, Any]) -> Path | None:
+def _param_path(path: Path, known: Container[Path]) -> Path | None:
     """The path of a parameter that ends the path of an array, or else comes last in it."""
     for end in range(len(path), -1, -1):
         for start in range(end + 1):

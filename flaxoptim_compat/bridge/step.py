@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 
 from flaxoptim_compat.bridge.compiled import compiled, plan
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
-from flaxoptim_compat.bridge.traced import Outcome, by_device, traced
+from flaxoptim_compat.bridge.traced import Outcome, traced
 from flaxoptim_compat.bridge.trees import Target, is_abstract, step_count
 
 
@@ -20,7 +19,7 @@ def apply_gradient(
     step: Leaf,
     param_states: PyTree,
     grads: PyTree,
-) -> tuple[Any, Any, Any]:
+) -> tuple[PyTree, Leaf, PyTree]:
     """Do one step and return the parameters, the step count and the per-parameter states.
 
     Raises:
@@ -60,4 +59,4 @@ def _concrete(
             # A batch does not know the paths of the target, which a message should name.
             target.refuse_misshapen(gradients)
             raise failure
-    return traced(definition, hyper_params, target, step, states, gradients, by_device)
+    return traced(definition, hyper_params, target, step, states, gradients, by_device=True)

@@ -6,31 +6,20 @@ Under a transformation of jax it is traced; on concrete arrays every operation r
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 
 from flaxoptim_compat.bridge.definition import Assignment, Definition, HyperParams, Leaf, ParamState
 from flaxoptim_compat.bridge.train_state import Conversion, to_train_state
-from flaxoptim_compat.bridge.trees import (
-    Target,
-    inexact_moments,
-    step_count,
-)
+from flaxoptim_compat.bridge.trees import Target, inexact_moments, step_count
 
 # The new leaves, None for those that no optimizer moves; the step; the new state of every leaf.
-Outcome = tuple[Sequence[Any], Any, Sequence[Any]]
+Outcome = tuple[Sequence[Leaf], Leaf, Sequence[ParamState]]
 
 
-def together(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
-    """All assignments as one part."""
-    del leaves
-    return [list(assignments)] if assignments else []
-
-
-def by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
+def _by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
     """Assignments taken apart so that each part touches the leaves of one set of devices only."""
     devices = {index: frozenset(leaf.devices()) for index, leaf in enumerate(leaves)}
     parts = []
@@ -52,7 +41,7 @@ def traced(
     step: Leaf,
     states: Sequence[ParamState],
     gradients: Sequence[Leaf],
-    parts: Callable[..., list[list[Assignment]]] = together,
+    by_device: bool = False,
 ) -> Outcome:
     """Do one step.
 
@@ -63,7 +52,8 @@ def traced(
       step: the number of steps done.
       states: the state of each leaf of the target.
       gradients: the gradient of each.
-      parts: takes apart what cannot be computed together.
+      by_device: whether leaves on different devices, which cannot be computed together, are
+        computed one set of devices after the other.
 
     Raises:
       ValueError: a gradient has another shape than its parameter.
@@ -77,10 +67,10 @@ def traced(
     optax_only = [
         each for each in assignments if each.definition is definition or each.definition.on_optax()
     ]
-    new_leaves: list[Any] = [None] * len(leaves)
-    new_states: list[Any] = [None] * len(leaves)
-    split = parts(optax_only, leaves)
-    for part in split:
+    new_leaves: list[Leaf] = [None] * len(leaves)
+    new_states: list[ParamState] = [None] * len(leaves)
+    split = _by_device(optax_only, leaves) if by_device else [optax_only]
+    for part in filter(None, split):
         count = jax.device_get(step) if len(split) > 1 else step
         moved, moved_states = _through_train_state(part, leaves, count, states, gradients)
         for each in part:
@@ -105,8 +95,8 @@ def _through_train_state(
     leaves: Sequence[Leaf],
     step: Leaf,
     states: Sequence[ParamState],
-    grads: Sequence[Any],
-) -> tuple[Sequence[Any], Sequence[Any]]:
+    grads: Sequence[jax.Array],
+) -> tuple[Sequence[Leaf], Sequence[ParamState]]:
     params = tuple(leaves)
     conversion = Conversion(assignments, params)
     count = _as_exponent(step, leaves)
@@ -116,7 +106,7 @@ def _through_train_state(
     return after.params, conversion.param_states(after.opt_state, states)
 
 
-def _as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> Any:
+def _as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:
     """The step such that ``beta2 ** step`` has the bits it had in flax.
 
     Outside a trace jax multiplies repeatedly for an integer exponent; in a trace, and for a float

@@ -11,9 +11,11 @@ from typing import Any, cast
 import jax
 import optax
 from flax.training.train_state import TrainState
+from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.definition import (
+    Around,
     Assignment,
     Definition,
     Formula,
@@ -21,6 +23,8 @@ from flaxoptim_compat.bridge.definition import (
     Leaf,
     ParamState,
     PyTree,
+    StateFields,
+    StateTrees,
 )
 from flaxoptim_compat.bridge.masks import Layout
 from flaxoptim_compat.transforms import hold
@@ -44,7 +48,7 @@ class AnyTargetTrainState(TrainState):
         )
 
 
-def _moved(param: Leaf, update: Leaf) -> Any:
+def _moved(param: Leaf, update: Leaf) -> Leaf:
     """What ``optax.apply_updates`` makes of a parameter, by the shortest way there is."""
     arrays = isinstance(param, jax.Array) and isinstance(update, jax.Array)
     if arrays and param.dtype == update.dtype and param.shape == update.shape:
@@ -94,7 +98,7 @@ class Conversion:
         formula_of: Callable[[Definition], Formula] = lambda each: cast(Formula, each.formula),
     ) -> None:
         leaves, treedef = jax.tree.flatten(params)
-        self._treedef: Any = treedef
+        self._treedef: PyTreeDef = treedef
         self._assignments = assignments
         self._formulas = [formula_of(each.definition) for each in assignments]
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
@@ -107,7 +111,7 @@ class Conversion:
             hp.float_dtype(leaves[index] for index in each.leaves) for each in assignments
         ]
         self._alone = len(assignments) == 1
-        self._moves_all = self._alone and self._layouts[0].covers_all
+        self._moves_all = self._alone and len(assignments[0].leaves) == len(leaves)
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
         """Each part on its own leaves; the leaves of none of them stay as they are."""
@@ -135,7 +139,7 @@ class Conversion:
             return states[0]._replace(inner_state=_masked_states([states[0].inner_state]))
         return _masked_states(states)
 
-    def param_states(self, opt_state: PyTree, like: Sequence[Any]) -> list[Any]:
+    def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> list[ParamState]:
         """The legacy state of every leaf, out of a state of the transformation.
 
         Args:
@@ -176,14 +180,16 @@ class Conversion:
         if self._moves_all and _has_masks(opt_state):
             raise ValueError(_not_ours("moments for every parameter"))
 
-    def _parts(self, opt_state: PyTree) -> list[Any]:
+    def _parts(self, opt_state: PyTree) -> list[PyTree]:
         if self._moves_all:
             return [opt_state]
         masked = opt_state.inner_state if self._alone else opt_state
         return [each.inner_state for each in masked[:-1]]
 
     def _injected(
-        self, part: int, around: Callable[[Any], Any] = lambda chain: chain
+        self,
+        part: int,
+        around: Around = lambda chain: chain,
     ) -> optax.GradientTransformation:
         each = self._assignments[part]
         return hp.inject(
@@ -197,7 +203,9 @@ class Conversion:
         values = self._assignments[part].definition.values(hyper_params)
         return self._formulas[part].transformation(values)
 
-    def _masked(self, parts: Sequence[optax.GradientTransformation]) -> Any:
+    def _masked(
+        self, parts: Sequence[optax.GradientTransformation]
+    ) -> optax.GradientTransformation:
         masked = [
             optax.masked(part, layout.mask())
             for part, layout in zip(parts, self._layouts, strict=True)
@@ -225,11 +233,11 @@ def _not_ours(expected: str) -> str:
     )
 
 
-def _masked_states(states: Sequence[ParamState]) -> tuple[Any, ...]:
+def _masked_states(states: Sequence[PyTree]) -> tuple[optax.MaskedState, ...]:
     return (*map(optax.MaskedState, states), optax.MaskedState(optax.EmptyState()))
 
 
-def _filled(node: PyTree, step: Leaf, fields: Mapping[type, Mapping[str, Any]]) -> Any:
+def _filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:
     """A state with every count set to the step and every tree of moments put in its place."""
     if not isinstance(node, tuple):
         return node
@@ -245,12 +253,12 @@ def _filled(node: PyTree, step: Leaf, fields: Mapping[type, Mapping[str, Any]]) 
     return type(node)(**children)
 
 
-def _nodes(node: PyTree, fields: Mapping[type, Mapping[str, str]]) -> dict[type, Any]:
+def _nodes(node: PyTree, fields: StateFields) -> dict[type, PyTree]:
     """The named tuples of a state by their type; trees of moments are not entered."""
     if not isinstance(node, tuple):
         return {}
     if not hasattr(node, "_fields"):
-        found: dict[type, Any] = {}
+        found: dict[type, PyTree] = {}
         for child in node:
             found.update(_nodes(child, fields))
         return found

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax.core import FrozenDict
-from jax.tree_util import PyTreeDef, keystr, tree_flatten_with_path
+from jax.tree_util import KeyPath, PyTreeDef, keystr, tree_flatten_with_path
 
 from flaxoptim_compat.bridge.definition import Leaf, ParamState, PyTree
 
-Path = tuple[Any, ...]
+# The keys on the way to a leaf.
+Path: TypeAlias = KeyPath[Any]
 
 
 def _is_frozen(node: PyTree) -> bool:
@@ -36,10 +37,10 @@ class Target:
 
     def __init__(self, tree: PyTree) -> None:
         self.tree = tree
-        flat: tuple[list[Any], Any] = jax.tree.flatten(tree)
+        flat: tuple[list[Leaf], PyTreeDef] = jax.tree.flatten(tree)
         self.leaves, self.treedef = flat
 
-    def flatten(self, tree: PyTree, what: str) -> list[Any]:
+    def flatten(self, tree: PyTree, what: str) -> list[PyTree]:
         """Flatten another tree as ``leaves_like`` does."""
         try:
             return list(self.treedef.flatten_up_to(tree))
@@ -67,7 +68,7 @@ class Target:
         return list(map(_as_inexact, self.leaves, gradients))
 
 
-def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[Any]:
+def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[PyTree]:
     """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
 
     Args:
@@ -107,13 +108,13 @@ def _difference(target: PyTree, tree: PyTree, path: Path) -> tuple[Path, str, st
     return None
 
 
-def _children(node: PyTree) -> dict[Any, Any]:
+def _children(node: PyTree) -> dict[Any, PyTree]:
     """What stands one level below a container, by its key."""
     below, _ = tree_flatten_with_path(node, is_leaf=lambda child: child is not node)
     return {path[0]: child for path, child in below}
 
 
-def _name_in(children: dict[Any, Any], key: Any) -> str:
+def _name_in(children: dict[Any, PyTree], key: Any) -> str:
     return _name(children[key]) if key in children else "nothing"
 
 
@@ -123,7 +124,7 @@ def _name(node: PyTree) -> str:
     return "a leaf" if jax.tree_util.all_leaves([node]) else f"a {type(node).__name__}"
 
 
-def gradient_leaves(target: PyTree, grads: PyTree) -> list[Any]:
+def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
     """The gradients in the order of the target's leaves, as arrays of the same shapes.
 
     Raises:
@@ -135,7 +136,7 @@ def gradient_leaves(target: PyTree, grads: PyTree) -> list[Any]:
     return list(map(jnp.asarray, leaves))
 
 
-def _shape(leaf: Leaf) -> Any:
+def _shape(leaf: Leaf) -> tuple[int, ...] | None:
     if leaf is None or isinstance(leaf, dict | tuple | list):
         return None
     return np.shape(leaf)
@@ -154,7 +155,7 @@ def _as_inexact(leaf: Leaf, grad: jax.Array) -> jax.Array:
     return array.astype(jnp.result_type(array, grad, 1.0))
 
 
-def inexact_moments(state: Any, param: jax.Array) -> ParamState:
+def inexact_moments(state: ParamState, param: jax.Array) -> ParamState:
     """The state of one parameter as jax arrays, with moments that can hold fractions.
 
     A restored state holds numpy arrays, and op by op numpy would do the arithmetic, by other rules.
@@ -187,7 +188,7 @@ def unshared(tree: PyTree) -> PyTree:
     """The same tree with an array of its own at every leaf: jax donates no buffer twice."""
     seen: set[int] = set()
 
-    def own(leaf: Leaf) -> Any:
+    def own(leaf: Leaf) -> Leaf:
         if id(leaf) in seen and isinstance(leaf, jax.Array) and not is_abstract(leaf):
             return leaf.copy()
         seen.add(id(leaf))
@@ -196,7 +197,7 @@ def unshared(tree: PyTree) -> PyTree:
     return jax.tree.map(own, tree)
 
 
-def is_abstract(*leaves: Any) -> bool:
+def is_abstract(*leaves: Leaf) -> bool:
     """Whether any leaf is being traced by jit, vmap, grad or another transformation."""
     # There are few types among thousands of leaves.
     return any(issubclass(kind, jax.core.Tracer) for kind in set(map(type, leaves)))

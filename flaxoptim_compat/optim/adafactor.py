@@ -6,16 +6,16 @@ The second moment of a matrix is kept as the means of its rows and of its column
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 from flax import struct
+from jax.typing import DTypeLike
 
-from flaxoptim_compat.bridge.axes import without
-from flaxoptim_compat.bridge.definition import HyperParams, Leaf, Number, PyTree, Values
+from flaxoptim_compat.bridge.definition import HyperParams, Leaf, Number, ParamState, PyTree, Values
+from flaxoptim_compat.bridge.sharding import without
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
 from flaxoptim_compat.optim.terms import Term
@@ -28,14 +28,14 @@ class _AdafactorHyperParams:
     learning_rate: Number | None
     factored: bool
     multiply_by_parameter_scale: bool
-    beta1: Any
-    decay_rate: Any
+    beta1: Number | None
+    decay_rate: Number
     step_offset: int
-    clipping_threshold: Any
-    weight_decay_rate: Any
+    clipping_threshold: Number | None
+    weight_decay_rate: Number | None
     min_dim_size_to_factor: int
-    epsilon1: Any
-    epsilon2: Any
+    epsilon1: Number
+    epsilon2: Number
 
 
 @struct.dataclass
@@ -73,7 +73,7 @@ class Adafactor(OptimizerDef):
         moments=stage(
             scale_by_factored_rms,
             says=optax.scale_by_factored_rms,
-            within=in_float32,
+            within=(in_float32,),
             factored="factored",
             decay_rate="decay_rate",
             step_offset="step_offset",
@@ -114,7 +114,7 @@ class Adafactor(OptimizerDef):
         min_dim_size_to_factor: int = 128,
         epsilon1: float = 1e-30,
         epsilon2: float = 1e-3,
-        dtype_momentum: Any = jnp.float32,
+        dtype_momentum: DTypeLike = jnp.float32,
     ) -> None:
         self.dtype_momentum = jax.dtypes.canonicalize_dtype(dtype_momentum)
         super().__init__(
@@ -134,7 +134,7 @@ class Adafactor(OptimizerDef):
         )
 
     @staticmethod
-    def _decay_rate_pow(i: Any, exponent: Any = 0.8) -> Any:
+    def _decay_rate_pow(i: Leaf, exponent: Leaf = 0.8) -> Leaf:
         """The decay of the second moment at step ``i``: ``1 - (i + 1)^-exponent``."""
         return 1.0 - (jnp.array(i, jnp.float32) + 1.0) ** (-exponent)
 
@@ -161,7 +161,9 @@ class Adafactor(OptimizerDef):
             state["m"] = jnp.zeros(shape, self.dtype_momentum)
         return _AdafactorParamState(**state)
 
-    def param_state_axes(self, param: Leaf, state: Any, axes: PyTree) -> _AdafactorParamState:
+    def param_state_axes(
+        self, param: Leaf, state: ParamState, axes: PyTree
+    ) -> _AdafactorParamState:
         """Those of the parameter; of the factors, those that are not averaged over."""
         found = super().param_state_axes(param, state, axes)
         shape = np.shape(param)
@@ -176,11 +178,11 @@ class Adafactor(OptimizerDef):
         values = super().values(hyper_params)
         return {**values, **({} if isinstance(values["factored"], Term) else self._lasting())}
 
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """Those hyper-parameters that hold for the life of the definition belong to it too."""
         return (*super().structure(), self._lasting())
 
-    def _lasting(self) -> dict[str, Any]:
+    def _lasting(self) -> dict[str, bool | int]:
         mine = self.hyper_params
         return {
             "factored": bool(mine.factored),

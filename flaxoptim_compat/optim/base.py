@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import optax
 from flax import jax_utils, serialization
 from jax.sharding import PartitionSpec
+from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat import deprecation, syntax
-from flaxoptim_compat.bridge import checkpoints, step
+from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.definition import (
     Assignment,
     Formula,
@@ -26,11 +26,13 @@ from flaxoptim_compat.bridge.definition import (
     PyTree,
     Values,
 )
-from flaxoptim_compat.bridge.fitting import Misfit, restore_fitting
 from flaxoptim_compat.bridge.masks import _ShapeDtype, select
-from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim import conversion, removal
+from flaxoptim_compat.bridge.sharding import of_state
+from flaxoptim_compat.bridge.step import apply_gradient as run_step
+from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim.by_value import ByValue
+from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
+from flaxoptim_compat.optim.formula import Chain
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
 from flaxoptim_compat.optim.state import OptimizerState
@@ -46,6 +48,17 @@ __all__ = [
     "_NoAux",
     "_ShapeDtype",
 ]
+
+
+_REMOVED_IN = "0.6"
+
+# What the text of a warning takes for granted, if this stands in it.
+_PREMISES = {
+    "transforms.": "after `from flaxoptim_compat import transforms`",
+    "inject_hyperparams": 'with opt_state.hyperparams["learning_rate"] set before each step',
+    "labels)": "where labels is a tree like the parameters that holds, for each of them, the"
+    ' position of the traversal that selects it, as in "0", or "frozen"',
+}
 
 
 class OptimizerDef(ByValue):
@@ -79,12 +92,12 @@ class OptimizerDef(ByValue):
             raise NotImplementedError(
                 f"{type(self).__name__} defines neither apply_param_gradient nor a formula."
             )
-        new_param, _, new_state = self._step(hyper_params, param, step, state, grad)
+        new_param, _, new_state = run_step(self, hyper_params, param, step, state, grad)
         return new_param, new_state
 
     def init_param_state(self, param: Leaf) -> ParamState:
         """The state of one parameter before the first step."""
-        if self.formula is None:
+        if not isinstance(self.formula, Chain):
             raise NotImplementedError(f"{type(self).__name__} does not define init_param_state.")
         return self.formula.first_state(param)
 
@@ -105,8 +118,8 @@ class OptimizerDef(ByValue):
         """
         if not self.has_chain():
             return self.apply_directly(hyper_params, params, state, grads)
-        new_params, count, param_states = self._step(
-            hyper_params, params, state.step, state.param_states, grads
+        new_params, count, param_states = run_step(
+            self, hyper_params, params, state.step, state.param_states, grads
         )
         return new_params, OptimizerState(count, param_states)
 
@@ -171,7 +184,7 @@ class OptimizerDef(ByValue):
 
     def restore_state(
         self, opt_target: PyTree, opt_state: PyTree, state_dict: PyTree
-    ) -> tuple[Any, Any]:
+    ) -> tuple[PyTree, OptimizerState]:
         """Target and state with the values of a state dict, of this or an older layout.
 
         Args:
@@ -183,8 +196,9 @@ class OptimizerDef(ByValue):
           ValueError: an entry is missing, unexpected or of another shape; the message names it.
         """
         entries = checkpoints.expect_entries(state_dict, ("target", "state"))
-        with contextlib.suppress(Misfit):
-            restored = restore_fitting({"target": opt_target, "state": opt_state}, entries)
+        with contextlib.suppress(checkpoints.Misfit):
+            like = {"target": opt_target, "state": opt_state}
+            restored = checkpoints.restore_fitting(like, entries)
             return restored["target"], restored["state"]
         # Something is different: say what, or take it as an older layout or as axes.
         if checkpoints.holds_axes(entries):
@@ -211,24 +225,19 @@ class OptimizerDef(ByValue):
         return new_params, OptimizerState(state.step + 1, new_states)
 
     def apply_to_leaves(
-        self, hyper_params: HyperParams, leaves: Any, step: Leaf, states: Any, grads: PyTree
-    ) -> tuple[Any, Any]:
+        self,
+        hyper_params: HyperParams,
+        leaves: Sequence[Leaf],
+        step: Leaf,
+        states: Sequence[ParamState],
+        grads: Sequence[Leaf],
+    ) -> tuple[Sequence[Leaf], Sequence[ParamState]]:
         """Apply gradients to a list of parameters, through whatever the subclass overrides."""
         state = OptimizerState(step, tuple(states))
         new_leaves, new_state = self.apply_gradient(
             hyper_params, tuple(leaves), state, tuple(grads)
         )
         return new_leaves, new_state.param_states
-
-    def _step(
-        self,
-        hyper_params: HyperParams,
-        params: PyTree,
-        count: Leaf,
-        param_states: PyTree,
-        grads: PyTree,
-    ) -> tuple[Any, Any, Any]:
-        return step.apply_gradient(self, hyper_params, params, count, param_states, grads)
 
     def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """These hyper-parameters with overrides, all of which must be known."""
@@ -325,10 +334,6 @@ class OptimizerDef(ByValue):
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
         return self.has_chain()
 
-    def splits(self) -> bool:
-        """Whether some of the parameters alone move as they do together with the others."""
-        return self.formula is not None and self.formula.splits
-
     def assign(
         self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
     ) -> list[Assignment]:
@@ -348,13 +353,26 @@ class OptimizerDef(ByValue):
             made anew with other ones, as in ``optax.inject_hyperparams``.
           params: anything with the structure, shapes and dtypes of the parameters.
         """
-        return conversion.transformation_of(self, hyper_params, params)
+        tx = conversion_of(self, hyper_params, params, inject_arrays=False).transformation()
+
+        def init(params: PyTree) -> PyTree:
+            # The definition's own first state: a subclass may begin with something else than zeros.
+            conversion = conversion_of(self, hyper_params, params, inject_arrays=False)
+            state = self.init_state(params)
+            states = leaves_like(params, state.param_states, "param_states")
+            return unshared(conversion.opt_state(step_count(state.step), states))
+
+        return optax.GradientTransformationExtraArgs(init, tx.update)
 
     def to_opt_state(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
-    ) -> tuple[Any, Any]:
+    ) -> tuple[optax.GradientTransformationExtraArgs, PyTree]:
         """The transformation, and its state out of the state of an optimizer."""
-        return conversion.opt_state_of(self, hyper_params, params, state)
+        conversion = conversion_of(self, hyper_params, params)
+        states = leaves_like(params, state.param_states, "param_states")
+        opt_state = conversion.opt_state(step_count(state.step), states)
+        tx = FromDefinition.of(conversion.transformation(), self, hyper_params, params)
+        return tx, opt_state
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
         """The state of an optimizer, out of that of the transformation.
@@ -362,9 +380,18 @@ class OptimizerDef(ByValue):
         Raises:
           ValueError: the state is that of another transformation.
         """
-        return conversion.state_of(self, params, step, opt_state)
+        fresh = self.init_state(params)
+        conversion = conversion_of(self, self.hyper_params, params, normalise=False)
+        conversion.check(opt_state)
+        states = conversion.param_states(
+            opt_state, leaves_like(params, fresh.param_states, "param_states")
+        )
+        treedef = jax.tree.structure(params)
+        return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))
 
-    def replicated(self, devices: Sequence[jax.Device] | None, axis_name: str) -> Any:
+    def replicated(
+        self, devices: Sequence[jax.Device] | None, axis_name: str
+    ) -> ReplicatedOptimizer:
         """What is in the definition's place on several devices: see ``Optimizer.replicate``."""
         return ReplicatedOptimizer(self, devices, axis_name)
 
@@ -387,12 +414,20 @@ class OptimizerDef(ByValue):
         """What is gone, and what to write instead."""
         ours = (cls for cls in type(self).__mro__ if cls.__module__.startswith(__package__))
         removed = self._removed or f"flax.optim.{next(ours).__name__}"
+        subject = f"{removed} was removed from Flax in {_REMOVED_IN}."
         try:
             expression = self.optax_expression()
         except Exception:
             # A subclass may do anything to its hyper-parameters, and must not fail for a warning.
             expression = None
-        return removal.notice(removed, type(self).__name__, expression)
+        if expression is None:
+            return (
+                f"{subject} No single optax expression does what this {type(self).__name__} does;"
+                " optimizer.to_train_state() turns an optimizer with it into a flax TrainState on"
+                " optax, at any step."
+            )
+        premises = [premise for name, premise in _PREMISES.items() if name in expression]
+        return f"{subject} {', '.join(['Exactly the same in optax', *premises])}: {expression}"
 
 
 class ReplicatedOptimizer(OptimizerDef):
@@ -422,7 +457,7 @@ class ReplicatedOptimizer(OptimizerDef):
     def removal_notice(self) -> str:
         """What to write in place of ``Optimizer.replicate``."""
         return (
-            f"Optimizer.replicate was removed from Flax in {removal.REMOVED_IN}. Exactly the same:"
+            f"Optimizer.replicate was removed from Flax in {_REMOVED_IN}. Exactly the same:"
             " flax.jax_utils.replicate(optimizer), and in each step"
             f" grads = jax.lax.pmean(grads, axis_name={self.axis_name!r})"
         )
@@ -431,12 +466,12 @@ class ReplicatedOptimizer(OptimizerDef):
         """The state of the other definition."""
         return self.optimizer_def.init_state(params)
 
-    def _cross_replica_mean(self, grad: Leaf) -> Any:
+    def _cross_replica_mean(self, grad: Leaf) -> Leaf:
         return jax.lax.pmean(grad, axis_name=self.axis_name)
 
     def apply_gradient(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
-    ) -> Any:
+    ) -> tuple[PyTree, OptimizerState]:
         """Average the gradients and apply them."""
         grads = jax.tree.map(self._cross_replica_mean, grads)
         return self.optimizer_def.apply_gradient(hyper_params, params, state, grads)
@@ -449,7 +484,9 @@ class ReplicatedOptimizer(OptimizerDef):
         """The state dict of the first copy only."""
         return jax.tree.map(lambda leaf: leaf[0], self.optimizer_def.state_dict(target, state))
 
-    def restore_state(self, target: PyTree, opt_state: PyTree, state_dict: PyTree) -> Any:
+    def restore_state(
+        self, target: PyTree, opt_state: PyTree, state_dict: PyTree
+    ) -> tuple[PyTree, OptimizerState]:
         """Restore a single copy onto every device."""
         # Of the single copy only the structure and the shapes are asked for.
         target, opt_state = jax.tree.map(
@@ -457,7 +494,7 @@ class ReplicatedOptimizer(OptimizerDef):
         )
         # Replicated last: bringing an older layout up to date is arithmetic on single copies.
         restored = self.optimizer_def.restore_state(target, opt_state, state_dict)
-        return jax_utils.replicate(restored, devices=self.devices)
+        return jax_utils.replicate(restored, devices=self.devices)  # type: ignore[no-any-return]
 
 
 _FROZEN = "frozen"
@@ -493,31 +530,40 @@ class MultiOptimizer(OptimizerDef):
         Raises:
           ValueError: two traversals select the same leaf.
         """
-        leaves, treedef = jax.tree.flatten(params)
-        states: list[ParamState] = [None] * len(leaves)
-        for each in self.assign(self.hyper_params, params, range(len(leaves))):
+        leaves = jax.tree.leaves(params)
+
+        def first(each: Assignment) -> PyTree:
             mine = tuple(_as_array(leaves[index]) for index in each.leaves)
-            for index, state in zip(
-                each.leaves, each.definition.init_state(mine).param_states, strict=True
-            ):
-                states[index] = state
-        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), jax.tree.unflatten(treedef, states))
+            return each.definition.init_state(mine).param_states
+
+        states = self._said_by_each(params, first)
+        return OptimizerState(jnp.asarray(0, dtype=jnp.int32), states)
 
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
         """What each optimizer says of its leaves; None for the leaves that none of them moves."""
-        leaves, treedef = jax.tree.flatten(params)
-        states = leaves_like(params, state.param_states, "param_states")
-        specs = leaves_like(params, param_axes, "param_axes")
-        found: list[Any] = [None] * len(leaves)
-        for each in self.assign(self.hyper_params, params, range(len(leaves))):
-            mine = [tuple(column[index] for index in each.leaves) for column in (leaves, states)]
-            axes = tuple(specs[index] for index in each.leaves)
-            inner = each.definition.state_axes(mine[0], OptimizerState(state.step, mine[1]), axes)
-            for index, its in zip(each.leaves, inner.param_states, strict=True):
+        columns = (
+            jax.tree.leaves(params),
+            leaves_like(params, state.param_states, "param_states"),
+            leaves_like(params, param_axes, "param_axes"),
+        )
+
+        def axes(each: Assignment) -> PyTree:
+            mine, states, specs = (tuple(its[index] for index in each.leaves) for its in columns)
+            inner = OptimizerState(state.step, states)
+            return each.definition.state_axes(mine, inner, specs).param_states
+
+        return OptimizerState(PartitionSpec(), self._said_by_each(params, axes))
+
+    def _said_by_each(self, params: PyTree, say: Callable[[Assignment], PyTree]) -> PyTree:
+        """What each optimizer says of its leaves, and None for the leaves of none."""
+        treedef: PyTreeDef = jax.tree.structure(params)
+        found: list[ParamState] = [None] * treedef.num_leaves
+        for each in self.assign(self.hyper_params, params, range(len(found))):
+            for index, its in zip(each.leaves, say(each), strict=True):
                 found[index] = its
-        return OptimizerState(PartitionSpec(), jax.tree.unflatten(treedef, found))
+        return treedef.unflatten(found)
 
     def has_chain(self) -> bool:
         """True: the parts are optax chains, or are called by name."""
@@ -614,7 +660,7 @@ class MultiOptimizer(OptimizerDef):
             )
         return list(zip(self.sub_optimizers, hyper_params, strict=True))
 
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """The traversals, and the structure of every optimizer."""
         return (
             type(self),
@@ -649,7 +695,7 @@ def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
         )
 
 
-def _as_array(leaf: Leaf) -> Any:
+def _as_array(leaf: Leaf) -> jax.Array:
     # Of an array that has values it is the array itself, which asking finds out slowly.
     concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
     return leaf if concrete else jnp.asarray(leaf)

@@ -13,7 +13,7 @@ from flaxoptim_compat.bridge.equality import same
 # A snapshot of the hyper-parameters of a definition and of all definitions inside it: for each of
 # them the length of its list of hyper-parameters, or None where it has no list; and all values in
 # one tuple. It is flat, because each call of a jitted function makes some and compares them.
-Settings = tuple[tuple[int | None, ...], tuple[Any, ...]]
+Settings = tuple[tuple[int | None, ...], tuple[HyperParams, ...]]
 
 
 class ByValue:
@@ -21,7 +21,7 @@ class ByValue:
 
     hyper_params: HyperParams
 
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
         rest = {name: value for name, value in vars(self).items() if name != "hyper_params"}
         return (type(self), rest)
@@ -29,8 +29,8 @@ class ByValue:
     def settings(self) -> Settings:
         """A snapshot of the hyper-parameters, those of definitions inside this one included."""
         lengths: list[int | None] = []
-        values: list[Any] = []
-        definitions: list[Any] = [self]
+        values: list[HyperParams] = []
+        definitions: list[ByValue] = [self]
         for each in definitions:  # which grows
             mine = getattr(each, "hyper_params", None)
             if isinstance(mine, list):
@@ -49,7 +49,7 @@ class ByValue:
         """A copy of this definition with the hyper-parameters of a snapshot."""
         lengths, values = settings[0], iter(settings[1])
         whole = copy.copy(self)
-        copies: list[Any] = [whole]
+        copies: list[ByValue] = [whole]
         # In the order of settings(), for which a list grows in the same way.
         for each, length in zip(copies, lengths, strict=True):
             for name, inner in _held_by(each):
@@ -123,9 +123,9 @@ def _agree(a: Settings, b: Settings | None) -> bool:
     return b is not None and a[0] == b[0] and (all(map(is_, a[1], b[1])) or same(a[1], b[1]))
 
 
-def _held_by(definition: Any) -> list[tuple[str, Any]]:
+def _held_by(definition: ByValue) -> list[tuple[str, ByValue | tuple[ByValue, ...]]]:
     """The attributes that are a definition, or a tuple of definitions."""
-    held: list[tuple[str, Any]] = []
+    held: list[tuple[str, ByValue | tuple[ByValue, ...]]] = []
     for name, value in vars(definition).items():
         of = value if isinstance(value, tuple) else (value,)
         for each in of:

@@ -1,19 +1,15 @@
-"""A definition and its state as an optax transformation and its state, and back."""
+"""What a definition becomes in optax: a transformation, and what converts its state."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, PyTree
+from flaxoptim_compat.bridge.definition import Definition, HyperParams, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.train_state import Conversion
-from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.optim.legacy_loop import formula_of
-from flaxoptim_compat.optim.state import OptimizerState
 
 
 class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[misc]
@@ -24,7 +20,7 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
     """
 
     definition: Definition
-    _settings: tuple[Any, ...]
+    _settings: tuple[object, ...]
 
     @classmethod
     def of(
@@ -34,14 +30,7 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         hyper_params: HyperParams,
         params: PyTree,
     ) -> FromDefinition:
-        """The same transformation, with what it was made of.
-
-        Args:
-          tx: the transformation.
-          definition: the definition.
-          hyper_params: the values that ``tx`` has in place of the definition's.
-          params: the parameters that it is for.
-        """
+        """The same transformation, with what it was made of; the values are those that it has."""
         made = cls(tx.init, tx.update)
         made.definition = definition
         shapes = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
@@ -58,58 +47,14 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         return hash(type(self.definition))
 
 
-def transformation_of(
-    definition: Definition, hyper_params: HyperParams, params: PyTree
-) -> optax.GradientTransformationExtraArgs:
-    """The transformation that does what a definition does; ``init`` makes its first state."""
-    tx = _conversion(definition, hyper_params, params, inject_arrays=False).transformation()
-
-    def init(params: PyTree) -> Any:
-        # The definition's own first state: a subclass may begin with something else than zeros.
-        conversion = _conversion(definition, hyper_params, params, inject_arrays=False)
-        state = definition.init_state(params)
-        states = leaves_like(params, state.param_states, "param_states")
-        return unshared(conversion.opt_state(step_count(state.step), states))
-
-    return optax.GradientTransformationExtraArgs(init, tx.update)
-
-
-def opt_state_of(
-    definition: Definition, hyper_params: HyperParams, params: PyTree, state: OptimizerState
-) -> tuple[FromDefinition, Any]:
-    """The transformation, and its state out of the state of an optimizer."""
-    conversion = _conversion(definition, hyper_params, params)
-    states = leaves_like(params, state.param_states, "param_states")
-    opt_state = conversion.opt_state(step_count(state.step), states)
-    tx = FromDefinition.of(conversion.transformation(), definition, hyper_params, params)
-    return tx, opt_state
-
-
-def state_of(
-    definition: Definition, params: PyTree, step: Leaf, opt_state: PyTree
-) -> OptimizerState:
-    """The state of an optimizer, out of that of the transformation.
-
-    Raises:
-      ValueError: the state is that of another transformation.
-    """
-    fresh = definition.init_state(params)
-    conversion = _conversion(definition, definition.hyper_params, params, normalise=False)
-    conversion.check(opt_state)
-    states = conversion.param_states(
-        opt_state, leaves_like(params, fresh.param_states, "param_states")
-    )
-    treedef = jax.tree.structure(params)
-    return OptimizerState(jnp.asarray(step, jnp.int32), jax.tree.unflatten(treedef, states))
-
-
-def _conversion(
+def conversion_of(
     definition: Definition,
     hyper_params: HyperParams,
     params: PyTree,
     inject_arrays: bool = True,
     normalise: bool = True,
 ) -> Conversion:
+    """How to bring a definition with these values, and its state, to optax and back."""
     if normalise and definition.on_optax():
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))

@@ -18,21 +18,21 @@ import optax
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.bridge.definition import (
-    Leaf,
+    Around,
+    Nodes,
     ParamState,
+    Pick,
+    Place,
     PyTree,
     StateFields,
     StateTrees,
     Values,
 )
-from flaxoptim_compat.optim.shorthand import SHORTHANDS
 from flaxoptim_compat.optim.terms import Term
-from flaxoptim_compat.transforms import weight_decay
+from flaxoptim_compat.transforms import scale_by_rms, weight_decay
 
 # A function that makes a transformation of optax.
 Factory = Callable[..., optax.GradientTransformation]
-# What is put around a transformation.
-Around = Callable[[optax.GradientTransformation], optax.GradientTransformation]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -98,32 +98,10 @@ class Stage:
         return dataclasses.replace(self, named={**self.named, **arguments})
 
 
-def stage(
-    function: Factory,
-    *positional: Any,
-    keeps: StateFields | None = None,
-    when: str = "",
-    otherwise: Stage | None = None,
-    idle_without: str = "",
-    within: Around | None = None,
-    says: Factory | None = None,
-    across: bool = False,
-    **named: Any,
-) -> Stage:
-    """A ``Stage``, written as the call that makes its transformation."""
-    around = () if within is None else (within,)
-    return Stage(
-        function,
-        positional,
-        named,
-        keeps or {},
-        when,
-        otherwise,
-        idle_without,
-        around,
-        says,
-        across,
-    )
+def stage(function: Factory, *positional: Any, **named: Any) -> Stage:
+    """A ``Stage``, written as the call that makes its transformation, among the other arguments."""
+    own = {each.name for each in dataclasses.fields(Stage)} & named.keys()
+    return Stage(function, positional, **{name: named.pop(name) for name in own}, named=named)
 
 
 # Decoupled or not, by where it stands: it adds the decayed parameter to the update.
@@ -179,9 +157,7 @@ class Chain:
         links = list(_links(stages, terms))
         return links[0] if len(links) == 1 else syntax.called("optax.chain", *links)
 
-    def to_optax(
-        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
-    ) -> StateTrees:
+    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The trees that go into each optax state, out of the per-parameter states."""
         return {
             kind: {
@@ -191,15 +167,10 @@ class Chain:
             for kind, names in self.state_fields.items()
         }
 
-    def from_optax(
-        self,
-        nodes: Mapping[type, Any],
-        states: Sequence[ParamState],
-        pick: Callable[[PyTree], Sequence[Leaf]],
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
         """The per-parameter states, out of the optax states."""
         if self.state is None:
-            return list(states)
+            return list(old)
         columns = {
             legacy: pick(getattr(nodes[kind], field))
             for kind, names in self.state_fields.items()
@@ -209,7 +180,7 @@ class Chain:
         names = [field.name for field in dataclasses.fields(self.state)]
         for name in names:
             if name not in columns:
-                columns[name] = [getattr(state, name) for state in states]
+                columns[name] = [getattr(state, name) for state in old]
         rows = zip(*(columns[name] for name in names), strict=True)
         return [self.state(*row) for row in rows]
 
@@ -231,11 +202,39 @@ def _parameters(function: Factory) -> dict[str, inspect.Parameter]:
     return dict(inspect.signature(function).parameters)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Shorthand:
+    """One function of optax for several stages.
+
+    Args:
+      function: takes the learning rate first, and the arguments of the stages by name.
+      renamed: what it calls those arguments that have another name in the stages.
+    """
+
+    function: Factory
+    renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+# By the functions of the stages; the last one, alone, is for a chain of nothing else.
+_SHORTHANDS: Mapping[tuple[Factory, ...], _Shorthand] = {
+    (
+        optax.scale_by_adam,
+        optax.add_decayed_weights,
+        optax.scale_by_learning_rate,
+    ): _Shorthand(optax.adamw),
+    (optax.scale_by_adam, optax.scale_by_learning_rate): _Shorthand(optax.adam),
+    (optax.scale_by_belief, optax.scale_by_learning_rate): _Shorthand(optax.adabelief),
+    (scale_by_rms, optax.scale_by_learning_rate): _Shorthand(optax.rmsprop),
+    (optax.trace, optax.scale_by_learning_rate): _Shorthand(optax.sgd, {"decay": "momentum"}),
+    (optax.scale_by_learning_rate,): _Shorthand(optax.sgd),
+}
+
+
 def _links(stages: Sequence[Stage], terms: Values) -> Iterator[ast.expr]:
     """The calls that a chain is written as; a shorthand stands for the last of its stages."""
     functions = tuple(each.named_function for each in stages)
     for index in range(len(stages)):
-        short = SHORTHANDS.get(functions[index:])
+        short = _SHORTHANDS.get(functions[index:])
         if short is not None and (index == 0 or len(stages) - index > 1):
             arguments = {
                 short.renamed.get(name, name): argument

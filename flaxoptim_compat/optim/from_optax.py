@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+import functools
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import optax
+from flax import struct
 from jax.sharding import PartitionSpec
+from jax.tree_util import PyTreeDef
 
-from flaxoptim_compat.bridge import axes, injected
+from flaxoptim_compat.bridge import hyper_params as hp
+from flaxoptim_compat.bridge import injected, sharding
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
-from flaxoptim_compat.bridge.trees import (
-    Target,
-    gradient_leaves,
-    leaves_like,
-    step_count,
-)
+from flaxoptim_compat.bridge.trees import Target, gradient_leaves, leaves_like, step_count
 from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.formula import Factory
 from flaxoptim_compat.optim.state import OptimizerState
-from flaxoptim_compat.optim.transformation_sources import Fixed, Made, arguments_of, class_of
+
+# A transformation, whose hyper-parameters are all in its state, or a function that makes one.
+Source: TypeAlias = optax.GradientTransformation | Factory
 
 
 def from_optax(
-    tx: optax.GradientTransformation | Callable[..., optax.GradientTransformation],
+    tx: Source,
     **hyper_params: HyperParams,
 ) -> OptimizerDef:
     """A legacy definition that does what an optax transformation does.
@@ -45,28 +48,28 @@ def from_optax(
       ValueError: the learning rate is a schedule.
     """
     if isinstance(tx, optax.GradientTransformation):
-        return FromOptax(Fixed(tx), hyper_params)
+        return FromOptax(tx, hyper_params)
     if not callable(tx):
         raise TypeError(
             "from_optax takes an optax transformation, or a function that makes one such as"
             f" optax.adam, not {type(tx)}."
         )
-    return FromOptax(Made(tx), arguments_of(tx, hyper_params))
+    return FromOptax(tx, _arguments_of(tx, hyper_params))
 
 
 class FromOptax(OptimizerDef):
     """A definition whose state is that of an optax transformation.
 
     Args:
-      source: where the transformation comes from.
+      source: the transformation, or the function that makes it out of the hyper-parameters.
       hyper_params: the default hyper-parameters by name.
     """
 
     has_param_states: ClassVar[bool] = False
 
-    def __init__(self, source: Fixed | Made, hyper_params: Mapping[str, Any]) -> None:
+    def __init__(self, source: Source, hyper_params: Mapping[str, Any]) -> None:
         self._source = source
-        super().__init__(class_of(tuple(hyper_params))(**hyper_params))
+        super().__init__(_with_fields(hyper_params))
 
     def warn_of_removal(self) -> None:
         """Do nothing: this never was in Flax."""
@@ -77,11 +80,16 @@ class FromOptax(OptimizerDef):
 
     def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
         """These hyper-parameters with overrides, as far as it is known yet which ones there are."""
-        return self._source.override(hyper_params, overrides)
+        if isinstance(self._source, optax.GradientTransformation):
+            # Any name: the state will tell whether it has it.
+            return _with_fields(hp.fields_of(hyper_params) | dict(overrides))
+        return hp.replace_known(_name(self._source), hyper_params, overrides)
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """These hyper-parameters, and certainly a learning rate if the function wants one."""
-        self._source.check(hyper_params)
+        if not isinstance(self._source, optax.GradientTransformation):
+            created = f"from_optax({_name(self._source)}, learning_rate=...)"
+            hp.refuse_missing_rate("The definition", created, hp.fields_of(hyper_params))
         return hyper_params
 
     def init_state(self, params: PyTree) -> OptimizerState:
@@ -96,7 +104,7 @@ class FromOptax(OptimizerDef):
         return OptimizerState(jnp.asarray(0, jnp.int32), injected.with_values(opt_state, values))
 
     def apply_gradient(
-        self, hyper_params: HyperParams, params: PyTree, state: Any, grads: PyTree
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
         """One step of the transformation, with these hyper-parameters.
 
@@ -121,7 +129,9 @@ class FromOptax(OptimizerDef):
             step_count(state.step) + 1, after
         )
 
-    def state_axes(self, params: PyTree, state: Any, param_axes: PyTree) -> OptimizerState:
+    def state_axes(
+        self, params: PyTree, state: OptimizerState, param_axes: PyTree
+    ) -> OptimizerState:
         """Those of the parameter for every array that belongs to one, none for the others."""
         tx, _ = self._transformation(self.hyper_params, params)
         specs = jax.tree.unflatten(
@@ -129,7 +139,7 @@ class FromOptax(OptimizerDef):
         )
         found = optax.tree_utils.tree_map_params(
             tx,
-            lambda array, param, spec: axes.of_state(param, array, spec),
+            lambda array, param, spec: sharding.of_state(param, array, spec),
             state.param_states,
             params,
             specs,
@@ -137,18 +147,20 @@ class FromOptax(OptimizerDef):
         )
         return OptimizerState(PartitionSpec(), found)
 
-    def to_transformation(self, hyper_params: HyperParams, params: PyTree) -> Any:
+    def to_transformation(
+        self, hyper_params: HyperParams, params: PyTree
+    ) -> optax.GradientTransformationExtraArgs:
         """The transformation itself."""
         tx, values = self._transformation(self.normalise(hyper_params), params, inject_arrays=False)
 
-        def init(params: PyTree) -> Any:
+        def init(params: PyTree) -> PyTree:
             return injected.with_values(tx.init(params), values)
 
         return optax.GradientTransformationExtraArgs(init, optax.with_extra_args_support(tx).update)
 
     def to_opt_state(
-        self, hyper_params: HyperParams, params: PyTree, state: Any
-    ) -> tuple[Any, Any]:
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
+    ) -> tuple[optax.GradientTransformation, PyTree]:
         """The transformation, and its state with these hyper-parameters."""
         tx, values = self._transformation(self.normalise(hyper_params), params)
         return tx, injected.with_values(state.param_states, values)
@@ -160,7 +172,7 @@ class FromOptax(OptimizerDef):
           ValueError: the state is that of another transformation.
         """
         tx, _ = self._transformation(self.hyper_params, params)
-        expected: Any = jax.tree.structure(jax.eval_shape(tx.init, params))
+        expected: PyTreeDef = jax.tree.structure(jax.eval_shape(tx.init, params))
         if expected != jax.tree.structure(opt_state):
             raise ValueError(
                 "The TrainState is none of this definition: its opt_state has another structure."
@@ -170,14 +182,28 @@ class FromOptax(OptimizerDef):
 
     def _transformation(
         self, hyper_params: HyperParams, params: PyTree, inject_arrays: bool = True
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[optax.GradientTransformation, dict[str, Any]]:
         """The transformation, and what is to be set in its state; a missing value is left as is."""
-        tx, names = self._source.transformation(hyper_params, params, inject_arrays)
-        values = {name: getattr(hyper_params, name) for name in names}
-        return tx, {name: value for name, value in values.items() if value is not None}
+        source, values = self._source, hp.fields_of(hyper_params)
+        if isinstance(source, optax.GradientTransformation):
+            return source, {name: value for name, value in values.items() if value is not None}
+        # Of what a function is given, the learning rate alone is in the state.
+        rate = values.get("learning_rate")
+        names = ["learning_rate"] if "learning_rate" in values else []
+        if names and rate is None:
+            hyper_params = hyper_params.replace(learning_rate=0.0)
+        elif not inject_arrays and hp.is_array(rate):
+            names = []
+        tx = hp.inject(
+            lambda values: source(**hp.fields_of(values)),
+            hyper_params,
+            names,
+            hp.float_dtype(jax.tree.leaves(params)),
+        )
+        return tx, dict.fromkeys(names, rate) if rate is not None else {}
 
 
-def _refuse_unknown(given: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def _refuse_unknown(given: Iterable[str], found: Iterable[str]) -> None:
     unknown = [name for name in given if name not in found]
     if unknown:
         raise TypeError(
@@ -185,3 +211,44 @@ def _refuse_unknown(given: Mapping[str, Any], found: Mapping[str, Any]) -> None:
             f" {', '.join(found) or 'none at all'}. Make it with optax.inject_hyperparams, or give"
             f" the function that makes it, such as from_optax(optax.adam, {unknown[0]}=...)."
         )
+
+
+def _with_fields(values: Mapping[str, Any]) -> HyperParams:
+    """A dataclass of hyper-parameters."""
+    return _class_of(tuple(values))(**values)
+
+
+@functools.cache
+def _class_of(names: tuple[str, ...]) -> type:
+    """The class of hyper-parameters with these names: always the same, so that they compare."""
+    annotations = {"__annotations__": dict.fromkeys(names, Any), "__module__": __name__}
+    return struct.dataclass(type("OptaxHyperParams", (), annotations))
+
+
+def _name(make: Factory) -> str:
+    return getattr(make, "__qualname__", "the function")
+
+
+def _arguments_of(make: Factory, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All arguments of a function by name; a learning rate that is missing is None."""
+    parameters = inspect.signature(make).parameters.values()
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters):
+        hp.refuse_unknown(_name(make), given, [each.name for each in parameters])
+    named = [
+        each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY)
+    ]
+    values = {each.name: each.default for each in named} | dict(given)
+    if values.get("learning_rate") is inspect.Parameter.empty:
+        values["learning_rate"] = None
+    missing = [name for name, value in values.items() if value is inspect.Parameter.empty]
+    if missing:
+        raise TypeError(
+            f"{_name(make)} needs {', '.join(missing)}: give from_optax(..., {missing[0]}=...)."
+        )
+    if callable(values.get("learning_rate")):
+        raise ValueError(
+            "A schedule cannot be overridden for one step. Give its value with each step,"
+            " optimizer.apply_gradient(grads, learning_rate=schedule(step)), or wrap the whole"
+            f" transformation, from_optax({_name(make)}(schedule))."
+        )
+    return values

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -14,7 +14,10 @@ from flaxoptim_compat.bridge.definition import (
     Definition,
     Formula,
     Leaf,
+    Nodes,
     ParamState,
+    Pick,
+    Place,
     PyTree,
     StateFields,
     StateTrees,
@@ -54,10 +57,6 @@ class LegacyLoop:
         """False: what the code looks at is not known."""
         return False
 
-    def first_state(self, param: Leaf) -> ParamState:
-        """That of the definition."""
-        return self._definition.init_param_state(param)
-
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """Runs ``init_state`` and ``apply_gradient`` of the definition."""
         hyper_params = values["hyper_params"]
@@ -71,7 +70,7 @@ class LegacyLoop:
 
         def update(
             grads: PyTree, state: LegacyState, params: PyTree = None
-        ) -> tuple[Any, LegacyState]:
+        ) -> tuple[PyTree, LegacyState]:
             require_parameters(type(self._definition).__name__, params)
             new_params, new_state = self._definition.apply_gradient(
                 hyper_params, params, OptimizerState(state.count, state.param_states), grads
@@ -85,20 +84,13 @@ class LegacyLoop:
         """There is none."""
         raise NotImplementedError(f"{type(self._definition).__name__} has no text in optax.")
 
-    def to_optax(
-        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
-    ) -> StateTrees:
+    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The legacy states as they are."""
         return {LegacyState: {"param_states": place(states)}}
 
-    def from_optax(
-        self,
-        nodes: Mapping[type, Any],
-        states: Sequence[ParamState],
-        pick: Callable[[PyTree], Sequence[Leaf]],
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
         """The legacy states as they are."""
-        del states
+        del old
         return list(pick(nodes[LegacyState].param_states))
 
 

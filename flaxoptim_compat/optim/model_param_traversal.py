@@ -8,6 +8,7 @@ from typing import Any
 from flax import traverse_util
 from flax.core import unfreeze
 
+from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.masks import nothing_but_a_filter
 
 
@@ -39,7 +40,7 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
         return parent.__getattr__(attr)
 
     @staticmethod
-    def _check_inputs(inputs: Any) -> None:
+    def _check_inputs(inputs: PyTree) -> None:
         if not isinstance(inputs, Mapping) and not _is_model(inputs):
             raise ValueError(
                 "ModelParamTraversal selects parameters by name: its input must be a nested dict"
@@ -47,16 +48,16 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
             )
 
     @classmethod
-    def _get_params_dict(cls, inputs: Any) -> Any:
+    def _get_params_dict(cls, inputs: PyTree) -> PyTree:
         cls._check_inputs(inputs)
         return unfreeze(inputs.params if _is_model(inputs) else inputs)
 
-    def iterate(self, inputs: Any) -> Iterator[Any]:
+    def iterate(self, inputs: PyTree) -> Iterator[Leaf]:
         """The selected values, in the order of their names."""
         parent: Any = super()
         yield from parent.iterate(self._get_params_dict(inputs))
 
-    def update(self, fn: Callable[[Any], Any], inputs: Any) -> Any:
+    def update(self, fn: Callable[[Leaf], Leaf], inputs: PyTree) -> PyTree:
         """The inputs with every selected value replaced by a function of it."""
         self._check_inputs(inputs)
         if _is_model(inputs):
@@ -65,5 +66,5 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
         return parent.update(fn, inputs)
 
 
-def _is_model(inputs: Any) -> bool:
+def _is_model(inputs: PyTree) -> bool:
     return not isinstance(inputs, Mapping) and isinstance(getattr(inputs, "params", None), Mapping)

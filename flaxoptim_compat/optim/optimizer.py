@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import jax
 from flax import jax_utils, serialization, struct
@@ -28,11 +28,12 @@ else:
     Params = TypeVar("Params")
 
 
-_Flatten = Callable[[Any], tuple[tuple[Any, ...], Any]]
-_Unflatten = Callable[[Any, Any], Any]
+# What of an optimizer is no part of the tree differs with its fields.
+_Flatten: TypeAlias = "Callable[[Optimizer], tuple[tuple[PyTree, ...], Any]]"
+_Unflatten: TypeAlias = "Callable[[Any, Iterable[PyTree]], Optimizer]"
 
 
-def _register(cls: type) -> None:
+def _register(cls: type[Optimizer]) -> None:
     """Make a class a frozen dataclass, a pytree node and a serializable type, as flax.struct does.
 
     flax.struct itself would put the definition into the tree as it is, not as a snapshot.
@@ -48,7 +49,7 @@ def _register(cls: type) -> None:
     else:
         flatten, unflatten = _of_more_fields(cls, data, static)
 
-    def flatten_with_keys(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+    def flatten_with_keys(optimizer: Optimizer) -> tuple[tuple[tuple[Any, PyTree], ...], Any]:
         children, aux = flatten(optimizer)
         return tuple(zip(map(GetAttrKey, data), children, strict=True)), aux
 
@@ -61,13 +62,13 @@ def _register(cls: type) -> None:
     )
 
 
-def _of_three_fields(cls: Any) -> tuple[_Flatten, _Unflatten]:
+def _of_three_fields(cls: type[Optimizer]) -> tuple[_Flatten, _Unflatten]:
     """How to take an optimizer apart and put it together, as each call of a jitted step does."""
 
-    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+    def flatten(optimizer: Optimizer) -> tuple[tuple[PyTree, ...], Static]:
         return (optimizer.state, optimizer.target), Static(optimizer.optimizer_def)
 
-    def unflatten(static: Any, children: Any) -> Any:
+    def unflatten(static: Static, children: Iterable[PyTree]) -> Optimizer:
         state, target = children
         return cls(optimizer_def=static.restored(), state=state, target=target)
 
@@ -75,17 +76,17 @@ def _of_three_fields(cls: Any) -> tuple[_Flatten, _Unflatten]:
 
 
 def _of_more_fields(
-    cls: Any, data: Sequence[str], static: Sequence[str]
+    cls: type[Optimizer], data: Sequence[str], static: Sequence[str]
 ) -> tuple[_Flatten, _Unflatten]:
     """The same for a subclass with fields of its own."""
     names = ("optimizer_def", *static, *data)
 
-    def flatten(optimizer: Any) -> tuple[tuple[Any, ...], Any]:
+    def flatten(optimizer: Optimizer) -> tuple[tuple[PyTree, ...], Any]:
         rest = tuple(getattr(optimizer, name) for name in static)
         children = tuple(getattr(optimizer, name) for name in data)
         return children, (Static(optimizer.optimizer_def), rest)
 
-    def unflatten(aux: Any, children: Any) -> Any:
+    def unflatten(aux: Any, children: Iterable[PyTree]) -> Optimizer:
         definition, rest = aux
         values = (definition.restored(), *rest, *children)
         return cls(**dict(zip(names, values, strict=True)))
@@ -217,7 +218,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         """Target and state as nested dicts of arrays, the form that checkpoints hold."""
         return self.optimizer_def.state_dict(self.target, self.state)
 
-    def restore_state(self, state: Any) -> Self:
+    def restore_state(self, state: PyTree) -> Self:
         """A copy with the values of a state dict, written here or by Flax, of any layout.
 
         Raises:

@@ -42,7 +42,7 @@ class Term:
         return cls(ast.Constant(value), value)
 
 
-def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> Any:
+def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> HyperParams:
     """The same hyper-parameters with a term in place of each.
 
     Args:

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
 from flax import struct
+from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.axes import of_state
 from flaxoptim_compat.bridge.definition import (
     Formula,
     HyperParams,
     Leaf,
+    Nodes,
     Number,
     ParamState,
+    Pick,
+    Place,
     PyTree,
     StateFields,
     StateTrees,
     Values,
 )
+from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
 from flaxoptim_compat.optim.base import (
     MultiOptimizer,
@@ -43,23 +47,26 @@ from flaxoptim_compat.transforms.weight_norm import (
     weight_norm,
 )
 
+# What a parameter is taken apart into; both are handed to the wrapped definition.
+_FACTORS = ("direction", "scale")
+
 
 @struct.dataclass
 class _WeightNormHyperParams:
-    inner: Any
-    wn_decay: Any
-    wn_eps: Any
+    inner: HyperParams
+    wn_decay: Number
+    wn_eps: Number
 
 
 @struct.dataclass
 class _WeightNormParamState:
-    direction_state: Any
-    scale_state: Any
+    direction_state: ParamState
+    scale_state: ParamState
     direction: Leaf
     scale: Leaf
 
     @property
-    def mult(self) -> Any:
+    def mult(self) -> Leaf:
         """What Flax before 0.4.0 kept in place of the two factors: ``scale / ‖direction‖``."""
         if isinstance(self.scale, tuple):
             return ()
@@ -79,17 +86,12 @@ class _Normed:
     @property
     def state_fields(self) -> StateFields:
         """The two factors, and what the wrapped definition keeps for them."""
-        mine = {"direction": "direction", "scale": "scale"}
-        return {WeightNormState: mine, **self._inner.state_fields}
+        return {WeightNormState: {name: name for name in _FACTORS}, **self._inner.state_fields}
 
     @property
     def splits(self) -> bool:
         """Whether the wrapped definition does not look at other parameters either."""
         return self._inner.splits
-
-    def first_state(self, param: Leaf) -> ParamState:
-        """None of one parameter alone: see ``WeightNorm.init_state``."""
-        raise NotImplementedError("WeightNorm does not define init_param_state.")
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The chain of the wrapped definition, on directions and scales."""
@@ -101,59 +103,44 @@ class _Normed:
         own = {"decay": terms["wn_decay"], "eps": terms["wn_eps"]}
         return written(weight_norm, [self._inner.expression(terms["inner"])], own, terms)
 
-    def to_optax(
-        self, states: Sequence[ParamState], place: Callable[[Sequence[Leaf]], PyTree]
-    ) -> StateTrees:
+    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The factors for this transformation, the states of both for the wrapped one."""
-        scaled = _scaled(states)
+        scaled, inner = _of_wrapped(states)
 
-        def place_both(values: Sequence[Any]) -> PyTree:
-            scales: list[Any] = [()] * len(states)
+        def place_both(values: Sequence[Leaf]) -> PyTree:
+            scales: list[Leaf] = [()] * len(states)
             for row, value in zip(scaled, values[len(states) :], strict=True):
                 scales[row] = value
             return {"direction": place(values[: len(states)]), "scale": place(scales)}
 
-        inner = [each.direction_state for each in states]
-        inner += [states[row].scale_state for row in scaled]
-        mine = {
-            "direction": place([each.direction for each in states]),
-            "scale": place([each.scale for each in states]),
-        }
-        return {
-            WeightNormState: mine,
-            **self._inner.to_optax(inner, place_both),
-        }
+        mine = {name: place([getattr(each, name) for each in states]) for name in _FACTORS}
+        return {WeightNormState: mine, **self._inner.to_optax(inner, place_both)}
 
-    def from_optax(
-        self,
-        nodes: Mapping[type, Any],
-        states: Sequence[ParamState],
-        pick: Callable[[PyTree], Sequence[Leaf]],
-    ) -> list[ParamState]:
+    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
         """One state for each parameter, out of the factors and the wrapped definition's states."""
-        scaled = _scaled(states)
+        scaled, inner = _of_wrapped(old)
 
-        def pick_both(tree: PyTree) -> list[Any]:
+        def pick_both(tree: PyTree) -> list[Leaf]:
             scales = pick(tree["scale"])
             return [*pick(tree["direction"]), *(scales[row] for row in scaled)]
 
-        inner = [each.direction_state for each in states]
-        inner += [states[row].scale_state for row in scaled]
         moved = self._inner.from_optax(nodes, inner, pick_both)
-        scale_states: list[Any] = [each.scale_state for each in states]
-        for row, state in zip(scaled, moved[len(states) :], strict=True):
+        scale_states = [each.scale_state for each in old]
+        for row, state in zip(scaled, moved[len(old) :], strict=True):
             scale_states[row] = state
         node = nodes[WeightNormState]
-        return [
-            _WeightNormParamState(*each)
-            for each in zip(
-                moved[: len(states)],
-                scale_states,
-                pick(node.direction),
-                pick(node.scale),
-                strict=True,
-            )
-        ]
+        columns = (moved[: len(old)], scale_states, pick(node.direction), pick(node.scale))
+        return [_WeightNormParamState(*each) for each in zip(*columns, strict=True)]
+
+
+def _of_wrapped(states: Sequence[ParamState]) -> tuple[list[int], list[ParamState]]:
+    """Which parameters have a scale, and the wrapped definition's states: directions, then scales.
+
+    A bias has no scale but the empty tuple.
+    """
+    scaled = [row for row, each in enumerate(states) if not isinstance(each.scale, tuple)]
+    directions = [each.direction_state for each in states]
+    return scaled, directions + [states[row].scale_state for row in scaled]
 
 
 class WeightNorm(OptimizerDef):
@@ -177,7 +164,7 @@ class WeightNorm(OptimizerDef):
 
     # The wrapped definition owns its hyper-parameters; a copy here could only go stale.
     @property
-    def hyper_params(self) -> Any:
+    def hyper_params(self) -> HyperParams:
         """Those of this definition, with those of the wrapped one as ``inner``."""
         return _WeightNormHyperParams(self.wrapped_optimizer.hyper_params, *self._own)
 
@@ -224,10 +211,6 @@ class WeightNorm(OptimizerDef):
         by_leaf = not isinstance(wrapped, MultiOptimizer | WeightNorm)
         return super().has_chain() and by_leaf and wrapped.on_optax()
 
-    def splits(self) -> bool:
-        """Whether the wrapped definition does not look at other parameters either."""
-        return super().splits() and self.wrapped_optimizer.splits()
-
     def has_expression(self) -> bool:
         """Whether the wrapped definition has one, and needs no names of parameters."""
         wrapped = self.wrapped_optimizer
@@ -238,89 +221,59 @@ class WeightNorm(OptimizerDef):
         params = jax.tree.map(jnp.asarray, params)
         direction, scale = split(params, self.hyper_params.wn_eps)
         # A bias is its own direction, but its buffer must not be donated for both.
-        direction = jax.tree.map(jnp.copy, direction)
-        state = self.wrapped_optimizer.init_state({"direction": direction, "scale": scale})
-        return self._joined(params, direction, scale, state)
+        factors = {"direction": jax.tree.map(jnp.copy, direction), "scale": scale}
+        return _joined(params, factors, self.wrapped_optimizer.init_state(factors))
 
-    def state_axes(self, params: PyTree, state: Any, param_axes: PyTree) -> OptimizerState:
+    def state_axes(
+        self, params: PyTree, state: OptimizerState, param_axes: PyTree
+    ) -> OptimizerState:
         """Those of the parameter for the direction, of its last dimension for the scale."""
-        leaves, treedef = jax.tree.flatten(params)
-        specs = leaves_like(params, param_axes, "param_axes")
-        states = leaves_like(params, state.param_states, "param_states")
-        scales = [each.scale for each in states]
-        columns = {
-            "direction": (leaves, [each.direction_state for each in states], specs),
-            "scale": (
-                scales,
-                [each.scale_state for each in states],
-                list(map(of_state, leaves, scales, specs)),
-            ),
+        treedef: PyTreeDef = jax.tree.structure(params)
+        specs = treedef.unflatten(leaves_like(params, param_axes, "param_axes"))
+        factors, inner = _taken_apart(params, state)
+        axes = {
+            "direction": specs,
+            "scale": jax.tree.map(of_state, params, factors["scale"], specs),
         }
-        both, inner_states, axes = (
-            {name: jax.tree.unflatten(treedef, column[part]) for name, column in columns.items()}
-            for part in range(3)
-        )
-        inner_state = OptimizerState(state.step, inner_states)
-        inner = self.wrapped_optimizer.state_axes(both, inner_state, axes)
-        whole = jax.tree.unflatten(treedef, specs)
-        return self._joined(params, whole, axes["scale"], inner)
+        both = {"direction": params, "scale": factors["scale"]}
+        return _joined(params, axes, self.wrapped_optimizer.state_axes(both, inner, axes))
 
     def apply_directly(
-        self, hyper_params: HyperParams, params: PyTree, state: Any, grads: PyTree
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
         """The step through the ``apply_gradient`` of a wrapped definition that is no chain."""
-        treedef = jax.tree.structure(params)
-        states = leaves_like(params, state.param_states, "param_states")
-        grads = jax.tree.unflatten(treedef, gradient_leaves(params, grads))
-
-        def column(name: str) -> Any:
-            return jax.tree.unflatten(treedef, [getattr(each, name) for each in states])
-
-        direction, scale, eps = column("direction"), column("scale"), hyper_params.wn_eps
-        direction_grad, scale_grad = split_gradient(
-            grads, direction, scale, hyper_params.wn_decay, eps
+        treedef: PyTreeDef = jax.tree.structure(params)
+        factors, inner = _taken_apart(params, state)
+        grads = treedef.unflatten(gradient_leaves(params, grads))
+        direction, scale = factors["direction"], factors["scale"]
+        split_grads = split_gradient(
+            grads, direction, scale, hyper_params.wn_decay, hyper_params.wn_eps
         )
-        new, new_state = self.wrapped_optimizer.apply_gradient(
-            hyper_params.inner,
-            {"direction": direction, "scale": scale},
-            OptimizerState(
-                state.step,
-                {"direction": column("direction_state"), "scale": column("scale_state")},
-            ),
-            {"direction": direction_grad, "scale": scale_grad},
+        new, new_inner = self.wrapped_optimizer.apply_gradient(
+            hyper_params.inner, factors, inner, dict(zip(_FACTORS, split_grads, strict=True))
         )
-        direction, scale = new["direction"], new["scale"]
-        return merge(direction, scale, eps), self._joined(params, direction, scale, new_state)
-
-    def _joined(self, params: PyTree, direction: Leaf, scale: Leaf, state: Any) -> OptimizerState:
-        """The wrapped definition's state for both factors as one state for each parameter."""
-        param_states = jax.tree.map(
-            lambda _, *fields: _WeightNormParamState(*fields),
-            params,
-            state.param_states["direction"],
-            state.param_states["scale"],
-            direction,
-            scale,
-        )
-        return OptimizerState(state.step, param_states)
+        merged = merge(new["direction"], new["scale"], hyper_params.wn_eps)
+        return merged, _joined(params, new, new_inner)
 
     # Methods that Flax before 0.4.0 had, for one parameter each.
 
-    def _split_param(self, param: Leaf) -> tuple[Any, Any]:
+    def _split_param(self, param: Leaf) -> tuple[Leaf, Leaf]:
         return split(param, self.hyper_params.wn_eps)
 
-    def _merge_param(self, direction: Leaf, scale: Leaf, eps: Any) -> tuple[Any, Any]:
+    def _merge_param(self, direction: Leaf, scale: Leaf, eps: Number) -> tuple[Leaf, Leaf]:
         state = _WeightNormParamState(None, None, direction, scale)
         return merge(direction, scale, eps), state.mult
 
-    def _split_grad(self, param: Leaf, state: Any, grad: Leaf, decay: Any) -> tuple[Any, ...]:
+    def _split_grad(
+        self, param: Leaf, state: ParamState, grad: Leaf, decay: Number
+    ) -> tuple[PyTree, ...]:
         del param
         eps = self.hyper_params.wn_eps
         grads = split_gradient(grad, state.direction, state.scale, decay, eps)
         direction = (state.direction, state.direction_state, grads[0])
         return (*direction, state.scale, state.scale_state, grads[1])
 
-    def structure(self) -> tuple[Any, ...]:
+    def structure(self) -> tuple[object, ...]:
         """That of the wrapped definition."""
         return (type(self), self.wrapped_optimizer.structure())
 
@@ -341,6 +294,24 @@ class WeightNorm(OptimizerDef):
         return {**upgraded, "direction": param / mult, "scale": scale}
 
 
-def _scaled(states: Sequence[ParamState]) -> list[int]:
-    """Which parameters have a scale: a bias has the empty tuple."""
-    return [row for row, state in enumerate(states) if not isinstance(state.scale, tuple)]
+def _taken_apart(params: PyTree, state: OptimizerState) -> tuple[dict[str, PyTree], OptimizerState]:
+    """The factors of all parameters, and the wrapped definition's state for them."""
+    states = leaves_like(params, state.param_states, "param_states")
+    treedef: PyTreeDef = jax.tree.structure(params)
+
+    def column(name: str) -> PyTree:
+        return treedef.unflatten([getattr(each, name) for each in states])
+
+    inner = {name: column(f"{name}_state") for name in _FACTORS}
+    return {name: column(name) for name in _FACTORS}, OptimizerState(state.step, inner)
+
+
+def _joined(params: PyTree, factors: Mapping[str, PyTree], inner: OptimizerState) -> OptimizerState:
+    """The same as one state for each parameter."""
+    states = jax.tree.map(
+        lambda _, *fields: _WeightNormParamState(*fields),
+        params,
+        *(inner.param_states[name] for name in _FACTORS),
+        *(factors[name] for name in _FACTORS),
+    )
+    return OptimizerState(inner.step, states)

@@ -130,10 +130,10 @@ class ClippedTogether(optim.Momentum):
 
 
 def test_a_chain_of_a_subclass_is_never_cut() -> None:
-    assert optim.Momentum(0.1).splits()
-    assert optim.WeightNorm(optim.Momentum(0.1)).splits()
-    assert not ClippedTogether(0.1).splits()
-    assert not optim.WeightNorm(ClippedTogether(0.1)).splits()
+    assert optim.Momentum(0.1).formula.splits
+    assert optim.WeightNorm(optim.Momentum(0.1)).formula.splits
+    assert not ClippedTogether(0.1).formula.splits
+    assert not optim.WeightNorm(ClippedTogether(0.1)).formula.splits
     optimizer = ClippedTogether(0.1).create(PARAMS)
     in_jit = jax.jit(lambda each, grads: each.apply_gradient(grads))(optimizer, GRADS)
     assert_same(optimizer.apply_gradient(GRADS), in_jit)

@@ -1,0 +1,407 @@
+"""T5X's shape of training state, around an optimizer of this package.
+
+The classes have the fields, methods, exceptions and state dicts of ``t5x.train_state``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import core, struct
+from flax.core import FrozenDict
+from flax.linen.partitioning import get_axis_names
+from flax.traverse_util import flatten_dict
+from jax.sharding import PartitionSpec
+from jax.tree_util import PyTreeDef
+
+# Flax depends on it, too. The check of Python 3.11 would evaluate the properties of an instance,
+# and an InferenceState refuses one of them.
+from typing_extensions import Protocol, runtime_checkable
+
+from flaxoptim_compat.bridge.definition import Leaf, Number, ParamState, PyTree
+from flaxoptim_compat.bridge.trees import leaves_like
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.optim.base import Optimizer, OptimizerDef, OptimizerState
+
+    Definition = TypeVar("Definition", bound=OptimizerDef)
+
+__all__ = [
+    "EMPTY_DICT",
+    "FlaxOptimTrainState",
+    "InferenceState",
+    "TrainState",
+    "with_logical_axes",
+]
+
+EMPTY_DICT: FrozenDict[str, Any] = core.freeze({})
+
+_AXES = "_axes"
+
+
+@runtime_checkable
+class TrainState(Protocol):
+    """Everything that a training loop of T5X does with its state."""
+
+    @property
+    def step(self) -> Leaf:
+        """The number of steps done."""
+
+    @property
+    def params(self) -> PyTree:
+        """The parameters."""
+
+    @property
+    def param_states(self) -> PyTree:
+        """The state that the optimizer keeps for each parameter."""
+
+    @property
+    def flax_mutables(self) -> PyTree:
+        """The collections of the model that are no parameters."""
+
+    def state_dict(self) -> PyTree:
+        """Everything as nested dicts of arrays, the form that checkpoints hold."""
+
+    def restore_state(self, state_dict: Mapping[str, PyTree]) -> TrainState:
+        """A copy with the values of a state dict."""
+
+    def replace_params(self, params: PyTree) -> TrainState:
+        """A copy with other parameters."""
+
+    def replace_flax_mutables(self, flax_mutables: PyTree) -> TrainState:
+        """A copy with other mutable collections."""
+
+    def replace_step(self, step: Leaf) -> TrainState:
+        """A copy at another step."""
+
+    def apply_gradient(
+        self, grads: PyTree, learning_rate: Number, flax_mutables: PyTree = EMPTY_DICT
+    ) -> TrainState:
+        """Do one step."""
+
+    def as_logical_axes(self) -> TrainState:
+        """A copy with axis names in place of arrays."""
+
+
+class FlaxOptimTrainState(struct.PyTreeNode):
+    """Parameters, their optimizer and the other collections of a model, as one immutable pytree.
+
+    Args:
+      _optimizer: the optimizer; its target are the parameters.
+      params_axes: the axes of the parameters, as the model gave them, or None.
+      flax_mutables: the other collections.
+      flax_mutables_axes: the axes of those that have any, or None.
+    """
+
+    _optimizer: Optimizer
+    params_axes: PyTree = None
+    flax_mutables: PyTree = EMPTY_DICT
+    flax_mutables_axes: PyTree = None
+
+    @classmethod
+    def create(cls, optimizer_def: OptimizerDef, model_variables: PyTree) -> Self:
+        """The state before the first step.
+
+        Args:
+          optimizer_def: a definition. One with a method ``set_param_axes`` is told the axis names
+            of the parameters first, and must not be shared with another model.
+          model_variables: what the initialization of a model returns: ``params``, perhaps
+            ``params_axes``, and other collections, each perhaps with its own axes.
+
+        Raises:
+          KeyError: there are no parameters, or there are axes of a collection that is not there.
+          ValueError: there are axes, but not of all variables; or the definition wants them, and
+            there are none.
+        """
+        params, params_axes, *mutables_and_axes = _parts(model_variables)
+        if hasattr(optimizer_def, "set_param_axes"):
+            if params_axes is None:
+                raise ValueError(
+                    "The optimizer supports params_axes for model-based partitioning, but the"
+                    " model is not emitting them."
+                )
+            optimizer_def.set_param_axes(get_axis_names(params_axes))
+        return cls(optimizer_def.create(params), params_axes, *mutables_and_axes)
+
+    @property
+    def step(self) -> Leaf:
+        """The number of steps done."""
+        return self._optimizer.state.step
+
+    @property
+    def params(self) -> PyTree:
+        """The parameters."""
+        return self._optimizer.target
+
+    @property
+    def param_states(self) -> PyTree:
+        """The state that the optimizer keeps for each parameter."""
+        return self._optimizer.state.param_states
+
+    def state_dict(self) -> dict[str, PyTree]:
+        """The entries ``target``, ``state`` and, if there are any, ``flax_mutables``."""
+        entries: dict[str, Any] = self._optimizer.state_dict()
+        return {**entries, **_unfrozen_entry(self.flax_mutables)}
+
+    def restore_state(self, state_dict: Mapping[str, PyTree]) -> Self:
+        """A copy with the values of a state dict, of T5X or of this package, of any layout.
+
+        Raises:
+          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+        """
+        return self.replace(
+            _optimizer=self._optimizer.restore_state(state_dict),
+            flax_mutables=_frozen_entry(state_dict),
+        )
+
+    def apply_gradient(
+        self, grads: PyTree, learning_rate: Number, flax_mutables: PyTree = EMPTY_DICT
+    ) -> Self:
+        """Do one step.
+
+        Args:
+          grads: a tree like the parameters.
+          learning_rate: that of this step.
+          flax_mutables: the collections after the step. The old ones are not kept.
+        """
+        optimizer = self._optimizer.apply_gradient(grads, learning_rate=learning_rate)
+        return self.replace(_optimizer=optimizer, flax_mutables=flax_mutables)
+
+    def replace_params(self, params: PyTree) -> Self:
+        """A copy with other parameters."""
+        return self.replace(_optimizer=self._optimizer.replace(target=params))
+
+    def replace_flax_mutables(self, flax_mutables: PyTree) -> Self:
+        """A copy with other mutable collections."""
+        return self.replace(flax_mutables=flax_mutables)
+
+    def replace_step(self, step: Leaf) -> Self:
+        """A copy at another step."""
+        state_dict = self.state_dict()
+        state_dict["state"]["step"] = step
+        return self.restore_state(state_dict)
+
+    def as_logical_axes(self) -> Self:
+        """A copy with a PartitionSpec of axis names, or None, in place of every array.
+
+        Raises:
+          ValueError: the definition does not say which axes its state has. ``with_logical_axes``
+            makes one that does.
+        """
+        definition = self._optimizer.optimizer_def
+        if not hasattr(definition, "derive_logical_axes"):
+            raise ValueError(
+                f"Optimizer '{type(definition).__name__}' requires a `derive_logical_axes` method"
+                " to be used with named axis partitioning."
+            )
+        return type(self)(
+            definition.derive_logical_axes(self._optimizer, get_axis_names(self.params_axes)),
+            flax_mutables=get_axis_names(self.flax_mutables_axes or EMPTY_DICT),
+            flax_mutables_axes=self.flax_mutables_axes,
+        )
+
+
+class InferenceState(struct.PyTreeNode):
+    """Parameters and the other collections of a model, restored from a training state's dict.
+
+    Args:
+      step: the number of steps done.
+      params: the parameters.
+      params_axes: the axes of the parameters, as the model gave them, or None.
+      flax_mutables: the other collections.
+      flax_mutables_axes: the axes of those that have any, or None.
+    """
+
+    step: Leaf
+    params: PyTree
+    params_axes: PyTree = None
+    flax_mutables: PyTree = EMPTY_DICT
+    flax_mutables_axes: PyTree = None
+
+    @classmethod
+    def create(cls, model_variables: PyTree) -> Self:
+        """The state at step 0.
+
+        Args:
+          model_variables: what the initialization of a model returns.
+
+        Raises:
+          KeyError: there are no parameters, or there are axes of a collection that is not there.
+          ValueError: there are axes, but not of all variables.
+        """
+        return cls(jnp.array(0), *_parts(model_variables))
+
+    @property
+    def param_states(self) -> NoReturn:
+        """There are none.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise NotImplementedError("InferenceState has no optimizer states.")
+
+    def apply_gradient(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """There is no optimizer to do a step.
+
+        Raises:
+          NotImplementedError: always.
+        """
+        raise NotImplementedError("InferenceState does not support `apply_gradient`.")
+
+    def state_dict(self) -> dict[str, PyTree]:
+        """The entries ``target``, ``state`` and, if there are any, ``flax_mutables``."""
+        return {
+            "target": core.unfreeze(self.params),
+            "state": {"step": self.step},
+            **_unfrozen_entry(self.flax_mutables),
+        }
+
+    def restore_state(self, state_dict: Mapping[str, PyTree]) -> Self:
+        """A copy with the values of a state dict; those of an optimizer are passed over."""
+        return self.replace(
+            params=core.freeze(state_dict["target"]),
+            step=state_dict["state"]["step"],
+            flax_mutables=_frozen_entry(state_dict),
+        )
+
+    def replace_params(self, params: PyTree) -> Self:
+        """A copy with other parameters."""
+        return self.replace(params=params)
+
+    def replace_flax_mutables(self, flax_mutables: PyTree) -> Self:
+        """A copy with other mutable collections."""
+        return self.replace(flax_mutables=flax_mutables)
+
+    def replace_step(self, step: Leaf) -> Self:
+        """A copy at another step."""
+        return self.replace(step=step)
+
+    def as_logical_axes(self) -> Self:
+        """A copy with a PartitionSpec of axis names in place of every array, and no step."""
+        return type(self)(
+            step=None,
+            params=get_axis_names(self.params_axes),
+            flax_mutables=get_axis_names(self.flax_mutables_axes or EMPTY_DICT),
+        )
+
+
+def with_logical_axes(definition: Definition) -> Definition:
+    """A copy of a definition that T5X can ask for the axes of its state.
+
+    It is of a subclass with the method ``derive_logical_axes`` and of the same name, and does in
+    everything else what the definition does.
+
+    Args:
+      definition: any definition; one that has the method already is returned as it is.
+
+    Raises:
+      TypeError: it is no definition.
+    """
+    if hasattr(definition, "derive_logical_axes"):
+        return definition
+    if not hasattr(type(definition), "state_axes"):
+        raise TypeError(
+            "with_logical_axes takes a definition, such as optim.Adam(learning_rate=0.1) or the"
+            f" optimizer_def of an optimizer, not {definition!r:.80}."
+        )
+    copied: Any = definition.with_settings(definition.settings())
+    copied.__class__ = _with_the_method(copied.__class__)
+    return copied  # type: ignore[no-any-return]
+
+
+# One class for each: definitions of different types are never equal, and jit would retrace.
+@functools.cache
+def _with_the_method(cls: type) -> type:
+    return type(cls.__name__, (_LogicalAxes, cls), {"__doc__": cls.__doc__})
+
+
+class _LogicalAxes:
+    """The method itself, for a class that is a definition as well."""
+
+    def derive_logical_axes(self, optimizer: Optimizer, param_logical_axes: PyTree) -> Optimizer:
+        """The optimizer with the axes of each array in its place, and None for the step.
+
+        Args:
+          optimizer: an optimizer with this definition; of its arrays only the shapes matter. In
+            place of the parameters it may have their axes already.
+          param_logical_axes: a PartitionSpec of axis names, or None, for each parameter.
+        """
+        definition: Any = self
+        target, state = optimizer.target, optimizer.state
+        treedef: PyTreeDef = jax.tree.structure(target)
+        axes = treedef.unflatten(leaves_like(target, param_logical_axes, "param_logical_axes"))
+        if any(isinstance(leaf, PartitionSpec) for leaf in jax.tree.leaves(target)):
+            found = definition.state_axes(*_without_parameters(axes, state))
+        else:
+            found = definition.state_axes(target, state, axes)
+        return optimizer.replace(state=found.replace(step=None), target=axes)
+
+
+def _without_parameters(
+    axes: PyTree, state: OptimizerState
+) -> tuple[PyTree, OptimizerState, PyTree]:
+    """The arguments of ``state_axes`` where T5X's MultiOptimizer gave no parameters.
+
+    The shape of a parameter is then that of a moment with as many dimensions as there are axes. If
+    there is no such moment, it is unknown which of the axes the state has: as a scalar's, none.
+    """
+    treedef: PyTreeDef = jax.tree.structure(axes)
+    specs = jax.tree.leaves(axes)
+    states = leaves_like(axes, state.param_states, "param_states")
+    shapes = [_full_shape(each, len(spec)) for each, spec in zip(states, specs, strict=True)]
+    params = [jax.ShapeDtypeStruct(shape or (), jnp.float32) for shape in shapes]
+    known = [spec if shape else None for spec, shape in zip(specs, shapes, strict=True)]
+    return treedef.unflatten(params), state, treedef.unflatten(known)
+
+
+def _full_shape(state: ParamState, rank: int) -> tuple[int, ...] | None:
+    shapes = [np.shape(array) for array in jax.tree.leaves(state)]
+    # Where an array is a sum over a dimension, 1 is left of it; others have its full size.
+    sizes = zip(*[shape for shape in shapes if len(shape) == rank], strict=True)
+    return tuple(max(dimension) for dimension in sizes) or None
+
+
+def _parts(model_variables: PyTree) -> tuple[PyTree, PyTree, PyTree, PyTree]:
+    """The parameters, their axes, the other collections and their axes; None for no axes.
+
+    Args:
+      model_variables: a dict or FrozenDict with the collection ``params``; the axes of a collection
+        stand in another one, by its name and ``_axes``. Whatever comes with axes must have them
+        all.
+    """
+    rest, params = core.pop(model_variables, "params")
+    params_axes = None
+    if "params_axes" in rest:
+        rest, params_axes = core.pop(rest, "params_axes")
+        _expect_axes(params, params_axes)
+    mutables, axes = {}, {}
+    for name, collection in rest.items():
+        if name.endswith(_AXES):
+            owner = name.removesuffix(_AXES)
+            axes[owner] = collection
+            _expect_axes(rest[owner], collection)
+        else:
+            mutables[name] = collection
+    return params, params_axes, core.freeze(mutables), core.freeze(axes) or None
+
+
+def _expect_axes(variables: PyTree, axes: PyTree) -> None:
+    named = flatten_dict(get_axis_names(axes), sep="/")
+    missing = set(flatten_dict(variables, sep="/")) - set(named)
+    if missing:
+        raise ValueError(f"Missing axis names for parameters: {missing}")
+
+
+def _unfrozen_entry(flax_mutables: PyTree) -> dict[str, PyTree]:
+    """The entry of the mutable collections in a state dict; none at all if there are none."""
+    return {"flax_mutables": core.unfreeze(flax_mutables)} if flax_mutables else {}
+
+
+def _frozen_entry(state_dict: Mapping[str, PyTree]) -> FrozenDict[str, Any]:
+    """The mutable collections out of a state dict."""
+    return core.freeze(state_dict["flax_mutables"]) if "flax_mutables" in state_dict else EMPTY_DICT
