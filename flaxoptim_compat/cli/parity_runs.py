@@ -19,8 +19,7 @@ from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.named_sides import named_parameters, named_side
 from flaxoptim_compat.parity.recordings.recording import Recording
-from flaxoptim_compat.parity.renderings.saving import check
-from flaxoptim_compat.parity.report import Report
+from flaxoptim_compat.parity.report import Report, check
 from flaxoptim_compat.parity.sides import is_definition, is_optimizer
 from flaxoptim_compat.parity.survey import matrix
 
@@ -67,18 +66,15 @@ def _parameters(text: str | None, sides: dict[str, Any], code: NamedCode) -> Any
 
 def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
     """What OLD is elsewhere, what to call it, and what there is to say about the choice."""
-    if is_optimizer(old):
-        definition = old.optimizer_def
-    elif is_definition(old):
-        definition = old
-    else:
+    definition = old.optimizer_def if is_optimizer(old) else old
+    if not is_definition(definition):
         raise ParityError(
             f"{text} is no definition of flax.optim, and no Optimizer: name what to compare it"
             " with, as NEW."
         )
     kind = type(definition).__name__
     if not isinstance(definition, optim.OptimizerDef):
-        ours = _rebuilt(old, optim)
+        ours = genuine.as_genuine(old, optim)
         if ours is None:
             raise ParityError(f"{text}: this package has no {kind}. Name what to compare it with.")
         return ours, f"flaxoptim_compat.optim.{kind}", ""
@@ -90,13 +86,6 @@ def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
     return to_optax(old, params), f"to_optax({text})", note
 
 
-def _rebuilt(old: Any, module: Any) -> Any:
-    """The same definition or Optimizer in another flax.optim; None if there is none."""
-    if is_optimizer(old):
-        return genuine.as_genuine_optimizer(old, module)
-    return genuine.as_genuine(old, module)
-
-
 def _genuine(old: Any, kind: str, params: Any) -> tuple[Any, str]:
     """The same in the genuine flax.optim; None, and why, if it cannot be had although it is there.
 
@@ -106,7 +95,7 @@ def _genuine(old: Any, kind: str, params: Any) -> tuple[Any, str]:
     if module is None:
         problem = genuine.problem()
         return None, f"Compared with optax, because {problem}." if problem else ""
-    theirs = _rebuilt(old, module)
+    theirs = genuine.as_genuine(old, module)
     if theirs is None:
         return None, f"Compared with optax, because the genuine flax.optim has no {kind}."
     try:

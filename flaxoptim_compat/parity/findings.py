@@ -152,5 +152,10 @@ class Findings:
         """Whether the runs are the same numbers at every step."""
         return self.first_difference is None
 
+    def track_of(self, parting: Parting | None) -> Track | None:
+        """The array in which two runs part."""
+        place = parting and (parting.leaf, parting.quantity)
+        return next((each for each in self.tracks if (each.leaf, each.quantity) == place), None)
+
     def __bool__(self) -> bool:
         raise TypeError("Say what you mean: report.equal, or report.identical for every bit.")

@@ -8,21 +8,18 @@ from collections.abc import Sequence
 from flaxoptim_compat.parity.findings import Findings, Parting
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row, rows
 from flaxoptim_compat.parity.renderings.wording import (
-    COLUMNS,
+    HEADINGS,
     UNKNOWN_CAUSE,
+    cells,
     details,
     element,
-    errors,
     headline,
-    leaf_name,
     loop_text,
     meanings,
     one_line,
     printable,
-    quantity_name,
     rest_of,
     shortened,
-    step_text,
     value_text,
     versions_text,
 )
@@ -32,7 +29,6 @@ _ROWS = 20
 _LONGEST_QUANTITY = 18
 _LONGEST_NAME = 64
 _GAP = "  "
-_HEADINGS = ("leaf", "quantity", *COLUMNS.values(), "parts at")
 _SPANNED = slice(2, 2 + len(METRICS))
 
 
@@ -84,41 +80,27 @@ def _causes(report: Findings) -> str:
 
 
 def _leaves(ranked: Sequence[Row]) -> str:
-    cells = [_cells(row) for row in ranked[:_ROWS]]
-    widths = [max(map(len, column)) for column in zip(_HEADINGS, *cells, strict=True)]
+    shown = [list(HEADINGS), *map(cells, ranked[:_ROWS])]
+    for each in shown:
+        each[1] = shortened(each[1], _LONGEST_QUANTITY)
+    # Words in the place of all errors have the room that these take.
+    whole = [each for each in shown if len(each) == len(HEADINGS)]
+    widths = [max(map(len, column)) for column in zip(*whole, strict=True)]
+    for place in (0, 1, -1):
+        widths[place] = max(len(each[place]) for each in shown)
     # The path gets what the other columns leave of the line.
     widths[0] = min(widths[0], _WIDTH - sum(widths[1:]) - len(_GAP) * (len(widths) - 1))
-    cells = [(shortened(leaf, widths[0]), *rest) for leaf, *rest in cells]
-    lines = [_aligned(_HEADINGS, widths)]
-    for row, values in zip(ranked, cells, strict=False):
-        if row.not_finite is None:
-            lines.append(_aligned(values, widths))
-            continue
-        span = len(_GAP) * (len(METRICS) - 1) + sum(widths[_SPANNED])
-        text = f"{row.not_finite}, step {row.not_finite_step}"
-        ends = (values[0].ljust(widths[0]), values[1].ljust(widths[1]), text.rjust(span))
-        lines.append(_GAP.join((*ends, values[-1].rjust(widths[-1]))))
+    span = len(_GAP) * (len(METRICS) - 1) + sum(widths[_SPANNED])
+    lines = []
+    for leaf, quantity, *errors, step in shown:
+        sizes = widths[_SPANNED] if len(errors) > 1 else [span]
+        numbers = [text.rjust(size) for text, size in zip(errors, sizes, strict=True)]
+        path = shortened(leaf, widths[0]).ljust(widths[0])
+        texts = (path, quantity.ljust(widths[1]), *numbers, step.rjust(widths[-1]))
+        lines.append(_GAP.join(texts))
     if len(ranked) > _ROWS:
         lines.append(rest_of(ranked[_ROWS:]))
     return "\n".join(lines)
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    return (
-        one_line(leaf_name(row.track.leaf)),
-        shortened(one_line(quantity_name(row.track)), _LONGEST_QUANTITY),
-        # Rows that are not finite have words in the place of these.
-        *(errors(row) if row.not_finite is None else [""] * len(METRICS)),
-        step_text(row.first_parting),
-    )
-
-
-def _aligned(values: Sequence[str], widths: Sequence[int]) -> str:
-    cells = [
-        value.ljust(width) if index < 2 else value.rjust(width)
-        for index, (value, width) in enumerate(zip(values, widths, strict=True))
-    ]
-    return _GAP.join(cells).rstrip()
 
 
 def _legend(ranked: Sequence[Row], report: Findings) -> str:
