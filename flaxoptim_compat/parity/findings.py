@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.tolerance import Tolerance, ulp_of
-
-Series = np.ndarray[Any, np.dtype[np.float64]]
+from flaxoptim_compat.parity.tolerance import Series, Tolerance, ulp_of
 
 PARAMETER = "parameter"
 

@@ -61,6 +61,16 @@ def gradients(params: Any, step: Any) -> Any:
     return jax.tree.unflatten(treedef, list(map(gradient, range(len(leaves)), leaves)))
 
 
+def small(steps: int) -> tuple[Any, list[Any]]:
+    """Parameters and gradients of a part of the model, since more take long to compile.
+
+    They are a matrix, a bias that starts as zeros, and a vector.
+    """
+    params = {name: parameters()[name] for name in ("dense", "norm")}
+    step_of = jax.jit(lambda step: gradients(params, step))
+    return params, [jax.device_get(step_of(step)) for step in range(steps)]
+
+
 def _uniform(leaf: Any, stream: int, step: Any) -> jax.Array:
     """Numbers from 0 to 1 that look random: a hash of their place, in a few integer operations.
 

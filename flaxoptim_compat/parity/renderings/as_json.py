@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.findings import Findings, Parting, Series, Track
+from flaxoptim_compat.parity.findings import Findings, Parting, Track
 from flaxoptim_compat.parity.renderings.rows import Row, rows
 from flaxoptim_compat.parity.renderings.wording import details, headline, value_text
+from flaxoptim_compat.parity.tolerance import Series
 
 FORMAT = "flaxoptim_compat.parity/1"
 # Of 1000 steps, that is about 40 MB.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flaxoptim_compat.parity.findings import Findings, Series
+from flaxoptim_compat.parity.findings import Findings
 from flaxoptim_compat.parity.renderings.rows import Row, rows
 from flaxoptim_compat.parity.renderings.wording import (
     headline,
@@ -22,6 +22,7 @@ from flaxoptim_compat.parity.renderings.wording import (
     quantity_name,
     shortened,
 )
+from flaxoptim_compat.parity.tolerance import Series
 
 CURVES = 200
 POINTS = 400
