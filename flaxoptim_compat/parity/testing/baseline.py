@@ -32,12 +32,7 @@ from flaxoptim_compat.parity.trial import gradients as trial_gradients
 class Trajectory:
     """The run of one optimizer that a baseline is of.
 
-    Args:
-      subject: what ``compare`` takes as a side, but no Recording.
-      params: where to start; those that the side brings, or ``trial.parameters()``, if None.
-      grads: a function ``(params, step)`` or a list; ``trial.gradients`` if None.
-      steps: how many steps to do.
-      overrides: hyper-parameters of each step, as ``compare`` takes them.
+    Its fields are what ``pytest_plugin.Baselines`` is called with.
     """
 
     subject: Any
