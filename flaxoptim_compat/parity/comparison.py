@@ -21,6 +21,8 @@ from flaxoptim_compat.parity.run import Progress, Run
 from flaxoptim_compat.parity.sides import Side, one_ulp_off, side
 from flaxoptim_compat.parity.tolerance import Series, Tolerance
 
+_PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy")
+
 
 def compare(
     a: Any,
@@ -62,7 +64,11 @@ def compare(
       ParityError: this cannot be compared; the message says why.
     """
     sides = side(a), side(b)
-    source = _gradients(grads, sides, loop)
+    if grads is None:
+        grads = next((each.recording for each in sides if each.recording is not None), None)
+    if grads is None:
+        raise ParityError("grads is missing: give a function (params, step), or a list.")
+    source = gradients(grads, loop)
     count = _count(steps, source, sides)
     values: Mapping[str, Any] = overrides or {}
     if overrides is None and source.recording is not None:
@@ -122,7 +128,8 @@ def _report(
         causes=(),
         loop=run.loop,
         notes=tuple(run.notes),
-        versions=_versions(),
+        versions={name: version(name) for name in _PACKAGES}
+        | {"device": jax.devices()[0].device_kind},
     )
 
 
@@ -144,14 +151,6 @@ def _less_what_grew(found: Report, run: Run, control: Sequence[Track]) -> Report
             f" they tell nothing from there on.{hint if found.loop == 'closed' else ''}",
         )
     return dataclasses.replace(found, tracks=tracks, first_parting=parting, notes=notes)
-
-
-def _gradients(grads: Any, sides: tuple[Side, Side], loop: str | None) -> Gradients:
-    if grads is None:
-        grads = next((each.recording for each in sides if each.recording is not None), None)
-    if grads is None:
-        raise ParityError("grads is missing: give a function (params, step), or a list.")
-    return gradients(grads, loop)
 
 
 def _recordings(source: Gradients, sides: tuple[Side, Side]) -> list[Recording]:
@@ -202,8 +201,3 @@ def _parting(run: Run, tracks: list[Track], excess: list[Series]) -> Parting | N
         return None
     step, row = place
     return partings.parting(step, tracks[row], run.arrays_after(step, row))
-
-
-def _versions() -> dict[str, str]:
-    packages = ("jax", "jaxlib", "flax", "optax", "numpy")
-    return {name: version(name) for name in packages} | {"device": jax.devices()[0].device_kind}

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -18,10 +18,12 @@ from flaxoptim_compat.optim.to_optax import to_optax
 from flaxoptim_compat.parity import trial
 from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.genuine import find
+from flaxoptim_compat.parity.renderings.wording import versions_text
 from flaxoptim_compat.parity.report import PARAMETER, Report
 
 _STEPS = 20
 _WIDTH = 100
+_HEADINGS = ("flax.optim", "namesake", "to_optax", "cause")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,10 +126,20 @@ class Matrix:
 
     def table(self) -> str:
         """All of it as text for a terminal."""
+        heading = (
+            f"{self.reference} against plain optax, and against this package's to_optax: the error"
+            f" after {self.steps} steps in float32, in parts of the distance travelled."
+        )
+        grid = in_columns([_HEADINGS, *map(_cells, self.rows)])
         explanations = [
             _explained(row) for row in self.rows if row.namesake is None or not row.namesake.equal
         ]
-        return "\n\n".join([self._heading(), _grid(self.rows), *explanations, self._end()])
+        parted = [row.legacy for row in self.rows if not row.ours.equal]
+        verdict = f"to_optax PARTS from flax.optim with {', '.join(parted)}."
+        if not parted:
+            verdict = "to_optax does what flax.optim did with every one of them."
+        end = f"{verdict}\n{versions_text(self.versions)}"
+        return "\n\n".join([textwrap.fill(heading, _WIDTH), "\n".join(grid), *explanations, end])
 
     def to_json(self) -> str:
         """All of it for a program."""
@@ -143,21 +155,6 @@ class Matrix:
 
     def __str__(self) -> str:
         return self.table()
-
-    def _heading(self) -> str:
-        text = (
-            f"{self.reference} against plain optax, and against this package's to_optax: the error"
-            f" after {self.steps} steps in float32, in parts of the distance travelled."
-        )
-        return textwrap.fill(text, _WIDTH)
-
-    def _end(self) -> str:
-        parted = [row.legacy for row in self.rows if not row.ours.equal]
-        verdict = f"to_optax PARTS from flax.optim with {', '.join(parted)}."
-        if not parted:
-            verdict = "to_optax does what flax.optim did with every one of them."
-        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
-        return f"{verdict}\n{versions}"
 
 
 def matrix(progress: Callable[[int, int], None] | None = None) -> Matrix:
@@ -197,19 +194,13 @@ def _row(each: Namesake, reference: Any, params: Any, grads: Any) -> Row:
     )
 
 
-def _grid(rows: Sequence[Row]) -> str:
-    """One line for each optimizer: the error of the namesake and of ours, and the cause."""
-    lines = [("flax.optim", "namesake", "to_optax", "cause")]
-    lines += [
-        (
-            row.legacy.replace("optim.", ""),
-            _error_text(row.namesake),
-            _error_text(row.ours),
-            _cause_text(row),
-        )
-        for row in rows
-    ]
-    return "\n".join(in_columns(lines))
+def _cells(row: Row) -> tuple[str, ...]:
+    """The optimizer, the error of the namesake and of ours, and the cause."""
+    cause = ""
+    if row.namesake is not None and not row.namesake.equal:
+        cause = ", ".join(each.key for each in row.namesake.causes) or "not known"
+    name = row.legacy.replace("optim.", "")
+    return name, _error_text(row.namesake), _error_text(row.ours), cause
 
 
 def _error_text(report: Report | None) -> str:
@@ -218,12 +209,6 @@ def _error_text(report: Report | None) -> str:
     error = final_error(report)
     text = f"{error:.1e}" if error else "0"
     return text if report.equal else f"{text} PARTS"
-
-
-def _cause_text(row: Row) -> str:
-    if row.namesake is None or row.namesake.equal:
-        return ""
-    return ", ".join(cause.key for cause in row.namesake.causes) or "not known"
 
 
 def _explained(row: Row) -> str:

@@ -34,11 +34,7 @@ def parameters(dtype: Any = jnp.float32) -> Any:
         values = rng.uniform(-1.0, 1.0, shape) if constant is None else np.full(shape, constant)
         return jnp.asarray(values, dtype)
 
-    return jax.tree_util.tree_map_with_path(leaf, _SHAPES, is_leaf=_is_shape)
-
-
-def _is_shape(node: Any) -> bool:
-    return isinstance(node, tuple)
+    return jax.tree_util.tree_map_with_path(leaf, _SHAPES, is_leaf=lambda node: type(node) is tuple)
 
 
 def gradients(params: Any, step: Any) -> Any:

@@ -67,15 +67,6 @@ STYLES = {
 _NAMED = 6
 
 
-class Box(NamedTuple):
-    """A rectangle in pixels, from the upper left corner of the axes."""
-
-    left: int
-    top: int
-    width: int
-    height: int
-
-
 class Curve(NamedTuple):
     """The error of an array, or what is allowed for it, at each step or each part of the steps.
 
@@ -197,8 +188,11 @@ def picture(found: Sequence[Curve], report: Findings, metric: str) -> Picture:
     return Picture(lines, texts, legend)
 
 
-def poster(report: Findings) -> tuple[Picture, Box]:
-    """The picture alone, with its title and legend, and the room that it takes around its axes."""
+def poster(report: Findings) -> tuple[Picture, tuple[int, int, int, int]]:
+    """The picture alone, with its title and legend, and the room that it takes around its axes.
+
+    That is left, top, width and height in pixels, from the upper left corner of the axes.
+    """
     found = curves(rows(report), report, "to_distance")
     drawn = picture(found, report, "to_distance")
     sides = " beside ".join(shortened(one_line(name), 48) for name in report.names)
@@ -215,7 +209,7 @@ def poster(report: Findings) -> tuple[Picture, Box]:
         names.append(Text(shortened(name, 56), left + 0.03, down + 4, 8))
     whole = Picture([*drawn.lines, *samples], [*titles, *drawn.texts, *names], drawn.legend)
     height = 90 + HEIGHT + 66 + 20 * math.ceil(len(drawn.legend) / 2)
-    return whole, Box(-62, -90, 62 + WIDTH + 24, height)
+    return whole, (-62, -90, 62 + WIDTH + 24, height)
 
 
 def _thinned(steps: int) -> np.ndarray[Any, np.dtype[np.int64]]:

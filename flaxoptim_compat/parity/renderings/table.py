@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
-from flaxoptim_compat.parity.findings import Findings, Parting
+from flaxoptim_compat.parity.findings import Findings
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row, rows
 from flaxoptim_compat.parity.renderings.wording import (
     HEADINGS,
@@ -20,6 +20,7 @@ from flaxoptim_compat.parity.renderings.wording import (
     printable,
     rest_of,
     shortened,
+    title_of_causes,
     value_text,
     versions_text,
 )
@@ -38,23 +39,20 @@ def table(report: Findings) -> str:
     Only words that are longer than a line, such as a path in the verdict, make a line longer.
     """
     ranked = rows(report)
-    sections = [_verdict(report), _causes(report)]
-    if ranked:
-        sections.append(_leaves(ranked))
-    if not report.identical:
-        sections.append(_legend(ranked, report))
-    sections.append(_about(report))
+    sections = [
+        _wrapped(f"{headline(report)} {details(report)}".rstrip()),
+        _sides(report),
+        _causes(report),
+        _leaves(ranked) if ranked else "",
+        "" if report.identical else _legend(ranked, report),
+        _about(report),
+    ]
     return "\n\n".join(section for section in sections if section)
 
 
-def _verdict(report: Findings) -> str:
-    sentences = _wrapped(f"{headline(report)} {details(report)}".rstrip())
-    shown = report.first_parting or report.first_difference
-    return "\n\n".join([sentences, _sides(report, shown)])
-
-
-def _sides(report: Findings, shown: Parting | None) -> str:
+def _sides(report: Findings) -> str:
     """The two sides, and the two values that differ."""
+    shown = report.first_parting or report.first_difference
     names = [shortened(one_line(name), _LONGEST_NAME) for name in report.names]
     width = max(map(len, names))
     values = ["", ""] if shown is None else list(map(value_text, shown.values))
@@ -72,7 +70,7 @@ def _causes(report: Findings) -> str:
         return ""
     if not report.causes:
         return UNKNOWN_CAUSE
-    lines = ["Likely cause:" if len(report.causes) == 1 else "Likely causes, all of them together:"]
+    lines = [f"{title_of_causes(report)}:"]
     for cause in report.causes:
         lines.append(_wrapped(f"{cause.summary} [{cause.key}]", "  - ", "    "))
         lines.append(_wrapped(cause.remedy, "    Remedy: ", "    "))
@@ -116,7 +114,7 @@ def _about(report: Findings) -> str:
     lines = [_wrapped(f"Note: {note}", "", "  ") for note in report.notes]
     lines.append(loop_text(report))
     if report.versions:
-        lines.append(_wrapped(versions_text(report)))
+        lines.append(_wrapped(versions_text(report.versions)))
     return "\n".join(lines)
 
 

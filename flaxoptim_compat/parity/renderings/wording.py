@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,11 @@ def _at_each(report: Findings) -> str:
     if not report.steps:
         return "before the first step, and no step was done"
     return "after 1 step" if report.steps == 1 else f"at each of {report.steps} steps"
+
+
+def title_of_causes(report: Findings) -> str:
+    """What stands above the causes."""
+    return "Likely cause" if len(report.causes) == 1 else "Likely causes, all of them together"
 
 
 def _when(parting: Parting, report: Findings) -> str:
@@ -150,9 +155,9 @@ def loop_text(report: Findings) -> str:
     return _LOOPS.get(report.loop, report.loop)
 
 
-def versions_text(report: Findings) -> str:
+def versions_text(versions: Mapping[str, str]) -> str:
     """The versions of everything, in a line."""
-    return ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:

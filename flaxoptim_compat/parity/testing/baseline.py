@@ -70,14 +70,15 @@ class Trajectory:
                 raise ParityError(
                     f"{path} has {then.steps} steps, and the run is to have {self.steps}."
                 )
-            if not Tolerance.of(tolerance).exact:
+            exact = Tolerance.of(tolerance).exact
+            if not exact:
                 report = self._compared(self.subject, then, tolerance)
                 if report.equal:
                     return report
             again = Path(folder, "again.npz")
             self.record(again)
             with Recording.open(again) as now:
-                if Tolerance.of(tolerance).exact:
+                if exact:
                     # Both were compiled alike, and can have the same bits.
                     report = self._compared(now, then, tolerance)
                 notes = [note for note in report.notes if not note.startswith(str(again))]

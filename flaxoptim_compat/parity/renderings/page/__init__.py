@@ -32,6 +32,7 @@ from flaxoptim_compat.parity.renderings.wording import (
     printable,
     rest_of,
     shortened,
+    title_of_causes,
     value_text,
     versions_text,
 )
@@ -116,13 +117,12 @@ def _causes(report: Findings) -> str:
         return ""
     if not report.causes:
         return f"<section><h2>Cause</h2><p>{UNKNOWN_CAUSE}</p></section>"
-    title = "Likely cause" if len(report.causes) == 1 else "Likely causes, all of them together"
     entries = "".join(
         f"<li><p>{_text(cause.summary)} <small><code>{_escaped(cause.key)}</code></small></p>"
         f'<p class="remedy"><span>Remedy</span> {_text(cause.remedy)}</p></li>'
         for cause in report.causes
     )
-    return f'<section><h2>{title}</h2><ul class="causes">{entries}</ul></section>'
+    return f'<section><h2>{title_of_causes(report)}</h2><ul class="causes">{entries}</ul></section>'
 
 
 def _text(text: str) -> str:
@@ -210,5 +210,5 @@ def _about(report: Findings) -> str:
             " error of some steps, beside the smallest that is allowed in them.</p>"
         )
     if report.versions:
-        lines.append(f"<p>{_escaped(versions_text(report))}</p>")
+        lines.append(f"<p>{_escaped(versions_text(report.versions))}</p>")
     return "\n".join(lines)
