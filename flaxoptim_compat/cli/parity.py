@@ -168,8 +168,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _record(arguments.words, f"{parser.prog} record")
         from flaxoptim_compat.cli import parity_runs
 
-        forms = {"compare": parity_runs.compare_named, "replay": parity_runs.replay}
-        return forms[form](arguments) if form in forms else parity_runs.survey()
+        return parity_runs.run(arguments)
     except KeyboardInterrupt:
         print("flaxoptim-compat: interrupted.", file=sys.stderr)
         return 130

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,7 @@ from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.named_sides import named_parameters, named_side
 from flaxoptim_compat.parity.recordings.recording import Recording
-from flaxoptim_compat.parity.renderings.saving import check
-from flaxoptim_compat.parity.report import Report
+from flaxoptim_compat.parity.report import Report, check
 from flaxoptim_compat.parity.sides import is_definition, is_optimizer
 from flaxoptim_compat.parity.survey import matrix
 
@@ -28,31 +26,78 @@ _STEPS = 100
 _DELAY = 1.0
 
 
-def compare_named(arguments: argparse.Namespace) -> int:
-    """Compare OLD and NEW, or OLD and what it is in the genuine flax.optim or in optax."""
+def run(arguments: argparse.Namespace) -> int:
+    """Run a form, and print what it finds; the exit status."""
+    try:
+        return _survey() if arguments.form == "survey" else _reported(arguments)
+    except ParityError as error:
+        place = place_of(error)
+        print_error(error if place in str(error) else f"{error}\nThat was at {place}.")
+    except Exception as error:
+        # Python would end with 1, which says that two sides part.
+        print_error(failure(error))
+    return 2
 
-    def run(code: NamedCode, progress: Progress) -> Report:
-        old, note = named_side(arguments.old, code), ""
-        new, name = None, arguments.new
-        if name is not None:
-            new = named_side(name, code)
-        params = _parameters(arguments.params, {arguments.old: old, name: new}, code)
-        if name is None:
-            new, name, note = _counterpart(arguments.old, old, params)
-        report = compare(
-            old,
-            new,
-            params,
-            trial.gradients,
-            arguments.steps or _STEPS,
+
+def _survey() -> int:
+    """Print every optimizer beside optax's namesake and beside ours; 1 if ours parts."""
+    with Progress(optimizers, _DELAY) as progress:
+        found = matrix(progress)
+    print_text(str(found))
+    return 0 if found.equal else 1
+
+
+def _reported(arguments: argparse.Namespace) -> int:
+    """Compare two sides, print the report and save it."""
+    path: Path | None = arguments.report
+    if path is not None:
+        check(path)
+    compared = _replayed if arguments.form == "replay" else _compared
+    with NamedCode() as code, Progress(steps, _DELAY) as progress:
+        report = compared(arguments, code, progress)
+    print_text(str(report))
+    if path is not None:
+        report.save(path)
+        print_text(f"\nWrote {path}.")
+    return 0 if report.equal else 1
+
+
+def _replayed(arguments: argparse.Namespace, code: NamedCode, progress: Progress) -> Report:
+    """A recorded run beside NEW, which is given the same gradients."""
+    with Recording.open(arguments.recording) as recording:
+        return compare(
+            recording,
+            named_side(arguments.new, code),
+            None,
+            recording,
+            arguments.steps,
             tolerance=arguments.tolerance,
-            loop="open",
-            names=(arguments.old, name),
+            names=(str(arguments.recording), arguments.new),
             progress=progress,
         )
-        return dataclasses.replace(report, notes=(*report.notes, note)) if note else report
 
-    return _reported(arguments.report, run)
+
+def _compared(arguments: argparse.Namespace, code: NamedCode, progress: Progress) -> Report:
+    """OLD beside NEW, or beside what OLD is in the genuine flax.optim or in optax."""
+    old, note = named_side(arguments.old, code), ""
+    new, name = None, arguments.new
+    if name is not None:
+        new = named_side(name, code)
+    params = _parameters(arguments.params, {arguments.old: old, name: new}, code)
+    if name is None:
+        new, name, note = _counterpart(arguments.old, old, params)
+    report = compare(
+        old,
+        new,
+        params,
+        trial.gradients,
+        arguments.steps or _STEPS,
+        tolerance=arguments.tolerance,
+        loop="open",
+        names=(arguments.old, name),
+        progress=progress,
+    )
+    return dataclasses.replace(report, notes=(*report.notes, note)) if note else report
 
 
 def _parameters(text: str | None, sides: dict[str, Any], code: NamedCode) -> Any:
@@ -67,18 +112,15 @@ def _parameters(text: str | None, sides: dict[str, Any], code: NamedCode) -> Any
 
 def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
     """What OLD is elsewhere, what to call it, and what there is to say about the choice."""
-    if is_optimizer(old):
-        definition = old.optimizer_def
-    elif is_definition(old):
-        definition = old
-    else:
+    definition = old.optimizer_def if is_optimizer(old) else old
+    if not is_definition(definition):
         raise ParityError(
             f"{text} is no definition of flax.optim, and no Optimizer: name what to compare it"
             " with, as NEW."
         )
     kind = type(definition).__name__
     if not isinstance(definition, optim.OptimizerDef):
-        ours = _rebuilt(old, optim)
+        ours = genuine.as_genuine(old, optim)
         if ours is None:
             raise ParityError(f"{text}: this package has no {kind}. Name what to compare it with.")
         return ours, f"flaxoptim_compat.optim.{kind}", ""
@@ -90,13 +132,6 @@ def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
     return to_optax(old, params), f"to_optax({text})", note
 
 
-def _rebuilt(old: Any, module: Any) -> Any:
-    """The same definition or Optimizer in another flax.optim; None if there is none."""
-    if is_optimizer(old):
-        return genuine.as_genuine_optimizer(old, module)
-    return genuine.as_genuine(old, module)
-
-
 def _genuine(old: Any, kind: str, params: Any) -> tuple[Any, str]:
     """The same in the genuine flax.optim; None, and why, if it cannot be had although it is there.
 
@@ -106,7 +141,7 @@ def _genuine(old: Any, kind: str, params: Any) -> tuple[Any, str]:
     if module is None:
         problem = genuine.problem()
         return None, f"Compared with optax, because {problem}." if problem else ""
-    theirs = _rebuilt(old, module)
+    theirs = genuine.as_genuine(old, module)
     if theirs is None:
         return None, f"Compared with optax, because the genuine flax.optim has no {kind}."
     try:
@@ -118,64 +153,3 @@ def _genuine(old: Any, kind: str, params: Any) -> tuple[Any, str]:
             f" {type(error).__name__}: {error}."
         )
     return theirs, ""
-
-
-def replay(arguments: argparse.Namespace) -> int:
-    """Compare a recorded run with NEW, which is given the same gradients."""
-
-    def run(code: NamedCode, progress: Progress) -> Report:
-        with Recording.open(arguments.recording) as recording:
-            return compare(
-                recording,
-                named_side(arguments.new, code),
-                None,
-                recording,
-                arguments.steps,
-                tolerance=arguments.tolerance,
-                names=(str(arguments.recording), arguments.new),
-                progress=progress,
-            )
-
-    return _reported(arguments.report, run)
-
-
-def survey() -> int:
-    """Print every optimizer beside optax's namesake and beside ours; 1 if ours parts."""
-
-    def run() -> int:
-        with Progress(optimizers, _DELAY) as progress:
-            found = matrix(progress)
-        print_text(str(found))
-        return 0 if found.equal else 1
-
-    return _or_error(run)
-
-
-def _reported(path: Path | None, run: Callable[[NamedCode, Progress], Report]) -> int:
-    """Print the report and save it; the exit status."""
-
-    def reported() -> int:
-        if path is not None:
-            check(path)
-        with NamedCode() as code, Progress(steps, _DELAY) as progress:
-            report = run(code, progress)
-        print_text(str(report))
-        if path is not None:
-            report.save(path)
-            print_text(f"\nWrote {path}.")
-        return 0 if report.equal else 1
-
-    return _or_error(reported)
-
-
-def _or_error(run: Callable[[], int]) -> int:
-    """The exit status of a function; if it fails, say why."""
-    try:
-        return run()
-    except ParityError as error:
-        place = place_of(error)
-        print_error(error if place in str(error) else f"{error}\nThat was at {place}.")
-    except Exception as error:
-        # Python would end with 1, which says that two sides part.
-        print_error(failure(error))
-    return 2

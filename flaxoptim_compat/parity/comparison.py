@@ -14,13 +14,14 @@ from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.causes import Context, find, fitting
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.gradients import Gradients, gradients
-from flaxoptim_compat.parity.overrides import Overrides
 from flaxoptim_compat.parity.overrides import overrides as read_overrides
 from flaxoptim_compat.parity.recordings.recording import Recording
-from flaxoptim_compat.parity.report import PARAMETER, Parting, Report, Series, Track
+from flaxoptim_compat.parity.report import PARAMETER, Parting, Report, Track
 from flaxoptim_compat.parity.run import Progress, Run
 from flaxoptim_compat.parity.sides import Side, one_ulp_off, side
-from flaxoptim_compat.parity.tolerance import Tolerance
+from flaxoptim_compat.parity.tolerance import Series, Tolerance
+
+_PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy")
 
 
 def compare(
@@ -63,7 +64,11 @@ def compare(
       ParityError: this cannot be compared; the message says why.
     """
     sides = side(a), side(b)
-    source = _gradients(grads, sides, loop)
+    if grads is None:
+        grads = next((each.recording for each in sides if each.recording is not None), None)
+    if grads is None:
+        raise ParityError("grads is missing: give a function (params, step), or a list.")
+    source = gradients(grads, loop)
     count = _count(steps, source, sides)
     values: Mapping[str, Any] = overrides or {}
     if overrides is None and source.recording is not None:
@@ -72,9 +77,9 @@ def compare(
     start = _start(params, sides)
     allowed = Tolerance.of(tolerance)
     run = Run(sides, start, source, given, count)
-    for recording in {id(each): each for each in _recordings(source, sides)}.values():
+    for recording in dict.fromkeys(_recordings(source, sides)):
         run.notes.append(f"{recording.path} is a recording of {recording.origin}.")
-    found = _report(run, names or (sides[0].name, sides[1].name), allowed, progress)
+    found = _report(run, allowed, names, progress)
     computed = next((each for each in sides if each.recording is None), None)
     if found.first_parting is not None and computed is not None and not allowed.exact:
         control = Run((computed, one_ulp_off(computed)), start, source, given, count)
@@ -98,41 +103,33 @@ def compare(
         steps=count,
         parted=found.first_parting.step,
         tolerance=fitting(allowed),
-        runs=lambda one, other, until: _runs(one, other, start, source, given, until, allowed),
+        runs=lambda one, other, until: _report(
+            Run((side(one), side(other)), start, source, given, until), fitting(allowed)
+        ),
     )
     return dataclasses.replace(found, causes=find(a, b, context))
 
 
-def _runs(
-    one: Any,
-    other: Any,
-    params: Any,
-    source: Gradients,
-    given: Overrides,
-    steps: int,
-    allowed: Tolerance,
-) -> Report:
-    """Compare two other sides in the same way, without a search for the cause."""
-    sides = side(one), side(other)
-    run = Run(sides, params, source, given, steps)
-    return _report(run, (sides[0].name, sides[1].name), fitting(allowed), None)
-
-
 def _report(
-    run: Run, names: tuple[str, str], allowed: Tolerance, progress: Progress | None
+    run: Run,
+    allowed: Tolerance,
+    names: tuple[str, str] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
     tracks = run.tracks(progress)
+    first, second = run.sides
     return Report(
-        names=names,
+        names=names or (first.name, second.name),
         steps=run.steps,
         tracks=tracks,
         tolerance=allowed,
-        first_difference=_parting(run, tracks, partings.differences(tracks)),
+        first_difference=_parting(run, tracks, [each.relative for each in tracks]),
         first_parting=_parting(run, tracks, partings.beyond(tracks, allowed)),
         causes=(),
         loop=run.loop,
         notes=tuple(run.notes),
-        versions=_versions(),
+        versions={name: version(name) for name in _PACKAGES}
+        | {"device": jax.devices()[0].device_kind},
     )
 
 
@@ -154,14 +151,6 @@ def _less_what_grew(found: Report, run: Run, control: Sequence[Track]) -> Report
             f" they tell nothing from there on.{hint if found.loop == 'closed' else ''}",
         )
     return dataclasses.replace(found, tracks=tracks, first_parting=parting, notes=notes)
-
-
-def _gradients(grads: Any, sides: tuple[Side, Side], loop: str | None) -> Gradients:
-    if grads is None:
-        grads = next((each.recording for each in sides if each.recording is not None), None)
-    if grads is None:
-        raise ParityError("grads is missing: give a function (params, step), or a list.")
-    return gradients(grads, loop)
 
 
 def _recordings(source: Gradients, sides: tuple[Side, Side]) -> list[Recording]:
@@ -212,8 +201,3 @@ def _parting(run: Run, tracks: list[Track], excess: list[Series]) -> Parting | N
         return None
     step, row = place
     return partings.parting(step, tracks[row], run.arrays_after(step, row))
-
-
-def _versions() -> dict[str, str]:
-    packages = ("jax", "jaxlib", "flax", "optax", "numpy")
-    return {name: version(name) for name in packages} | {"device": jax.devices()[0].device_kind}

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.tolerance import Tolerance, ulp_of
-
-Series = np.ndarray[Any, np.dtype[np.float64]]
+from flaxoptim_compat.parity.tolerance import Series, Tolerance, ulp_of
 
 PARAMETER = "parameter"
 
@@ -151,6 +149,11 @@ class Findings:
     def identical(self) -> bool:
         """Whether the runs are the same numbers at every step."""
         return self.first_difference is None
+
+    def track_of(self, parting: Parting | None) -> Track | None:
+        """The array in which two runs part."""
+        place = parting and (parting.leaf, parting.quantity)
+        return next((each for each in self.tracks if (each.leaf, each.quantity) == place), None)
 
     def __bool__(self) -> bool:
         raise TypeError("Say what you mean: report.equal, or report.identical for every bit.")

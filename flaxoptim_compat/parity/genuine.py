@@ -22,6 +22,7 @@ from flax import serialization
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.era import ENTRIES
 from flaxoptim_compat.legacy.installing import existing_flax_optim
+from flaxoptim_compat.parity.sides import is_optimizer
 
 # Inside flax, for the sake of its relative imports.
 _NAME = "flax._optim_beside_flaxoptim_compat"
@@ -32,16 +33,19 @@ _PART = "wrapped_optimizer"
 
 def find() -> ModuleType | None:
     """The ``flax.optim`` that is there, is not this package's, and runs here; None if none."""
-    place = existing_flax_optim()
-    found = None if place is None else _loaded(place)
+    found = _found()
     return None if isinstance(found, str) else found
 
 
 def problem() -> str:
     """Why the ``flax.optim`` that is there cannot be used; empty if it can, or if there is none."""
+    found = _found()
+    return found if isinstance(found, str) else ""
+
+
+def _found() -> ModuleType | str | None:
     place = existing_flax_optim()
-    found = None if place is None else _loaded(place)
-    return f"the flax.optim in {place} does not run here: {found}" if isinstance(found, str) else ""
+    return None if place is None else _loaded(place)
 
 
 @functools.cache
@@ -50,7 +54,7 @@ def _loaded(place: str) -> ModuleType | str:
     try:
         return _run(place)
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return f"the flax.optim in {place} does not run here: {type(error).__name__}: {error}"
 
 
 def _run(place: str) -> ModuleType:
@@ -111,47 +115,40 @@ def _try_a_step(module: Any) -> None:
         jax.eval_shape(module.Momentum(0.1).create(params).apply_gradient, params)
 
 
-def as_genuine(definition: Any, module: Any) -> Any:
-    """The definition of the same class, with the same hyper-parameters, of another flax.optim.
+def as_genuine(subject: Any, module: Any) -> Any:
+    """The same in another flax.optim: a definition, or an Optimizer with its state.
 
     Args:
-      definition: a definition of any flax.optim: this package's or a genuine one.
+      subject: a definition or an Optimizer of any flax.optim: this package's or a genuine one.
       module: the flax.optim to make it in.
 
     Returns:
-      The definition; None if there is no such class, or a class of the user's is involved.
+      The same; None if there is no such class, or a class of the user's is involved.
     """
+    with _quiet():
+        if not is_optimizer(subject):
+            return _definition(subject, module)
+        definition = _definition(subject.optimizer_def, module)
+        if definition is None:
+            return None
+        fresh = definition.create(subject.target)
+        return fresh.restore_state(serialization.to_state_dict(subject))
+
+
+def _definition(definition: Any, module: Any) -> Any:
     kind = type(definition)
     other = getattr(module, kind.__name__, None)
     if not f"{kind.__module__}.".startswith(_OF_FLAX) or not isinstance(other, type):
         return None
     if hasattr(definition, "sub_optimizers"):
-        parts = [as_genuine(part, module) for part in definition.sub_optimizers]
+        parts = [_definition(part, module) for part in definition.sub_optimizers]
         if any(part is None for part in parts):
             return None
-        return _made(other, *zip(definition.traversals, parts, strict=True))
+        return other(*zip(definition.traversals, parts, strict=True))
     arguments = _arguments(definition, other, module)
     if arguments.get(_PART, definition) is None:
         return None
-    return _made(other, **arguments)
-
-
-def as_genuine_optimizer(optimizer: Any, module: Any) -> Any:
-    """The Optimizer of another flax.optim with the same definition, parameters and state.
-
-    Args:
-      optimizer: an Optimizer.
-      module: the flax.optim to make it in.
-
-    Returns:
-      The Optimizer; None if there is no such definition.
-    """
-    definition = as_genuine(optimizer.optimizer_def, module)
-    if definition is None:
-        return None
-    with _quiet():
-        fresh = definition.create(optimizer.target)
-        return fresh.restore_state(serialization.to_state_dict(optimizer))
+    return other(**arguments)
 
 
 def _arguments(definition: Any, other: type, module: Any) -> dict[str, Any]:
@@ -159,15 +156,10 @@ def _arguments(definition: Any, other: type, module: Any) -> dict[str, Any]:
     found = {}
     for name in inspect.signature(other).parameters:
         if name == _PART:
-            found[name] = as_genuine(getattr(definition, name), module)
+            found[name] = _definition(getattr(definition, name), module)
         elif hasattr(definition.hyper_params, name):
             found[name] = getattr(definition.hyper_params, name)
         else:
             # Not all are kept as hyper-parameters: the dtype of a momentum is not.
             found[name] = getattr(definition, name)
     return found
-
-
-def _made(kind: type, *args: Any, **kwargs: Any) -> Any:
-    with _quiet():
-        return kind(*args, **kwargs)

@@ -54,13 +54,11 @@ class Gradients:
           step: the number of the step, from 0.
           given: what ``given`` returned for it.
         """
-        if self.function is None:
-            leaves = given["grads"]
-            return _tree_like(first, leaves), _tree_like(second, leaves)
-        mine = gradient_leaves(first, self.function(first, step))
-        if self.loop == "open":
-            return _tree_like(first, mine), _tree_like(second, mine)
-        other = gradient_leaves(second, self.function(second, step))
+        function = self.function
+        mine = gradient_leaves(first, function(first, step)) if function else given["grads"]
+        other = mine
+        if function and self.loop == "closed":
+            other = gradient_leaves(second, function(second, step))
         return _tree_like(first, mine), _tree_like(second, other)
 
 

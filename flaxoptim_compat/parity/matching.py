@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +12,6 @@ from jax.tree_util import keystr, tree_leaves_with_path
 
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.parity.errors import ParityError
-from flaxoptim_compat.parity.loop import Carry
 from flaxoptim_compat.parity.moments import Moment
 from flaxoptim_compat.parity.report import PARAMETER
 from flaxoptim_compat.parity.sides import Side
@@ -22,16 +21,16 @@ class Match(NamedTuple):
     """An array that both sides have.
 
     Args:
-      leaf: the path of the parameter.
       row: the parameter's number among the leaves.
+      leaf: the path of the parameter.
       quantity: ``parameter``, or the name of a moment.
       names: what the two sides call it.
       shape: of the array.
       dtype: the coarser one of the two sides'.
     """
 
-    leaf: str
     row: int
+    leaf: str
     quantity: str
     names: tuple[str, str]
     shape: tuple[int, ...]
@@ -49,7 +48,7 @@ class Matching:
       ParityError: their parameters are not the same trees.
     """
 
-    def __init__(self, sides: tuple[Side, Side], start: Carry) -> None:
+    def __init__(self, sides: tuple[Side, Side], start: tuple[Any, Any]) -> None:
         self._sides = sides
         self.notes: list[str] = []
         params, others = (each.params_of(c) for each, c in zip(sides, start, strict=True))
@@ -59,17 +58,16 @@ class Matching:
         self._largest = max(map(np.size, jax.tree.leaves(params)), default=0)
         self.matches = self._parameters(params, others) + self._moments(start)
 
-    def arrays(self, carry: Carry) -> list[tuple[Any, Any]]:
+    def arrays(self, carry: tuple[Any, Any]) -> list[tuple[Any, Any]]:
         """The matching arrays in what is carried."""
-        columns = [
+        first, second = (
             {PARAMETER: jax.tree.leaves(side.params_of(carried))}
             | {name: moment.arrays for name, moment in side.moments(carried).items()}
             for side, carried in zip(self._sides, carry, strict=True)
-        ]
-        first, second = columns
+        )
         return [
-            (first[match.quantity][match.row], second[match.quantity][match.row])
-            for match in self.matches
+            (first[each.quantity][each.row], second[each.quantity][each.row])
+            for each in self.matches
         ]
 
     def _parameters(self, params: Any, others: Any) -> list[Match]:
@@ -88,7 +86,7 @@ class Matching:
             self._match(row, PARAMETER, (PARAMETER,) * 2, pair) for row, pair in enumerate(rows)
         ]
 
-    def _moments(self, start: Carry) -> list[Match]:
+    def _moments(self, start: tuple[Any, Any]) -> list[Match]:
         first, second = (
             side.moments(carried) for side, carried in zip(self._sides, start, strict=True)
         )
@@ -118,7 +116,7 @@ class Matching:
         for row, pair in enumerate(zip(first.arrays, second.arrays, strict=True)):
             if pair[0] is None and pair[1] is None:
                 continue
-            if None in map(_shape, pair) or _shape(pair[0]) != _shape(pair[1]):
+            if any(each is None for each in pair) or jnp.shape(pair[0]) != jnp.shape(pair[1]):
                 odd.append(self._paths[row])
                 continue
             matches.append(self._match(row, name, names, pair))
@@ -132,23 +130,13 @@ class Matching:
     def _match(
         self, row: int, quantity: str, names: tuple[str, str], pair: tuple[Any, Any]
     ) -> Match:
-        dtypes = (jnp.result_type(array) for array in pair)
-        return Match(self._paths[row], row, quantity, names, jnp.shape(pair[0]), coarser(dtypes))
+        coarser = np.dtype(max(map(jnp.result_type, pair), key=_unit))
+        return Match(row, self._paths[row], quantity, names, jnp.shape(pair[0]), coarser)
 
 
-def _shape(array: Any) -> Any:
-    return None if array is None else jnp.shape(array)
-
-
-def coarser(dtypes: Iterable[Any]) -> np.dtype[Any]:
-    """The dtype with the fewest digits."""
-
-    def unit(dtype: Any) -> float:
-        finfo: Any = jnp.finfo
-        return float(finfo(dtype).eps) if jnp.issubdtype(dtype, jnp.inexact) else 0.0
-
-    dtype: np.dtype[Any] = np.dtype(max(dtypes, key=unit))
-    return dtype
+def _unit(dtype: Any) -> float:
+    finfo: Any = jnp.finfo
+    return float(finfo(dtype).eps) if jnp.issubdtype(dtype, jnp.inexact) else 0.0
 
 
 def _called(name: str, moment: Moment) -> str:

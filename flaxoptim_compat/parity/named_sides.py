@@ -60,7 +60,8 @@ def named(text: str, code: NamedCode) -> Any:
       ParityError: there is no such thing, or the user's code fails; the message has his line.
     """
     try:
-        return _called(_found(text.strip(), code))
+        found = _found(text.strip(), code)
+        return found() if callable(found) else found
     except ParityError as error:
         raise ParityError(f"{_short(text)}: {error}") from error
     except (Exception, SystemExit) as error:
@@ -100,10 +101,6 @@ def _names() -> dict[str, Any]:
 
 def _short(text: str) -> str:
     return textwrap.shorten(text, 80, placeholder=" ...")
-
-
-def _called(found: Any) -> Any:
-    return found() if callable(found) else found
 
 
 def _hint(error: BaseException) -> str:

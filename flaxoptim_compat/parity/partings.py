@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.report import PARAMETER, Parting, Series, Track
-from flaxoptim_compat.parity.tolerance import Tolerance
+from flaxoptim_compat.parity.report import PARAMETER, Parting, Track
+from flaxoptim_compat.parity.tolerance import Series, Tolerance
 
 
 def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int, int] | None:
@@ -32,11 +32,6 @@ def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int,
         return tracks[row].quantity == PARAMETER, np.inf if np.isnan(amount) else float(amount)
 
     return first, max(map(int, np.flatnonzero(at[:, first])), key=severity)
-
-
-def differences(tracks: Sequence[Track]) -> list[Series]:
-    """How much the arrays differ at all, in parts of their largest values."""
-    return [np.where(track.error == 0, 0.0, track.relative) for track in tracks]
 
 
 def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
-from flaxoptim_compat.parity.findings import PARAMETER, Cause, Findings, Parting, Series, Track
+from flaxoptim_compat.atomic import appearing_file
+from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.findings import PARAMETER, Cause, Findings, Parting, Track
 from flaxoptim_compat.parity.renderings.as_json import to_json
 from flaxoptim_compat.parity.renderings.page import to_html
-from flaxoptim_compat.parity.renderings.saving import save
+from flaxoptim_compat.parity.renderings.png import require_matplotlib, to_png
+from flaxoptim_compat.parity.renderings.svg import to_svg
 from flaxoptim_compat.parity.renderings.table import table
 
 # A report, and what it holds.
-__all__ = ["PARAMETER", "Cause", "Parting", "Report", "Series", "Track"]
+__all__ = ["PARAMETER", "Cause", "Parting", "Report", "Track", "check"]
+
+_FORMS: dict[str, Callable[[Findings], str | bytes]] = {
+    ".html": to_html,
+    ".json": to_json,
+    ".txt": lambda report: f"{table(report)}\n",
+    ".png": to_png,
+    ".svg": to_svg,
+}
 
 
 class Report(Findings):
@@ -29,13 +42,39 @@ class Report(Findings):
         return to_html(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file.
+        """Write the report; a file that is there already is replaced once the new one is whole.
 
         Args:
           path: its suffix says in what form: ``.html``, ``.json``, ``.txt``, ``.svg``, or ``.png``,
             which needs the extra ``plot``.
 
         Raises:
-          ParityError: another suffix, or no matplotlib for PNG.
+          ParityError: another suffix, a place that cannot be written, or no matplotlib for PNG.
         """
-        save(self, path)
+        path = Path(path)
+        check(path)
+        content = _FORMS[path.suffix](self)
+        try:
+            with appearing_file(path) as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+        except OSError as error:
+            message = f"{path} cannot be written: {error.strerror or error}."
+            raise ParityError(message) from error
+
+
+def check(path: Path) -> None:
+    """See that a report could be saved there, before a comparison that takes long.
+
+    Raises:
+      ParityError: a suffix that means no form, no such directory, or no matplotlib for PNG.
+    """
+    if path.suffix not in _FORMS:
+        raise ParityError(
+            f"{path}: the name of a report ends with its form, which is one of {', '.join(_FORMS)}."
+        )
+    if path.is_dir():
+        raise ParityError(f"{path} is a directory. Name a file.")
+    if not path.parent.is_dir():
+        raise ParityError(f"There is no directory {path.parent}. Make it first.")
+    if path.suffix == ".png":
+        require_matplotlib()

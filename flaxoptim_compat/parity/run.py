@@ -1,4 +1,4 @@
-"""The two runs: what they start from, what each step is given, and the errors after each."""
+"""Two runs in lock step, in one compiled loop that measures how far apart they are."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import numpy as np
 
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.gradients import Gradients
-from flaxoptim_compat.parity.loop import (
+from flaxoptim_compat.parity.matching import Matching
+from flaxoptim_compat.parity.measuring import (
     DISTANCE,
     ERROR,
     FIRST_NOT_FINITE,
     LARGEST,
     MEASURES,
     SECOND_NOT_FINITE,
-    Carry,
-    Loop,
+    measured,
 )
-from flaxoptim_compat.parity.matching import Match, Matching
 from flaxoptim_compat.parity.overrides import Overrides
-from flaxoptim_compat.parity.report import PARAMETER, Series, Track
+from flaxoptim_compat.parity.report import PARAMETER, Track
 from flaxoptim_compat.parity.sides import Side, recorded_step
 
 Progress = Callable[[int, int], None]
+Carry = tuple[Any, Any]
 
 _ORDINALS = ("first", "second")
 # Of steps whose gradients are in memory at once, and of all.
@@ -60,18 +60,21 @@ class Run:
         overrides: Overrides,
         steps: int,
     ) -> None:
-        self._sides = sides
+        self.sides = sides
         self._grads = grads
         self.loop = grads.loop
         self._overrides = overrides
         self.steps = steps
         self.notes: list[str] = []
-        start = Carry(*(self._begin(number, params) for number in range(2)))
+        start = (self._begun(0, params), self._begun(1, params))
         self._names = tuple(self._taken(number, start[number]) for number in range(2))
         self._start = self._settled(start)
         self.matching = Matching(sides, self._start)
         self.notes += self.matching.notes
-        self._loop = Loop(self._step, self.matching.arrays, self._start, self._capacity())
+        self._begin = [first for first, _ in self.matching.arrays(self._start)]
+        # The largest number of steps to do in one call.
+        self._capacity = self._most()
+        self._run, self._measure = jax.jit(self._steps), jax.jit(self._errors)
 
     def tracks(self, progress: Progress | None = None) -> list[Track]:
         """Do all steps, and measure each pair of arrays before the first and after each.
@@ -79,17 +82,22 @@ class Run:
         Args:
           progress: called with the number of steps done, and of all.
         """
-        measured = self._measured(progress)
-        tracks = [_track(each, measured[:, row]) for row, each in enumerate(self.matching.matches)]
-        self.notes += _not_finite(tracks, measured)
-        return tracks
-
-    def _measured(self, progress: Progress | None) -> np.ndarray[Any, Any]:
-        series = np.empty((self.steps + 1, len(self.matching.matches), MEASURES))
-        series[0] = self._loop.measure(self._start)
+        series = np.empty((self.steps + 1, len(self._begin), MEASURES))
+        series[0] = self._measure(self._start, self._begin)
         for done, rows, _ in self._advance(self.steps, progress):
             series[done + 1 - len(rows) : done + 1] = rows
-        return series
+        tracks = [
+            Track(
+                *match[1:],
+                error=series[:, row, ERROR],
+                # So far, because an array that passes through zero is not infinitely precise.
+                distance=np.maximum.accumulate(series[:, row, DISTANCE]),
+                largest=np.maximum.accumulate(series[:, row, LARGEST]),
+            )
+            for row, match in enumerate(self.matching.matches)
+        ]
+        self.notes += _not_finite(tracks, series)
+        return tracks
 
     def arrays_after(self, step: int, row: int) -> tuple[Any, Any]:
         """One pair of arrays after a step, which is done again."""
@@ -103,19 +111,20 @@ class Run:
         self, until: int, progress: Progress | None
     ) -> Iterator[tuple[int, np.ndarray[Any, Any], Carry]]:
         carry, done = self._start, 0
-        size = 1 if progress else self._loop.capacity
+        size = 1 if progress else self._capacity
         while done < until:
             begin = time.monotonic()
-            count = min(size, self._loop.capacity, until - done)
-            carry, rows = self._loop.run(carry, done, count, self._inputs(done, count))
+            count = min(size, self._capacity, until - done)
+            inputs = self._inputs(done, count)
+            carry, rows = self._run(carry, self._begin, done, done + count, inputs)
             done += count
             if progress:
                 progress(done, until)
                 size = 2 * size if time.monotonic() - begin < _SECONDS else size
-            yield done, rows, carry
+            yield done, np.asarray(rows, np.float64)[:count], carry
 
-    def _begin(self, number: int, params: Any) -> Any:
-        side = self._sides[number]
+    def _begun(self, number: int, params: Any) -> Any:
+        side = self.sides[number]
         own = side.params if side.params is not None else params
         with self._blamed(number, "could not start"):
             return jax.tree.map(jnp.asarray, side.start(jax.tree.map(jnp.asarray, own)))
@@ -123,7 +132,7 @@ class Run:
     def _taken(self, number: int, carry: Any) -> set[str]:
         """The overrides that a side takes; what it does not take is told in a note."""
         values = {**self._overrides.constant, **self._overrides.changing}
-        taken = self._sides[number].overridable(carry, values)
+        taken = self.sides[number].overridable(carry, values)
         left = sorted(set(values) - taken)
         if left:
             self.notes.append(
@@ -133,23 +142,51 @@ class Run:
         return taken
 
     def _blamed(self, number: int, what: str) -> AbstractContextManager[None]:
-        return _told(f"The {_ORDINALS[number]} side ({self._sides[number].name}) {what}:")
+        return _told(f"The {_ORDINALS[number]} side ({self.sides[number].name}) {what}:")
+
+    def _steps(
+        self, carry: Carry, begin: Any, first: Any, last: Any, inputs: Any
+    ) -> tuple[Carry, jax.Array]:
+        """Do some steps.
+
+        Args:
+          carry: what was carried so far.
+          begin: the arrays of the first side at the start.
+          first: the number of the first step to do.
+          last: that of the step after the last one.
+          inputs: trees whose leaves have as many entries as there can be steps, one for each.
+        """
+
+        def body(index: Any, state: Any) -> Any:
+            carry, errors = state
+            given = jax.tree.map(lambda entries: entries[index - first], inputs)
+            # What is measured must not be fused into the step, which it would round differently.
+            carry = jax.lax.optimization_barrier(self._step(carry, index, given))
+            return carry, errors.at[index - first].set(self._errors(carry, begin))
+
+        errors = jnp.zeros((self._capacity, len(begin), MEASURES), jnp.result_type(float))
+        result: tuple[Carry, jax.Array] = jax.lax.fori_loop(first, last, body, (carry, errors))
+        return result
+
+    def _errors(self, carry: Carry, begin: Any) -> jax.Array:
+        return measured(self.matching.arrays(carry), begin)
 
     def _step(self, carry: Carry, index: Any, given: Mapping[str, Any]) -> Carry:
         first, second = (
-            side.params_of(carried) for side, carried in zip(self._sides, carry, strict=True)
+            side.params_of(carried) for side, carried in zip(self.sides, carry, strict=True)
         )
         with _told("The gradients failed: grads(params, step) is traced by jax."):
             grads = self._grads.of_step(first, second, index, given)
         # Else each side's fusion might compute the gradients once more, and round them differently.
         carry, grads = jax.lax.optimization_barrier((carry, grads))
-        return Carry(*(self._step_of(number, carry, grads, given) for number in range(2)))
 
-    def _step_of(self, number: int, carry: Carry, grads: Any, given: Mapping[str, Any]) -> Any:
-        overrides = self._overrides.of_step(given["overrides"], self._names[number])
-        recorded = given.get(_ORDINALS[number])
-        with self._blamed(number, "failed in a step"):
-            return self._sides[number].step(carry[number], grads[number], overrides, recorded)
+        def step_of(number: int) -> Any:
+            overrides = self._overrides.of_step(given["overrides"], self._names[number])
+            recorded = given.get(_ORDINALS[number])
+            with self._blamed(number, "failed in a step"):
+                return self.sides[number].step(carry[number], grads[number], overrides, recorded)
+
+        return step_of(0), step_of(1)
 
     def _settled(self, start: Carry) -> Carry:
         """The start in the dtypes that a step leaves behind: integers become floats, say."""
@@ -160,14 +197,14 @@ class Run:
             after = jax.eval_shape(self._step, start, 0, given)
             for number, (one, other) in enumerate(zip(start, after, strict=True)):
                 self._check_form(number, one, other)
-            before = jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), start)
-            if before == jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), after):
+            dtypes = zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True)
+            if all(one.dtype == other.dtype for one, other in dtypes):
                 return start
             start = jax.tree.map(lambda leaf, like: leaf.astype(like.dtype), start, after)
         raise ParityError("The dtypes of a side change with each step.")
 
     def _check_form(self, number: int, before: Any, after: Any) -> None:
-        what = f"A step of the {_ORDINALS[number]} side ({self._sides[number].name}) changes the"
+        what = f"A step of the {_ORDINALS[number]} side ({self.sides[number].name}) changes the"
         of = "of its parameters or of its state"
         old, new = str(jax.tree.structure(before)), str(jax.tree.structure(after))
         if old != new:
@@ -179,8 +216,8 @@ class Run:
     def _given(self, step: int, carry: Carry) -> dict[str, Any]:
         """What a step is given from outside."""
         given: dict[str, Any] = {"overrides": self._overrides.given(step)}
-        given |= self._grads.given(step, self._sides[0].params_of(carry.first))
-        for name, side in zip(_ORDINALS, self._sides, strict=True):
+        given |= self._grads.given(step, self.sides[0].params_of(carry[0]))
+        for name, side in zip(_ORDINALS, self.sides, strict=True):
             if side.recording is not None:
                 given[name] = recorded_step(side.recording, step)
         return given
@@ -188,10 +225,10 @@ class Run:
     def _inputs(self, first: int, count: int) -> Any:
         """What some steps are given, stacked, and filled up with copies of the last."""
         each = [self._given(step, self._start) for step in range(first, first + count)]
-        each += each[-1:] * (self._loop.capacity - count)
+        each += each[-1:] * (self._capacity - count)
         return jax.tree.map(lambda *entries: np.stack(entries), *each)
 
-    def _capacity(self) -> int:
+    def _most(self) -> int:
         if not self.steps:
             return 1
         leaves = jax.tree.leaves(self._given(0, self._start))
@@ -210,24 +247,10 @@ def _told(what: str) -> Iterator[None]:
         raise ParityError(f"{what} {type(error).__name__}: {error}") from error
 
 
-def _track(match: Match, measured: Series) -> Track:
-    return Track(
-        leaf=match.leaf,
-        quantity=match.quantity,
-        names=match.names,
-        shape=match.shape,
-        dtype=match.dtype,
-        error=measured[:, ERROR],
-        # So far, because an array that happens to pass through zero is not infinitely precise.
-        distance=np.maximum.accumulate(measured[:, DISTANCE]),
-        largest=np.maximum.accumulate(measured[:, LARGEST]),
-    )
-
-
-def _not_finite(tracks: list[Track], measured: np.ndarray[Any, Any]) -> list[str]:
+def _not_finite(tracks: list[Track], series: np.ndarray[Any, Any]) -> list[str]:
     """Where each side first has something that is not a number, be it the same on both sides."""
     columns = {"first": FIRST_NOT_FINITE, "second": SECOND_NOT_FINITE}
-    places = {name: _first_flag(measured[:, :, column]) for name, column in columns.items()}
+    places = {name: _first_flag(series[:, :, column]) for name, column in columns.items()}
     if places["first"] == places["second"]:
         places = {"both": places["first"]}
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import jax
@@ -25,13 +26,13 @@ _KINDS = (
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """One side: what it carries from step to step, and how.
+    """One side: what it carries from step to step, which mostly is ``(params, state)``, and how.
 
     Args:
       name: what to call it in a report.
       start: makes what is carried, out of parameters.
-      params: the parameters that it brings itself; None if it takes any.
       step: ``(carry, grads, overrides, recorded) -> carry``.
+      params: the parameters that it brings itself; None if it takes any.
       params_of: the parameters in what is carried.
       with_params: what is carried, with other parameters.
       moments: those in what is carried, by the names that optax gives them.
@@ -42,11 +43,11 @@ class Side:
     name: str
     start: Callable[[Any], Any]
     step: Callable[[Any, Any, Mapping[str, Any], Any], Any]
-    params_of: Callable[[Any], Any]
-    with_params: Callable[[Any, Any], Any]
-    moments: Callable[[Any], dict[str, Moment]]
-    overridable: Callable[[Any, Mapping[str, Any]], set[str]]
     params: Any = None
+    params_of: Callable[[Any], Any] = itemgetter(0)
+    with_params: Callable[[Any, Any], Any] = lambda carry, params: (params, carry[1])
+    moments: Callable[[Any], dict[str, Moment]] = lambda carry: moments_in(carry[1], carry[0])
+    overridable: Callable[[Any, Mapping[str, Any]], set[str]] = lambda _, overrides: set(overrides)
     recording: Recording | None = None
 
 
@@ -61,9 +62,9 @@ def side(subject: Any) -> Side:
     if isinstance(subject, TrainState):
         return _train_state(subject)
     if is_optimizer(subject):
-        return _optimizer(subject)
+        return _of_flax(subject.optimizer_def, subject)
     if is_definition(subject):
-        return _definition(subject)
+        return _of_flax(subject)
     if isinstance(subject, optax.GradientTransformation):
         return _transformation(subject)
     if isinstance(subject, tuple) and len(subject) == 2 and all(map(callable, subject)):
@@ -113,69 +114,39 @@ def is_optimizer(subject: Any) -> bool:
     )
 
 
-def _all_of(carry: Any, overrides: Mapping[str, Any]) -> set[str]:
-    del carry
-    return set(overrides)
-
-
-def _definition(definition: Any) -> Side:
+def _of_flax(definition: Any, optimizer: Any = None) -> Side:
+    given = optimizer is not None
+    module, kind = type(definition).__module__.split(".")[0], type(definition).__name__
     return Side(
-        name=_name_of(definition),
-        start=definition.create,
-        step=_step_of_optimizer,
-        params_of=lambda optimizer: optimizer.target,
-        with_params=lambda optimizer, params: optimizer.replace(target=params),
-        moments=lambda optimizer: moments_in(optimizer.state, optimizer.target),
-        overridable=_all_of,
+        name=f"{module}'s {kind}{', an Optimizer' if given else ''}",
+        start=(lambda _: optimizer) if given else definition.create,
+        step=lambda carry, grads, overrides, _: carry.apply_gradient(grads, **overrides),
+        params=optimizer.target if given else None,
+        params_of=lambda carry: carry.target,
+        with_params=lambda carry, params: carry.replace(target=params),
+        moments=lambda carry: moments_in(carry.state, carry.target),
     )
-
-
-def _optimizer(optimizer: Any) -> Side:
-    return Side(
-        name=f"{_name_of(optimizer.optimizer_def)}, an Optimizer",
-        start=lambda _: optimizer,
-        step=_step_of_optimizer,
-        params_of=lambda optimizer: optimizer.target,
-        with_params=lambda optimizer, params: optimizer.replace(target=params),
-        moments=lambda optimizer: moments_in(optimizer.state, optimizer.target),
-        overridable=_all_of,
-        params=optimizer.target,
-    )
-
-
-def _name_of(definition: Any) -> str:
-    module = type(definition).__module__.split(".")[0]
-    return f"{module}'s {type(definition).__name__}"
-
-
-def _step_of_optimizer(
-    optimizer: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any
-) -> Any:
-    del recorded
-    return optimizer.apply_gradient(grads, **overrides)
 
 
 def _train_state(state: TrainState) -> Side:
-    def step(state: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
-        del recorded
-        set_state = injected.with_values(state.opt_state, overrides)
-        return state.replace(opt_state=set_state).apply_gradients(grads=grads)
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], _: Any) -> Any:
+        set_state = injected.with_values(carry.opt_state, overrides)
+        return carry.replace(opt_state=set_state).apply_gradients(grads=grads)
 
     return Side(
         name="a TrainState",
         start=lambda _: state,
         step=step,
-        params_of=lambda state: state.params,
-        with_params=lambda state, params: state.replace(params=params),
-        moments=lambda state: moments_in(state.opt_state, state.params),
-        overridable=lambda state, overrides: _injected(state.opt_state, overrides),
         params=state.params,
+        params_of=lambda carry: carry.params,
+        with_params=lambda carry, params: carry.replace(params=params),
+        moments=lambda carry: moments_in(carry.opt_state, carry.params),
+        overridable=lambda carry, overrides: _injected(carry.opt_state, overrides),
     )
 
 
 def _transformation(tx: Any) -> Side:
-    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
-        del recorded
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], _: Any) -> Any:
         params, opt_state = carry
         opt_state = injected.with_values(opt_state, overrides)
         updates, opt_state = tx.update(grads, opt_state, params)
@@ -185,9 +156,6 @@ def _transformation(tx: Any) -> Side:
         name="an optax transformation",
         start=lambda params: (params, tx.init(params)),
         step=step,
-        params_of=lambda carry: carry[0],
-        with_params=lambda carry, params: (params, carry[1]),
-        moments=lambda carry: moments_in(carry[1], carry[0]),
         overridable=lambda carry, overrides: _injected(carry[1], overrides),
     )
 
@@ -197,8 +165,7 @@ def _injected(opt_state: Any, overrides: Mapping[str, Any]) -> set[str]:
 
 
 def _pair(init: Any, step_of_user: Any) -> Side:
-    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], recorded: Any) -> Any:
-        del recorded
+    def step(carry: Any, grads: Any, overrides: Mapping[str, Any], _: Any) -> Any:
         result = step_of_user(*carry, grads, **overrides)
         if not isinstance(result, tuple) or len(result) != 2:
             raise ParityError(
@@ -210,21 +177,17 @@ def _pair(init: Any, step_of_user: Any) -> Side:
         name="a pair of functions",
         start=lambda params: (params, init(params)),
         step=step,
-        params_of=lambda carry: carry[0],
-        with_params=lambda carry, params: (params, carry[1]),
-        moments=lambda carry: moments_in(carry[1], carry[0]),
         overridable=lambda _, overrides: _keywords_of(step_of_user, overrides),
     )
 
 
 def _keywords_of(function: Any, overrides: Mapping[str, Any]) -> set[str]:
-    parameters = inspect.signature(function).parameters.values()
+    parameters = list(inspect.signature(function).parameters.values())
     if any(each.kind is each.VAR_KEYWORD for each in parameters):
         return set(overrides)
-    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    named = {each.name for each in list(parameters)[3:] if each.kind in kinds}
-    keyword_only = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
-    return (named | keyword_only) & set(overrides)
+    named = [each for each in parameters[3:] if each.kind is each.POSITIONAL_OR_KEYWORD]
+    named += [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+    return {each.name for each in named} & set(overrides)
 
 
 def _recorded(recording: Recording) -> Side:
@@ -233,11 +196,8 @@ def _recorded(recording: Recording) -> Side:
         name=f"the recording {recording.path}",
         start=lambda params: (params, recording.start_moments),
         step=lambda carry, grads, overrides, recorded: recorded,
-        params_of=lambda carry: carry[0],
-        with_params=lambda carry, params: (params, carry[1]),
-        moments=lambda carry: renamed(carry[1]),
-        overridable=_all_of,
         params=recording.params,
+        moments=lambda carry: renamed(carry[1]),
         recording=recording,
     )
 

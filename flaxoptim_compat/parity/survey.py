@@ -6,25 +6,69 @@ import dataclasses
 import json
 import textwrap
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import optax
 
-from flaxoptim_compat import optim
+from flaxoptim_compat import catalogue, optim
 from flaxoptim_compat.columns import in_columns
 from flaxoptim_compat.optim.to_optax import to_optax
 from flaxoptim_compat.parity import trial
 from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.genuine import find
-from flaxoptim_compat.parity.namesakes import NAMESAKES, Namesake
+from flaxoptim_compat.parity.renderings.wording import versions_text
 from flaxoptim_compat.parity.report import PARAMETER, Report
 
 _STEPS = 20
-# Of the trial model: a matrix, a bias that starts as zeros, a vector. More take long to compile.
-_LEAVES = ("dense", "norm")
 _WIDTH = 100
+_HEADINGS = ("flax.optim", "namesake", "to_optax", "cause")
+
+
+@dataclasses.dataclass(frozen=True)
+class Namesake:
+    """An optimizer, and what is taken for the same.
+
+    Args:
+      legacy: the expression of flax.optim. Its names are ``optim``, and ``kernels`` and ``biases``
+        for what selects parameters.
+      suggested: that of optax, with ``optax``; "" where optax has nothing of the kind.
+    """
+
+    legacy: str
+    suggested: str
+
+    def definition(self, module: Any) -> Any:
+        """The definition, of a module that has the classes of flax.optim."""
+
+        def selects(part: str) -> Any:
+            return module.ModelParamTraversal(lambda path, _: part in path)
+
+        scope = {"optim": module, "kernels": selects("kernel"), "biases": selects("bias")}
+        return eval(self.legacy, scope)
+
+    def transformation(self) -> optax.GradientTransformation:
+        """What is taken for the same."""
+        scope = {"optax": optax, "kernels": _mask("kernel"), "biases": _mask("bias")}
+        made: optax.GradientTransformation = eval(self.suggested, scope)
+        return made
+
+
+def _mask(part: str) -> Any:
+    return lambda params: jax.tree_util.tree_map_with_path(
+        lambda path, _: part in jax.tree_util.keystr(path), params
+    )
+
+
+NAMESAKES = (
+    *(Namesake(*pair) for row in catalogue.OPTIMIZERS for pair in row.suggested),
+    Namesake(
+        "optim.MultiOptimizer((kernels, optim.Momentum(0.01)), (biases, optim.Adam(0.01)))",
+        "optax.chain(optax.masked(optax.sgd(0.01, momentum=0.9), kernels),"
+        " optax.masked(optax.adam(0.01), biases))",
+    ),
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,8 +126,20 @@ class Matrix:
 
     def table(self) -> str:
         """All of it as text for a terminal."""
-        explanations = [_explained(row) for row in self.rows if not _is_equal(row)]
-        return "\n\n".join([self._heading(), _grid(self.rows), *explanations, self._end()])
+        heading = (
+            f"{self.reference} against plain optax, and against this package's to_optax: the error"
+            f" after {self.steps} steps in float32, in parts of the distance travelled."
+        )
+        grid = in_columns([_HEADINGS, *map(_cells, self.rows)])
+        explanations = [
+            _explained(row) for row in self.rows if row.namesake is None or not row.namesake.equal
+        ]
+        parted = [row.legacy for row in self.rows if not row.ours.equal]
+        verdict = f"to_optax PARTS from flax.optim with {', '.join(parted)}."
+        if not parted:
+            verdict = "to_optax does what flax.optim did with every one of them."
+        end = f"{verdict}\n{versions_text(self.versions)}"
+        return "\n\n".join([textwrap.fill(heading, _WIDTH), "\n".join(grid), *explanations, end])
 
     def to_json(self) -> str:
         """All of it for a program."""
@@ -100,21 +156,6 @@ class Matrix:
     def __str__(self) -> str:
         return self.table()
 
-    def _heading(self) -> str:
-        text = (
-            f"{self.reference} against plain optax, and against this package's to_optax: the error"
-            f" after {self.steps} steps in float32, in parts of the distance travelled."
-        )
-        return textwrap.fill(text, _WIDTH)
-
-    def _end(self) -> str:
-        parted = [row.legacy for row in self.rows if not row.ours.equal]
-        verdict = f"to_optax PARTS from flax.optim with {', '.join(parted)}."
-        if not parted:
-            verdict = "to_optax does what flax.optim did with every one of them."
-        versions = ", ".join(f"{name} {version}" for name, version in self.versions.items())
-        return f"{verdict}\n{versions}"
-
 
 def matrix(progress: Callable[[int, int], None] | None = None) -> Matrix:
     """Compare every optimizer of flax.optim with optax's namesake, and with ``to_optax``.
@@ -126,64 +167,40 @@ def matrix(progress: Callable[[int, int], None] | None = None) -> Matrix:
       progress: called with the number of optimizers done, and of all.
     """
     genuine = find()
-    params = {name: trial.parameters()[name] for name in _LEAVES}
-    step_of = jax.jit(lambda step: trial.gradients(params, step))
-    grads = [jax.device_get(step_of(step)) for step in range(_STEPS)]
+    params, grads = trial.small(_STEPS)
     rows = []
     for done, each in enumerate(NAMESAKES):
         rows.append(_row(each, genuine or optim, params, grads))
         if progress is not None:
             progress(done + 1, len(NAMESAKES))
-    return Matrix(tuple(rows), _STEPS, _name_of(genuine), rows[0].ours.versions)
-
-
-def _name_of(genuine: ModuleType | None) -> str:
-    return "The genuine flax.optim" if genuine else "This package's flax.optim"
+    reference = "The genuine flax.optim" if genuine else "This package's flax.optim"
+    return Matrix(tuple(rows), _STEPS, reference, rows[0].ours.versions)
 
 
 def _row(each: Namesake, reference: Any, params: Any, grads: Any) -> Row:
-    legacy, ours = _quietly(each, reference), _quietly(each, optim)
+    # Without telling the user of a removal that is no news here.
+    with warnings.catch_warnings(action="ignore"):
+        legacy, ours = each.definition(reference), each.definition(optim)
     against = None
     if each.suggested:
         against = compare(legacy, each.transformation(), params, grads)
+    same = against is not None and against.equal
     return Row(
         legacy=each.legacy,
         suggested=each.suggested or None,
         namesake=against,
         ours=compare(legacy, to_optax(ours, params), params, grads),
-        exact=_exact(each, ours, against),
+        exact=each.suggested if same else str(ours.optax_expression()),
     )
 
 
-def _quietly(each: Namesake, module: Any) -> Any:
-    """The definition, without telling the user of a removal that is no news here."""
-    with warnings.catch_warnings(action="ignore"):
-        return each.definition(module)
-
-
-def _exact(each: Namesake, ours: Any, against: Report | None) -> str:
-    if against is not None and against.equal:
-        return each.suggested
-    return str(ours.optax_expression())
-
-
-def _is_equal(row: Row) -> bool:
-    return row.namesake is not None and row.namesake.equal
-
-
-def _grid(rows: Sequence[Row]) -> str:
-    """One line for each optimizer: the error of the namesake and of ours, and the cause."""
-    lines = [("flax.optim", "namesake", "to_optax", "cause")]
-    lines += [
-        (
-            row.legacy.replace("optim.", ""),
-            _error_text(row.namesake),
-            _error_text(row.ours),
-            _cause_text(row),
-        )
-        for row in rows
-    ]
-    return "\n".join(in_columns(lines))
+def _cells(row: Row) -> tuple[str, ...]:
+    """The optimizer, the error of the namesake and of ours, and the cause."""
+    cause = ""
+    if row.namesake is not None and not row.namesake.equal:
+        cause = ", ".join(each.key for each in row.namesake.causes) or "not known"
+    name = row.legacy.replace("optim.", "")
+    return name, _error_text(row.namesake), _error_text(row.ours), cause
 
 
 def _error_text(report: Report | None) -> str:
@@ -192,12 +209,6 @@ def _error_text(report: Report | None) -> str:
     error = final_error(report)
     text = f"{error:.1e}" if error else "0"
     return text if report.equal else f"{text} PARTS"
-
-
-def _cause_text(row: Row) -> str:
-    if row.namesake is None or row.namesake.equal:
-        return ""
-    return ", ".join(cause.key for cause in row.namesake.causes) or "not known"
 
 
 def _explained(row: Row) -> str:

@@ -80,16 +80,12 @@ class Tolerance:
         if not jnp.issubdtype(dtype, jnp.inexact):
             return np.zeros_like(distance)
         steps = np.arange(len(distance), dtype=np.float64)
-        relative = _default(dtype) if self.relative is None else self.relative
-        rounding = self.roundings * np.sqrt(steps) * ulp_of(largest, dtype)
-        allowed = np.fmax(relative * distance, rounding)
-        if grown is None:
-            return allowed
-        return np.fmax(allowed, self.roundings * np.sqrt(steps) * grown)
-
-
-def _default(dtype: np.dtype[Any]) -> float:
-    return _OF_FLOAT32 * float(_info(dtype).eps) / float(np.finfo(np.float32).eps)
+        relative = self.relative
+        if relative is None:
+            relative = _OF_FLOAT32 * float(_info(dtype).eps) / float(np.finfo(np.float32).eps)
+        roundings = self.roundings * np.sqrt(steps)
+        allowed = np.fmax(relative * distance, roundings * ulp_of(largest, dtype))
+        return allowed if grown is None else np.fmax(allowed, roundings * grown)
 
 
 def ulp_of(values: Series, dtype: np.dtype[Any]) -> Series:

@@ -34,11 +34,7 @@ def parameters(dtype: Any = jnp.float32) -> Any:
         values = rng.uniform(-1.0, 1.0, shape) if constant is None else np.full(shape, constant)
         return jnp.asarray(values, dtype)
 
-    return jax.tree_util.tree_map_with_path(leaf, _SHAPES, is_leaf=_is_shape)
-
-
-def _is_shape(node: Any) -> bool:
-    return isinstance(node, tuple)
+    return jax.tree_util.tree_map_with_path(leaf, _SHAPES, is_leaf=lambda node: type(node) is tuple)
 
 
 def gradients(params: Any, step: Any) -> Any:
@@ -59,6 +55,16 @@ def gradients(params: Any, step: Any) -> Any:
         )
 
     return jax.tree.unflatten(treedef, list(map(gradient, range(len(leaves)), leaves)))
+
+
+def small(steps: int) -> tuple[Any, list[Any]]:
+    """Parameters and gradients of a part of the model, since more take long to compile.
+
+    They are a matrix, a bias that starts as zeros, and a vector.
+    """
+    params = {name: parameters()[name] for name in ("dense", "norm")}
+    step_of = jax.jit(lambda step: gradients(params, step))
+    return params, [jax.device_get(step_of(step)) for step in range(steps)]
 
 
 def _uniform(leaf: Any, stream: int, step: Any) -> jax.Array:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -196,10 +196,10 @@ def test_a_report_that_fails_leaves_the_old_one(
 ) -> None:
     Path("report.txt").write_text("of yesterday")
 
-    def full(self: Path, target: Any) -> None:
+    def full(source: Path, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     assert run(OLD, NEW, "--report", "report.txt") == 2
     assert "No space left on device" in capsys.readouterr().err
     assert Path("report.txt").read_text() == "of yesterday"

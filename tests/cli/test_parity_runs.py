@@ -60,9 +60,9 @@ def test_record_of_a_served_program_with_a_mistake(capsys: pytest.CaptureFixture
 def test_all(
     word: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flaxoptim_compat.parity import namesakes, survey
+    from flaxoptim_compat.parity import survey
 
-    momentum = [each for each in namesakes.NAMESAKES if "Momentum" in each.legacy]
+    momentum = [each for each in survey.NAMESAKES if "Momentum" in each.legacy]
     monkeypatch.setattr(survey, "NAMESAKES", momentum[:1])
     assert main(["parity", word]) == 0
     out, err = capsys.readouterr()

@@ -10,8 +10,7 @@ import pytest
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.parity import survey
-from flaxoptim_compat.parity.namesakes import NAMESAKES
-from flaxoptim_compat.parity.survey import Matrix, matrix
+from flaxoptim_compat.parity.survey import NAMESAKES, Matrix, matrix
 from tests.support.oracle.in_process import genuine_optim
 
 SOME = ("RMSProp(0.01)", "Adam(0.01)", "WeightNorm(", "MultiOptimizer(")

@@ -64,7 +64,6 @@ def measured(bound: Bound) -> str:
 
     What is no literal in the call is taken to be what the table of ``flaxoptim_compat.parity`` has.
     """
-    import jax
     import jax.numpy as jnp
     import optax
 
@@ -72,8 +71,7 @@ def measured(bound: Bound) -> str:
     from flaxoptim_compat.migrate.optax_text.definition import definition_of
     from flaxoptim_compat.optim.terms import terms_of
     from flaxoptim_compat.parity import compare, trial
-    from flaxoptim_compat.parity.namesakes import Namesake
-    from flaxoptim_compat.parity.survey import final_error
+    from flaxoptim_compat.parity.survey import Namesake, final_error
 
     with warnings.catch_warnings(action="ignore"):
         usual = Namesake(*BY_NAME[bound.name].suggested[0]).definition(optim)
@@ -84,9 +82,7 @@ def measured(bound: Bound) -> str:
     definition = definition_of(bound, assumed)
     text = syntax.in_one_line(namesake(definition, terms_of(definition.hyper_params)))
     transformation = eval(text, {"optax": optax, "jnp": jnp})
-    params = {name: trial.parameters()[name] for name in ("dense", "norm")}
-    step_of = jax.jit(lambda step: trial.gradients(params, step))
-    grads = [jax.device_get(step_of(step)) for step in range(_STEPS)]
+    params, grads = trial.small(_STEPS)
     # How far they are apart is asked for here, not why: no difference needs to be explained.
     error = final_error(compare(definition, transformation, params, grads, tolerance=_ANY))
     taken = " and ".join(f"{name}={value}" for name, value in assumed.items())

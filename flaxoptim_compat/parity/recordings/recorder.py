@@ -43,8 +43,7 @@ import re
 import sys
 import traceback
 import zipfile
-from types import TracebackType
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Type
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import jax
 import numpy as np
@@ -462,7 +461,7 @@ class Recording:
 
 
 class Listener:
-    """Records what optimizers do in ``apply_gradient``, while it is entered.
+    """Records what optimizers do in ``apply_gradient``, while it listens.
 
     It follows one optimizer: from the first call, or the one of the given number, on to each call
     on the parameters that the last one returned.
@@ -479,26 +478,20 @@ class Listener:
         self._recording = recording
         self._number = number
         self._inside = False
-        self._undo = []  # type: List[Tuple[Any, Any]]
 
-    def __enter__(self) -> "Listener":
-        for cls in _optimizer_classes():
-            original = cls.__dict__["apply_gradient"]
-            self._undo.append((cls, original))
-            cls.apply_gradient = self._listening(original)
-        return self
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Listen until the block ends."""
+        originals = [(cls, cls.__dict__["apply_gradient"]) for cls in _optimizer_classes()]
+        try:
+            for cls, original in originals:
+                cls.apply_gradient = self._recorded(original)
+            yield
+        finally:
+            for cls, original in originals:
+                cls.apply_gradient = original
 
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        while self._undo:
-            cls, original = self._undo.pop()
-            cls.apply_gradient = original
-
-    def _listening(self, original: Any) -> Any:
+    def _recorded(self, original: Any) -> Any:
         def apply_gradient(optimizer: Any, *args: Any, **overrides: Any) -> Any:
             # A subclass calls its parent's, which is wrapped as well.
             if self._inside:
@@ -598,7 +591,7 @@ def _record_calls(step: Callable[[int], Any], recording: Recording, number: int)
     listener = Listener(recording, number)
     for index in itertools.count():
         before, calls = recording.results, listener.calls
-        with listener, jax.disable_jit():
+        with listener.listening(), jax.disable_jit():
             try:
                 step(index)
             finally:

@@ -60,7 +60,7 @@ class Recording:
         self._moments: list[str] = _of_type(found, "moments", list)
         self._skeleton = _skeleton(found.get("structure"))
         paths = jax.tree_util.tree_flatten_with_path(self._skeleton)[0]
-        self.names = ["/".join(map(_key_text, keys)) for keys, _ in paths]
+        self.names = [jax.tree_util.keystr(keys, simple=True, separator="/") for keys, _ in paths]
         self._order: list[int] = [number for _, number in paths]
         self._check()
         names: list[str] = _of_type(found, "overrides", list)
@@ -275,7 +275,3 @@ def _are_items(children: list[Any]) -> bool:
     keys = [key for key, _ in children]
     of_one_kind = any(all(type(key) is kind for key in keys) for kind in (str, int))
     return of_one_kind and len(set(keys)) == len(keys)
-
-
-def _key_text(key: Any) -> str:
-    return str(getattr(key, "key", getattr(key, "idx", key)))

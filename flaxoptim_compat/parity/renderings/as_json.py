@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.findings import Findings, Parting, Series, Track
-from flaxoptim_compat.parity.renderings.rows import Row, allowed, rows
+from flaxoptim_compat.parity.findings import Findings, Parting, Track
+from flaxoptim_compat.parity.renderings.rows import Row, rows
 from flaxoptim_compat.parity.renderings.wording import details, headline, value_text
+from flaxoptim_compat.parity.tolerance import Series
 
 FORMAT = "flaxoptim_compat.parity/1"
 # Of 1000 steps, that is about 40 MB.
@@ -31,7 +32,6 @@ def to_json(report: Findings) -> str:
     ``error / distance``. The series are null where there is never an error, and in all arrays but
     the 1000 worst.
     """
-    ranked = rows(report)
     return json.dumps(
         {
             "format": FORMAT,
@@ -41,19 +41,15 @@ def to_json(report: Findings) -> str:
             "names": list(report.names),
             "steps": report.steps,
             "loop": report.loop,
-            "tolerance": {
-                "relative": _number(report.tolerance.relative),
-                "roundings": _number(report.tolerance.roundings),
-            },
+            "tolerance": {name: _number(each) for name, each in vars(report.tolerance).items()},
             "first_difference": _parting(report.first_difference),
             "first_parting": _parting(report.first_parting),
-            "causes": [
-                {"key": cause.key, "summary": cause.summary, "remedy": cause.remedy}
-                for cause in report.causes
-            ],
+            "causes": list(map(vars, report.causes)),
             "notes": list(report.notes),
             "versions": dict(report.versions),
-            "arrays": [_array(row, report, index < _SERIES) for index, row in enumerate(ranked)],
+            "arrays": [
+                _array(row, report, index < _SERIES) for index, row in enumerate(rows(report))
+            ],
         },
         allow_nan=False,
     )
@@ -79,7 +75,7 @@ def _array(row: Row, report: Findings, with_series: bool) -> dict[str, Any]:
 def _series(track: Track, report: Findings) -> dict[str, list[Any]]:
     return {
         "error": _rounded(track.error),
-        "allowed": _rounded(allowed(track, report)),
+        "allowed": _rounded(track.allowed(report.tolerance)),
         "distance": _rounded(track.distance),
         "largest": _rounded(track.largest),
     }
@@ -93,27 +89,11 @@ def _rounded(series: Series) -> list[Any]:
 def _parting(parting: Parting | None) -> dict[str, Any] | None:
     if parting is None:
         return None
-    return {
-        "step": parting.step,
-        "leaf": parting.leaf,
-        "quantity": parting.quantity,
-        "index": list(map(int, parting.index)),
-        "values": [_value(value) for value in parting.values],
-        "ulps": _number(float(parting.ulps)),
-        "not_finite": parting.not_finite,
-    }
-
-
-def _value(value: Any) -> Any:
-    """A value as a number, or as text if it is complex."""
-    if np.iscomplexobj(value):
-        return value_text(value)
-    return _number(float(value))
+    values = [value_text(v) if np.iscomplexobj(v) else _number(float(v)) for v in parting.values]
+    return {**vars(parting), "values": values, "ulps": _number(parting.ulps)}
 
 
 def _number(value: float | None) -> float | str | None:
     if value is None or math.isfinite(value):
         return value
-    if math.isnan(value):
-        return "NaN"
-    return "Infinity" if value > 0 else "-Infinity"
+    return str(value).replace("nan", "NaN").replace("inf", "Infinity")

@@ -9,12 +9,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from flaxoptim_compat.parity.findings import Findings, Series
-from flaxoptim_compat.parity.renderings.rows import Row, allowed, index_of, measured, rows, thinned
+from flaxoptim_compat.parity.findings import Findings
+from flaxoptim_compat.parity.renderings.rows import Row, rows
 from flaxoptim_compat.parity.renderings.wording import (
     headline,
     leaf_name,
@@ -22,6 +22,7 @@ from flaxoptim_compat.parity.renderings.wording import (
     quantity_name,
     shortened,
 )
+from flaxoptim_compat.parity.tolerance import Series
 
 CURVES = 200
 POINTS = 400
@@ -64,15 +65,6 @@ STYLES = {
     "text": Style("#5c626d", 0),
 }
 _NAMED = 6
-
-
-class Box(NamedTuple):
-    """A rectangle in pixels, from the upper left corner of the axes."""
-
-    left: int
-    top: int
-    width: int
-    height: int
 
 
 class Curve(NamedTuple):
@@ -128,9 +120,9 @@ class Picture:
 def curves(ranked: Sequence[Row], report: Findings, metric: str) -> list[Curve]:
     """The array in which the runs first part, what is allowed for it, and then the worst ones."""
     differing = [index for index, row in enumerate(ranked) if not row.identical]
-    first = index_of(report.first_parting, ranked)
-    order = sorted(differing, key=lambda index: index != first)[:CURVES]
-    starts = thinned(report.steps, POINTS)
+    first = report.track_of(report.first_parting)
+    order = sorted(differing, key=lambda index: ranked[index].track is not first)[:CURVES]
+    starts = _thinned(report.steps)
     found = []
     for place, index in enumerate(order):
         row = ranked[index]
@@ -139,8 +131,9 @@ def curves(ranked: Sequence[Row], report: Findings, metric: str) -> list[Curve]:
         error = np.maximum.reduceat(getattr(row.track, metric), starts)
         found.append(Curve(kind, name, index, error))
         if not place:
-            passing = measured(allowed(row.track, report), metric, row.track)
-            least = np.minimum.reduceat(passing, starts)
+            # As the metric measures the error itself.
+            passing = dataclasses.replace(row.track, error=row.track.allowed(report.tolerance))
+            least = np.minimum.reduceat(getattr(passing, metric), starts)
             name = f"allowed for {shortened(one_line(leaf_name(row.track.leaf)), 30)}"
             found.append(Curve("allowed", name, None, least))
     return found
@@ -157,7 +150,7 @@ def picture(found: Sequence[Curve], report: Findings, metric: str) -> Picture:
         low = math.floor(np.log10(positive.min()))
         high = max(math.ceil(np.log10(positive.max())), low + 1)
     per_power = (bottom - top) / (high - low)
-    starts = thinned(report.steps, POINTS)
+    starts = _thinned(report.steps)
     ends = np.append(starts[1:] - 1, report.steps)
     across = (starts + ends) / 2 / max(report.steps, 1)
 
@@ -195,8 +188,11 @@ def picture(found: Sequence[Curve], report: Findings, metric: str) -> Picture:
     return Picture(lines, texts, legend)
 
 
-def poster(report: Findings) -> tuple[Picture, Box]:
-    """The picture alone, with its title and legend, and the room that it takes around its axes."""
+def poster(report: Findings) -> tuple[Picture, tuple[int, int, int, int]]:
+    """The picture alone, with its title and legend, and the room that it takes around its axes.
+
+    That is left, top, width and height in pixels, from the upper left corner of the axes.
+    """
     found = curves(rows(report), report, "to_distance")
     drawn = picture(found, report, "to_distance")
     sides = " beside ".join(shortened(one_line(name), 48) for name in report.names)
@@ -213,7 +209,13 @@ def poster(report: Findings) -> tuple[Picture, Box]:
         names.append(Text(shortened(name, 56), left + 0.03, down + 4, 8))
     whole = Picture([*drawn.lines, *samples], [*titles, *drawn.texts, *names], drawn.legend)
     height = 90 + HEIGHT + 66 + 20 * math.ceil(len(drawn.legend) / 2)
-    return whole, Box(-62, -90, 62 + WIDTH + 24, height)
+    return whole, (-62, -90, 62 + WIDTH + 24, height)
+
+
+def _thinned(steps: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The first step of each part, where steps are divided into no more parts than points."""
+    count = min(steps + 1, POINTS)
+    return np.arange(count, dtype=np.int64) * (steps + 1) // count
 
 
 def _steps(steps: int) -> list[Text]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.findings import PARAMETER, Findings, Parting, Series, Track
+from flaxoptim_compat.parity.findings import PARAMETER, Findings, Track
 
-METRICS = ("error", "relative", "ulps", "to_distance")
+# The measures of an error, by the headings of their columns.
+METRICS = {
+    "error": "error",
+    "relative": "relative",
+    "ulps": "ulp",
+    "to_distance": "of distance",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,32 +58,6 @@ def rows(report: Findings) -> list[Row]:
     return sorted((_row(track, report) for track in report.tracks), key=_rank)
 
 
-def allowed(track: Track, report: Findings) -> Series:
-    """The largest error that passes at each step of an array."""
-    return track.allowed(report.tolerance)
-
-
-def measured(passing: Series, name: str, track: Track) -> Series:
-    """The allowed error, as a metric measures the error itself."""
-    series: Series = getattr(dataclasses.replace(track, error=passing), name)
-    return series
-
-
-def thinned(steps: int, points: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The first step of each part, where steps are divided into no more parts than points."""
-    count = min(steps + 1, points)
-    return np.arange(count, dtype=np.int64) * (steps + 1) // count
-
-
-def index_of(parting: Parting | None, ranked: Sequence[Row]) -> int | None:
-    """The row of the array in which two runs part; None if they do not."""
-    if parting is None:
-        return None
-    wanted = (parting.leaf, parting.quantity)
-    found = (i for i, row in enumerate(ranked) if (row.track.leaf, row.track.quantity) == wanted)
-    return next(found, None)
-
-
 def _row(track: Track, report: Findings) -> Row:
     if not track.differing.any():
         return Row(track, dict.fromkeys(METRICS, 0.0), None, None, None, None)
@@ -91,7 +69,7 @@ def _row(track: Track, report: Findings) -> Row:
         step,
         _first(track.differing),
         # An error that is NaN is not allowed either.
-        _first(~(track.error <= allowed(track, report))),
+        _first(~(track.error <= track.allowed(report.tolerance))),
     )
 
 

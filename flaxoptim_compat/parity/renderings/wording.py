@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from flaxoptim_compat.parity.findings import PARAMETER, Findings, Parting, Track
-from flaxoptim_compat.parity.renderings.rows import METRICS, Row, allowed
+from flaxoptim_compat.parity.renderings.rows import METRICS, Row
 
-COLUMNS = {
-    "error": "error",
-    "relative": "relative",
-    "ulps": "ulp",
-    "to_distance": "of distance",
-}
+HEADINGS = ("leaf", "quantity", *METRICS.values(), "parts at")
 _MEANINGS = {
     "error": "the largest absolute difference of two elements of the array, over all steps",
     "relative": "that, in parts of the largest value that the array has had by then",
@@ -34,7 +29,7 @@ def headline(report: Findings) -> str:
     """The verdict in one sentence."""
     parting = report.first_parting
     if parting is not None:
-        return f"The two runs PART {when(parting, report)}, in {place(parting, report)}."
+        return f"The two runs PART {_when(parting, report)}, in {_place(parting, report)}."
     if not report.tracks:
         return "There is nothing to compare: the parameters hold no arrays."
     if report.identical:
@@ -45,11 +40,13 @@ def headline(report: Findings) -> str:
 def details(report: Findings) -> str:
     """What the verdict leaves open, in another sentence or two; empty if it is all."""
     parting, difference = report.first_parting, report.first_difference
-    found = [] if parting is None else [f"There {apart(parting)}{_allowed_there(parting, report)}."]
+    found = (
+        [] if parting is None else [f"There {_apart(parting)}{_allowed_there(parting, report)}."]
+    )
     if difference is not None and (parting is None or difference.step < parting.step):
         found.append(
-            f"The first bit differs {when(difference, report)}, in {place(difference, report)}:"
-            f" there {apart(difference)}."
+            f"The first bit differs {_when(difference, report)}, in {_place(difference, report)}:"
+            f" there {_apart(difference)}."
         )
     return " ".join(found)
 
@@ -60,19 +57,24 @@ def _at_each(report: Findings) -> str:
     return "after 1 step" if report.steps == 1 else f"at each of {report.steps} steps"
 
 
-def when(parting: Parting, report: Findings) -> str:
+def title_of_causes(report: Findings) -> str:
+    """What stands above the causes."""
+    return "Likely cause" if len(report.causes) == 1 else "Likely causes, all of them together"
+
+
+def _when(parting: Parting, report: Findings) -> str:
     """After which step."""
     if not parting.step:
         return "before the first step"
     return f"at step {parting.step} of {report.steps}"
 
 
-def place(parting: Parting, report: Findings) -> str:
+def _place(parting: Parting, report: Findings) -> str:
     """The array in which two runs part, with the name of a moment on either side."""
     path = one_line(leaf_name(parting.leaf))
     if parting.quantity == PARAMETER:
         return path
-    found = track_of(parting, report)
+    found = report.track_of(parting)
     name = quantity_name(found) if found else parting.quantity
     return f"{one_line(name)} of {path}"
 
@@ -80,10 +82,10 @@ def place(parting: Parting, report: Findings) -> str:
 def element(parting: Parting, report: Findings) -> str:
     """The array in which two runs part, with the index of the element that differs most."""
     index = f"[{', '.join(map(str, parting.index))}]" if parting.index else ""
-    return f"{place(parting, report)}{index}"
+    return f"{_place(parting, report)}{index}"
 
 
-def apart(parting: Parting) -> str:
+def _apart(parting: Parting) -> str:
     """How far the two values are from each other."""
     if parting.not_finite == "both":
         return "neither side is finite, and they are not the same"
@@ -99,22 +101,14 @@ def apart(parting: Parting) -> str:
 
 
 def _allowed_there(parting: Parting, report: Findings) -> str:
-    track = track_of(parting, report)
+    track = report.track_of(parting)
     if track is None or parting.not_finite is not None:
         return ""
-    most = allowed(track, report)[parting.step]
+    most = track.allowed(report.tolerance)[parting.step]
     error = track.error[parting.step]
     if not most:
         return ", and no difference is allowed"
     return f", with an error of {number(error)} where {number(most)} is allowed"
-
-
-def track_of(parting: Parting, report: Findings) -> Track | None:
-    """The array in which two runs part."""
-    for track in report.tracks:
-        if (track.leaf, track.quantity) == (parting.leaf, parting.quantity):
-            return track
-    return None
 
 
 def leaf_name(path: str) -> str:
@@ -129,7 +123,7 @@ def quantity_name(track: Track) -> str:
     return " / ".join(dict.fromkeys(track.names))
 
 
-def tolerance_text(report: Findings) -> str:
+def _tolerance(report: Findings) -> str:
     """How much is allowed."""
     tolerance = report.tolerance
     if tolerance.exact:
@@ -161,9 +155,9 @@ def loop_text(report: Findings) -> str:
     return _LOOPS.get(report.loop, report.loop)
 
 
-def versions_text(report: Findings) -> str:
+def versions_text(versions: Mapping[str, str]) -> str:
     """The versions of everything, in a line."""
-    return ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:
@@ -172,7 +166,7 @@ def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:
     worst = [value for row in shown if row.not_finite is None for value in row.worst.values()]
     if np.isinf(worst).any():
         entries["inf"] = "the first side has not moved, so there is nothing to measure by"
-    return {**entries, "allowed": tolerance_text(report)}
+    return {**entries, "allowed": _tolerance(report)}
 
 
 def rest_of(hidden: Sequence[Row]) -> str:
@@ -199,19 +193,18 @@ def count(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.2e}"
 
 
-def errors(row: Row) -> list[str]:
-    """The worst errors of an array, in the order of the columns."""
-    return [(count if name == "ulps" else number)(row.worst[name]) for name in METRICS]
+def cells(row: Row) -> list[str]:
+    """What there is below the headings; where an array is not finite, words for all errors."""
+    errors = [(count if name == "ulps" else number)(row.worst[name]) for name in METRICS]
+    if row.not_finite is not None:
+        errors = [f"{row.not_finite}, step {row.not_finite_step}"]
+    step = "-" if row.first_parting is None else str(row.first_parting)
+    return [one_line(leaf_name(row.track.leaf)), one_line(quantity_name(row.track)), *errors, step]
 
 
 def value_text(value: Any) -> str:
     """A value with all the digits that tell it from its neighbours."""
     return str(value[()] if isinstance(value, np.ndarray) else value)
-
-
-def step_text(step: int | None) -> str:
-    """The step at which an array parts, or a dash."""
-    return "-" if step is None else str(step)
 
 
 def one_line(text: str) -> str:

@@ -32,12 +32,7 @@ from flaxoptim_compat.parity.trial import gradients as trial_gradients
 class Trajectory:
     """The run of one optimizer that a baseline is of.
 
-    Args:
-      subject: what ``compare`` takes as a side, but no Recording.
-      params: where to start; those that the side brings, or ``trial.parameters()``, if None.
-      grads: a function ``(params, step)`` or a list; ``trial.gradients`` if None.
-      steps: how many steps to do.
-      overrides: hyper-parameters of each step, as ``compare`` takes them.
+    Its fields are what ``pytest_plugin.Baselines`` is called with.
     """
 
     subject: Any
@@ -75,14 +70,15 @@ class Trajectory:
                 raise ParityError(
                     f"{path} has {then.steps} steps, and the run is to have {self.steps}."
                 )
-            if not Tolerance.of(tolerance).exact:
+            exact = Tolerance.of(tolerance).exact
+            if not exact:
                 report = self._compared(self.subject, then, tolerance)
                 if report.equal:
                     return report
             again = Path(folder, "again.npz")
             self.record(again)
             with Recording.open(again) as now:
-                if Tolerance.of(tolerance).exact:
+                if exact:
                     # Both were compiled alike, and can have the same bits.
                     report = self._compared(now, then, tolerance)
                 notes = [note for note in report.notes if not note.startswith(str(again))]

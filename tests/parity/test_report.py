@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.parity import ParityError
-from flaxoptim_compat.parity.renderings.saving import check, save
+from flaxoptim_compat.parity.report import check
 from tests.support import parity_reports
 from tests.support.parity_reports import report, track
 
@@ -27,7 +27,7 @@ from tests.support.parity_reports import report, track
 def test_the_suffix_says_the_form(suffix: str, start: bytes, tmp_path: Path) -> None:
     path = tmp_path / f"report{suffix}"
     check(path)
-    save(parity_reports.small(), path)
+    parity_reports.small().save(path)
     assert path.read_bytes().startswith(start)
     assert list(tmp_path.iterdir()) == [path]
 
