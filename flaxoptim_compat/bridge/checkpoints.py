@@ -104,19 +104,25 @@ class _Walk:
     def _way_of(self, like: PyTree) -> _Way:
         kind: Any = type(like)
         if isinstance(like, tuple) and hasattr(like, "_fields"):
-            return lambda like, found: kind(**self._entries(like._asdict(), found))
+            of_tuple = dict.fromkeys(kind._fields)
+            return lambda like, found: kind(**self._fields(like, found, of_tuple))
         if isinstance(like, _ARRAYS) and not serialization.is_serializable(kind):
             return _array
-        names = _restored_fields(like)
-        return lambda like, found: like.replace(
-            **self._entries({name: getattr(like, name) for name in names}, found)
-        )
+        names = dict.fromkeys(_restored_fields(like))
+        return lambda like, found: like.replace(**self._fields(like, found, names))
 
     def _entries(self, like: Mapping[Any, PyTree], found: PyTree) -> dict[Any, PyTree]:
         if type(found) is not dict or found.keys() != like.keys():
             raise Misfit
         take = self.take
         return {name: take(value, found[name]) for name, value in like.items()}
+
+    def _fields(self, like: PyTree, found: PyTree, names: dict[str, None]) -> dict[str, PyTree]:
+        # Not by _entries: an optimizer has a state of some fields for each parameter.
+        if type(found) is not dict or found.keys() != names.keys():
+            raise Misfit
+        take = self.take
+        return {name: take(getattr(like, name), found[name]) for name in names}
 
     def _list(self, like: Sequence[PyTree], found: PyTree) -> list[PyTree]:
         return [*self._entries({str(at): value for at, value in enumerate(like)}, found).values()]
