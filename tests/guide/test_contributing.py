@@ -102,6 +102,20 @@ def test_each_stage_is_a_function() -> None:
     assert set(re.findall(r"^stage_(\w+)\(\)", SCRIPT, re.MULTILINE)) == set(stages())
 
 
+def test_what_stages_run_is_there() -> None:
+    # Given several files, pytest runs nothing if one of them is missing.
+    words = [word for word in shlex.split(SCRIPT, comments=True) if word.startswith("tests/")]
+    named = [name for word in words for name in braces_expanded(word.partition("::")[0])]
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert len(named) > len(words) > 10
+
+
+def braces_expanded(word: str) -> list[str]:
+    """What a shell makes of ``test_{a,b}.py``."""
+    match = re.fullmatch(r"(.*)\{(.*)\}(.*)", word)
+    return [f"{match[1]}{each}{match[3]}" for each in match[2].split(",")] if match else [word]
+
+
 def test_contributors_read_of_all_stages() -> None:
     assert re.findall(r"^\| `\.ci/run (\w+)` \|", CONTRIBUTING, re.MULTILINE) == stages()
 
