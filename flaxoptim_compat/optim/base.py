@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -73,6 +73,8 @@ class OptimizerDef(ByValue):
 
     # The chain of optax; None where the class has code of its own.
     formula: ClassVar[Formula | None] = None
+    # False where the state is one of all parameters together, so that no part can be cut out.
+    has_param_states: ClassVar[bool] = True
     # The subject of the warning, where it is not just the class.
     _removed: ClassVar[str] = ""
 
@@ -170,15 +172,6 @@ class OptimizerDef(ByValue):
         """
         definition: OptimizerDef = MultiOptimizer((focus, self)) if focus else self
         return Optimizer(definition, definition.init_state(target), target)
-
-    def as_part(self, whole: str) -> Self:
-        """This definition as a part of another one, of the class ``whole``.
-
-        Raises:
-          TypeError: it cannot be one.
-        """
-        del whole
-        return self
 
     def state_dict(self, target: PyTree, state: OptimizerState) -> PyTree:
         """Target and state as nested dicts of arrays, the form that checkpoints hold."""
@@ -526,7 +519,7 @@ class MultiOptimizer(OptimizerDef):
             raise ValueError("MultiOptimizer needs at least one pair (traversal, optimizer).")
         traversals, sub_optimizers = zip(*traversals_and_optimizers, strict=True)
         for definition in sub_optimizers:
-            definition.as_part("MultiOptimizer")
+            refuse_as_part(definition, "MultiOptimizer")
         self.traversals = traversals
         self.sub_optimizers = sub_optimizers
         super().__init__([definition.hyper_params for definition in sub_optimizers])
@@ -689,6 +682,16 @@ class MultiOptimizer(OptimizerDef):
             lambda index, param, entry: (
                 owner[index].upgrade_param_state(param, entry) if index in owner else entry
             ),
+        )
+
+
+def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
+    """Raise the TypeError of a definition that cannot be a part of another, if it is one."""
+    if not getattr(definition, "has_param_states", True):
+        raise TypeError(
+            "A definition of from_optax has one state for all parameters and cannot be in a"
+            f" {whole}, nor be created with a focus. Select in optax instead: from_optax("
+            'optax.partition({"train": tx, "frozen": optax.set_to_zero()}, labels)).'
         )
 
 

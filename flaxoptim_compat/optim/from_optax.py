@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -65,17 +65,11 @@ class FromOptax(OptimizerDef):
       hyper_params: the default hyper-parameters by name.
     """
 
+    has_param_states: ClassVar[bool] = False
+
     def __init__(self, source: Source, hyper_params: Mapping[str, Any]) -> None:
         self._source = source
         super().__init__(_with_fields(hyper_params))
-
-    def as_part(self, whole: str) -> Self:
-        """Refuse: the state is one of all parameters together, so that no part can be cut out."""
-        raise TypeError(
-            "A definition of from_optax has one state for all parameters and cannot be in a"
-            f" {whole}, nor be created with a focus. Select in optax instead: from_optax("
-            'optax.partition({"train": tx, "frozen": optax.set_to_zero()}, labels)).'
-        )
 
     def warn_of_removal(self) -> None:
         """Do nothing: this never was in Flax."""

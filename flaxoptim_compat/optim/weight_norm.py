@@ -34,6 +34,7 @@ from flaxoptim_compat.optim.base import (
     MultiOptimizer,
     OptimizerDef,
     OptimizerState,
+    refuse_as_part,
 )
 from flaxoptim_compat.optim.formula import written
 from flaxoptim_compat.transforms.weight_norm import (
@@ -157,7 +158,8 @@ class WeightNorm(OptimizerDef):
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Number = 0, wn_eps: Number = 1e-8
     ) -> None:
-        self.wrapped_optimizer = wrapped_optimizer.as_part("WeightNorm")
+        refuse_as_part(wrapped_optimizer, "WeightNorm")
+        self.wrapped_optimizer = wrapped_optimizer
         super().__init__(_WeightNormHyperParams(wrapped_optimizer.hyper_params, wn_decay, wn_eps))
 
     # The wrapped definition owns its hyper-parameters; a copy here could only go stale.
