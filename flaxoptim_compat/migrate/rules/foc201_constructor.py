@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.flow.values import Site
 from flaxoptim_compat.migrate.optimizers.definitions import change_of, definition_parts
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Site
 
 RULE = Rule(
     code="FOC201",
@@ -92,12 +92,12 @@ def definition_finding(
         return Finding(code, start, end, what, "a part of the optax around it")
     instead, change = "exactly the same in optax", ""
     if reading.accept_changes and reading.writes:
-        change = change_of(facts.evaluation, site)
+        change = change_of(facts.points_to, site)
         instead = f"its namesake in optax: {change}" if change else instead
     edits: tuple[Edit, ...] = ()
     if facts.created_here(site.node) is None and reading.writes:
         # Else it is written where the optimizer is created, by FOC202.
-        parts = definition_parts(reading, facts.evaluation, site, unit)
+        parts = definition_parts(reading, facts.points_to, site, unit)
         edits = (Edit(start, end, parts),)
     return Finding(code, start, end, what, instead, optax=edits, change=change)
 
