@@ -42,11 +42,8 @@ def restore_checkpoint(workdir, state):
 
 def pretrained_params(workdir, state):
     """The parameters of another run, without the rest of its state."""
-    restored = checkpoints.restore_checkpoint(workdir, None)
-    target = restored["optimizer"]["target"]
-    return jax.tree_map(
-        jnp.asarray, flax.serialization.from_state_dict(state.optimizer.target, target)
-    )
+    restored = checkpoints.restore_checkpoint(workdir, state)
+    return jax.tree_map(jnp.asarray, restored.optimizer.target)
 
 
 def param_count(state):
