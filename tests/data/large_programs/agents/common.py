@@ -56,7 +56,7 @@ class Model:
 
     @classmethod
     def create(cls, model_def: nn.Module, inputs: Sequence[jnp.ndarray], optimizer_def) -> "Model":
-        variables = model_def.init(*inputs)
+        variables = jax.jit(model_def.init)(*inputs)
         optimizer = optimizer_def.create(variables["params"])
         return cls(apply_fn=model_def.apply, optimizer=optimizer)
 

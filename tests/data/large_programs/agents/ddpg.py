@@ -73,8 +73,8 @@ class DDPGLearner(Agent):
         super().__init__(seed, **kwargs)
         actor_key, critic_key = self.split(3)
         actor_def, critic_def = MSEPolicy(hidden_dims, actions.shape[-1]), Critic(hidden_dims)
-        actor_params = actor_def.init(actor_key, observations)["params"]
-        critic_params = critic_def.init(critic_key, observations, actions)["params"]
+        actor_params = jax.jit(actor_def.init)(actor_key, observations)["params"]
+        critic_params = jax.jit(critic_def.init)(critic_key, observations, actions)["params"]
         self.actor_optimizer = jax_utils.replicate(
             optim.Adam(learning_rate=actor_lr).create(actor_params)
         )

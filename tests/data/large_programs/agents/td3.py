@@ -38,8 +38,8 @@ class TD3Learner(common.Agent):
         actor_key, critic_key = self.split(3)
         self.actor_def = MSEPolicy((16,), actions.shape[-1])
         self.critic_def = DoubleCritic((16,))
-        actor_params = self.actor_def.init(actor_key, observations)["params"]
-        critic_params = self.critic_def.init(critic_key, observations, actions)["params"]
+        actor_params = jax.jit(self.actor_def.init)(actor_key, observations)["params"]
+        critic_params = jax.jit(self.critic_def.init)(critic_key, observations, actions)["params"]
         self.state = TD3State(
             actor=make_optimizer(optimizer, learning_rate).create(actor_params),
             critic=make_optimizer(optimizer, 3 * learning_rate).create(critic_params),

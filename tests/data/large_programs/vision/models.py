@@ -23,7 +23,7 @@ class Block(nn.Module):
 
 
 class ResNet(nn.Module):
-    stages: Any = (1, 1)
+    stages: Any = (1,)
     filters: int = 4
     num_classes: int = 3
 

@@ -12,7 +12,7 @@ from vision import state as state_lib
 from vision.metrics import Average
 
 DEFAULTS = {
-    "model": "resnet",
+    "model": "plain",
     "optimizer": "momentum",
     "factors": "constant * linear_warmup * cosine_decay",
     "base": 0.05,
@@ -23,10 +23,9 @@ DEFAULTS = {
     "ema": False,
 }
 EXPERIMENTS = {
-    "resnet": {},
-    "ema": {"model": "plain", "ema": True, "max_grad_norm": 0.5},
+    "resnet": {"model": "resnet", "optimizer": "decayed", "label_smoothing": 0.1},
+    "ema": {"ema": True, "max_grad_norm": 0.5},
     "lars": {"optimizer": "lars", "factors": "constant * decay_every", "base": 1.0},
-    "decayed": {"optimizer": "decayed", "label_smoothing": 0.1},
 }
 
 
@@ -43,7 +42,7 @@ class Images:
 
 def init_state(flax_module, hparams, rng):
     rng, init_rng = jax.random.split(rng)
-    variables = flax_module.init({"params": init_rng}, jnp.ones((1, 6, 6, 3)), train=False)
+    variables = jax.jit(flax_module.init)({"params": init_rng}, jnp.ones((1, 6, 6, 3)))
     model_state, params = variables.pop("params")
     optimizer = optimizers.get_optimizer(hparams).create(params)
     return state_lib.TrainState(
@@ -107,13 +106,12 @@ def run():
     with tempfile.TemporaryDirectory() as folder:
         for name, changes in EXPERIMENTS.items():
             workdir = os.path.join(folder, name)
-            hparams = dict(DEFAULTS, **changes)
-            first = train(hparams, workdir, steps=2)
-            found[name] = summary(*first), summary(*train(hparams, workdir, steps=1))
-        tuned = train(
-            dict(DEFAULTS), os.path.join(folder, "tuned"), 1, os.path.join(folder, "resnet")
-        )
-        found["tuned"] = summary(*tuned)
+            found[name] = summary(*train(dict(DEFAULTS, **changes), workdir, steps=2))
+        hparams = dict(DEFAULTS, **EXPERIMENTS["ema"])
+        ema = os.path.join(folder, "ema")
+        found["resumed"] = summary(*train(hparams, ema, steps=1))
+        tuned = os.path.join(folder, "tuned")
+        found["tuned"] = summary(*train(hparams, tuned, steps=1, init_from=ema))
     return found
 
 
