@@ -19,6 +19,10 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 STEPS = frozenset({"FOC205", "FOC206"})
 _MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
+_TOO_MUCH = (
+    "It goes through code that everything else goes through too, which is not followed: give"
+    " rewrite the files that train, without that code."
+)
 
 
 def decide(points_to: PointsTo, unit: Unit) -> None:
@@ -28,6 +32,9 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
       points_to: what is known of the program.
       unit: the unit, whose fields are set.
     """
+    if points_to.gave_up:
+        unit.problems = [dataclasses.replace(each, problem=_TOO_MUCH) for each in unit.uses[:1]]
+        return
     unknown = [use for use in unit.uses if use.sites == {None}]
     if unknown and not (unit.sites and unit.creates):
         unit.problems = [dataclasses.replace(unknown[0], problem=_MADE_ELSEWHERE)]

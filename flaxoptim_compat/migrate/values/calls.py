@@ -99,7 +99,8 @@ class Calls:
         # For each function its calls, and what each gives to its parameters.
         self.arguments: dict[ast.AST, dict[ast.Call, list[tuple[str, Held]]]] = {}
         self.sites: dict[Site, None] = {}
-        self._bound: dict[Partial | Transformed, tuple[Held, Given]] = {}
+        self._bound: dict[Object, tuple[Held, Given]] = {}
+        self._come: set[tuple[ast.Call, Context, Object, int]] = set()
 
     def result(
         self, call: Call, function: Held, owner: Held, method: str, arguments: Iterable[Argument]
@@ -198,7 +199,7 @@ class Calls:
                 memory.ask(attribute)
                 if not {of, callee} & through:
                     self._call_any(call, attribute, given, result, through | {callee})
-            case Partial() | Transformed() if callee not in through and callee in self._bound:
+            case Partial() | Transformed() if self._is_new(call, callee, given, through):
                 function, bound = self._bound[callee]
                 if isinstance(callee, Partial):
                     given = Given(
@@ -210,6 +211,18 @@ class Calls:
                 self._call_any(call, function, given, result, through | {callee})
             case External(name=name) if _matters(name):
                 self._external(call, name, given, result)
+
+    def _is_new(self, call: Call, callee: Object, given: Given, through: frozenset[Object]) -> bool:
+        """Whether a call comes to a function made of another for the first time.
+
+        There may be very many ways through functions that are made of each other; they end at the
+        same functions.
+        """
+        key = (call.node, call.context, callee, len(given.positional))
+        if callee in through or callee not in self._bound or key in self._come:
+            return False
+        self._come.add(key)
+        return True
 
     # Functions and classes of the program
 

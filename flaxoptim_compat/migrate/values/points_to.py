@@ -57,7 +57,7 @@ class PointsTo:
         for _ in range(_MOST_ROUNDS):
             self._solve(apart)
             more = frozenset(self._to_keep_apart()) - apart
-            if not more:
+            if self.gave_up or not more:
                 break
             apart |= more
 
@@ -102,6 +102,11 @@ class PointsTo:
         return any(isinstance(each, Optimizer) for each in self._memory.inside(objects))
 
     @property
+    def gave_up(self) -> bool:
+        """Whether the program is more than can be followed, so that nothing is certain."""
+        return self._solver.gave_up
+
+    @property
     def counts(self) -> tuple[int, int]:
         """How many constraints there are, and how many objects went along them."""
         return self._solver.constraints, self._solver.propagations
@@ -125,7 +130,7 @@ class PointsTo:
         self._calls.uncalled()
         self._hint_by_fields()
         self._solver.solve()
-        while self._take_hints():
+        while not self.gave_up and self._take_hints():
             self._solver.solve()
 
     def _to_keep_apart(self) -> Iterator[ast.AST]:

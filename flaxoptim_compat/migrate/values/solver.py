@@ -19,8 +19,12 @@ from collections.abc import Callable, Hashable, Iterable
 from flaxoptim_compat.migrate.values.objects import LEGACY, Object
 
 # A set does not get more objects than these that do not matter, or that are followed.
-MOST_OBJECTS = 40
+MOST_OBJECTS = 24
 MOST_FOLLOWED = 400
+# Programs pass on ten objects for each constraint at most. Those that pass their optimizers through
+# machinery that everything else goes through too would take a thousand times that, and tell nothing.
+_MOST_PER_CONSTRAINT = 40
+_MOST_ANYWAY = 100_000
 Watcher = Callable[[Object], None]
 
 
@@ -86,6 +90,8 @@ class Solver:
         # Counted, because counts are the same on every machine.
         self.constraints = 0
         self.propagations = 0
+        # Whether there was more to pass on than a program gives reason for.
+        self.gave_up = False
 
     # Constraints
 
@@ -189,19 +195,24 @@ class Solver:
         for each in asked:
             for target in [*each.including]:
                 if target.is_asked:
+                    self.propagations += len(each.objects)
                     self._pass(each, target, [*each.objects])
 
     # The worklist
 
     def solve(self) -> None:
         """Pass on what is new until nothing is."""
+        most = _MOST_PER_CONSTRAINT * self.constraints + _MOST_ANYWAY
         while self._waiting or self._due:
+            if self.propagations > most:
+                self.gave_up = True
+                return
             if self._due:
                 self._due.popleft()()
                 continue
             variable = self._waiting.popleft()
             fresh, variable.fresh = variable.fresh, []
-            self.propagations += len(fresh)
+            self.propagations += len(fresh) * (len(variable.including) + len(variable.watchers))
             for target in [*variable.including]:
                 self._pass(variable, target, fresh)
             for watcher in [*variable.watchers]:
