@@ -31,6 +31,11 @@ class Document:
     module: str = ""
     is_package: bool = False
 
+    @property
+    def is_gin(self) -> bool:
+        """Whether it is a file of gin, which has names of Python in it and is none."""
+        return self.path.suffix == ".gin"
+
     @functools.cached_property
     def line_starts(self) -> list[int]:
         """The offset at which each line starts."""

@@ -41,6 +41,15 @@ def mentions_optimizers(source: bytes) -> bool:
     return bool(_TARGET.search(source) and _OPTIMIZER.search(source))
 
 
+def mentions_in_gin(source: bytes) -> bool:
+    """Whether a file of gin may name something of flax.optim.
+
+    Args:
+      source: the content of the file.
+    """
+    return bool(_MODULES.search(source)) and b"optim" in source
+
+
 @functools.cache
 def _numpy_names() -> re.Pattern[bytes]:
     gone = (*(each.name for each in ENTRIES), *GONE)

@@ -44,5 +44,9 @@ class Reading:
           code: the rule.
           node: what would be reported.
         """
-        codes = self.ignored.get(node.lineno, frozenset())
+        return self.allows_on(node.lineno, code)
+
+    def allows_on(self, line: int, code: str) -> bool:
+        """Whether a finding of this code is wanted on this line."""
+        codes = self.ignored.get(line, frozenset())
         return not ({code, ""} & codes)

@@ -87,12 +87,14 @@ def test_what_is_not_understood_is_no_clean_bill_either(scan: Scan) -> None:
 
 def test_gin_files(scan: Scan, tmp_path: Path) -> None:
     (tmp_path / "c.gin").write_text("# flax.optim.Adam\nlr = 1\nf.opt = @flax.optim.Adam()  # x\n")
+    (tmp_path / "d.gin").write_text("jax.lr = (\n")
     status, lines, _ = scan()
     assert status == 1
     assert lines[0] == (
-        "c.gin:3:10: not understood: a gin file has flax.optim.Adam, and rewrite leaves gin files"
-        " alone; write flaxoptim_compat.optim.Adam there"
+        "c.gin:3:10: FOC112 [*] flax.optim.Adam, gone since flax 0.6.0: flaxoptim_compat.optim.Adam"
     )
+    # What names nothing need not be gin.
+    assert lines[-1].startswith("1 file parsed, 1 without any name in question, 0 not read")
 
 
 def test_names_that_come_from_another_file(scan: Scan) -> None:

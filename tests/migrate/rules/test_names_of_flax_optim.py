@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
+import dataclasses
 import importlib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,9 +12,6 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.migrate import rewriting
-from flaxoptim_compat.migrate.analysis import analyse
-from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import apply_edits
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.imports import ImportPlan
@@ -24,13 +20,19 @@ from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.legacy_surface import full_names
 from tests.support.oracle.in_process import genuine_optim
+from tests.support.rewriting_texts import document as document_of
+from tests.support.rewriting_texts import rewrite
 
 RULES = {code: module for code, module in rule_modules().items() if "FOC101" <= code <= "FOC119"}
 SHIM = "flaxoptim_compat.optim"
 
 
 def read(text: str, module: str = "", is_package: bool = False, **more: Any) -> Reading:
-    document = Document(Path("program.py"), text, ast.parse(text), module, is_package)
+    document = dataclasses.replace(
+        document_of(text, language=more.pop("language", "py")),
+        module=module,
+        is_package=is_package,
+    )
     exports: Mapping[str, Mapping[str, str]] = more.pop("exports", {})
     names = Names(document, exports)
     needed = more.pop("needed", ())
@@ -284,17 +286,11 @@ def test_examples(code: str) -> None:
     for example in rule.examples:
         for target, after in (("shim", example.shim), ("optax", example.optax)):
             if after is not None:
-                assert by_all_rules(example.before, target) == after
-                assert by_all_rules(after, target) == after
-    found = {each.code for each in findings(read(rule.examples[0].before, "p.q", exports=EXPORTS))}
-    assert code in found
-
-
-def by_all_rules(text: str, target: str) -> str:
-    """What ``rewrite`` makes of a file."""
-    document = Document(Path("program.py"), text, ast.parse(text), "program")
-    (file,) = analyse([document], {}, writes=True)
-    return rewriting.rewritten(file, target).text
+                assert rewrite(example.before, target, example.language) == after
+                assert rewrite(after, target, example.language) == after
+    first = rule.examples[0]
+    reading = read(first.before, "p.q", exports=EXPORTS, language=first.language)
+    assert code in {each.code for each in findings(reading)}
 
 
 EXPORTS = {"p.optimizers": {"Adam": "flax.optim.Adam"}}
@@ -323,6 +319,18 @@ LEFT = {
     ),
     "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": (
         "FOC104 'flax.optim.Adam.beta1 = 0.8'",
+        "Only the program knows what this text is for.",
+    ),
+    "import gin\nclass A: pass\ngin.external_configurable(A, module='flax.optim')\n": (
+        "FOC104 'flax.optim'",
+        "Only the program knows what this text is for.",
+    ),
+    "import gin\ngin.bind_parameter('flax.optim.DynamicScale.scale', 1)\n": (
+        "FOC104 'flax.optim.DynamicScale.scale'",
+        "Only the program knows what this text is for.",
+    ),
+    "import gin\nDEFAULT = 'flax.optim.Adam'\n": (
+        "FOC104 'flax.optim.Adam'",
         "Only the program knows what this text is for.",
     ),
     "BINDINGS = 'train.definition = @flax.optim.Adam()'\n": (
@@ -446,7 +454,7 @@ def test_what_is_left_for_optax_is_found_after_the_shim_too() -> None:
     ):
         after = rewritten(text)
         assert codes(after) == [found]
-        assert by_all_rules(by_all_rules(after, "optax"), "optax") == by_all_rules(after, "optax")
+        assert rewrite(rewrite(after, "optax"), "optax") == rewrite(after, "optax")
     other = "import flaxoptim_compat\ngetattr(flaxoptim_compat.parity, name), hasattr(o, 'x')\n"
     assert codes(other + "setattr(flaxoptim_compat.optim, 'x', 1)\n") == []
 
