@@ -52,10 +52,11 @@ def load(file: FoundFile, source: bytes) -> Loaded:
       Unreadable: it is none of them.
     """
     container: Container
+    magics: dict[int, str] = {}
     if file.path.suffix == ".ipynb":
         notebook = Notebook(source)
         container, text, kept = notebook, notebook.text, ""
-        broken, unknown = notebook.broken, notebook.unknown
+        broken, unknown, magics = notebook.broken, notebook.unknown, notebook.magics
     else:
         python = decode(source)
         container, text = PythonFile(python), python.text
@@ -65,7 +66,7 @@ def load(file: FoundFile, source: bytes) -> Loaded:
         tree = parse_gin(text) if file.path.suffix == ".gin" else parse(text)
     except Unparsable as error:
         raise Unreadable(str(error)) from error
-    document = Document(file.path, text, tree, file.module, file.is_package)
+    document = Document(file.path, text, tree, file.module, file.is_package, magics)
     kept = file.kept or kept or _why_kept(file, source)
     if broken:
         kept = kept or "a cell of it is no Python"
