@@ -160,7 +160,7 @@ def deep_recursion() -> Iterator[None]:
 def _noted(loaded: Loaded, finding: Finding) -> Noted:
     place = _place(loaded, finding.start, finding.end)
     does = (finding.shim is not None, finding.optax is not None)
-    texts = (finding.reason, finding.change)
+    texts = (finding.reason, finding.change, finding.cause)
     return Noted(finding.code, place, finding.what, finding.instead, *does, *texts)
 
 

@@ -22,6 +22,7 @@ class Finding:
       optax: the same of ``rewrite --to optax``.
       reason: why ``rewrite`` leaves it; this is the text of the comment that marks the place.
       change: how far the numbers will be from those of before; "" if they stay the same.
+      cause: the reason of another place, for which this one stays; "" if there is none.
     """
 
     code: str
@@ -33,6 +34,7 @@ class Finding:
     optax: tuple[Edit, ...] | None = ()
     reason: str = ""
     change: str = ""
+    cause: str = ""
 
     def edits(self, target: str) -> tuple[Edit, ...] | None:
         """The edits for ``shim`` or for ``optax``."""

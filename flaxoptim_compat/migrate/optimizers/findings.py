@@ -58,4 +58,4 @@ def finding(
     line = first.document.position(first.document.span(first.node)[0])[0]
     place = f"line {line}" if first.document is use.document else f"{first.document.path}:{line}"
     instead = f"{instead}; it stays, because of {place}"
-    return Finding(code, start, end, what, instead, optax=None)
+    return Finding(code, start, end, what, instead, optax=None, cause=first.problem)

@@ -84,9 +84,12 @@ def definition_finding(
     start, end = document.span(site.node)
     what = f"a definition, flax.optim.{site.name}"
     if not unit.converts:
-        return Finding(code, start, end, what, "it stays with its optimizer", optax=None)
+        cause = unit.problems[0].problem if unit.problems else ""
+        instead = "it stays with its optimizer"
+        return Finding(code, start, end, what, instead, optax=None, cause=cause)
     if unit.kept:
-        return Finding(code, start, end, what, f"it stays. {unit.kept}", optax=None)
+        instead = f"it stays. {unit.kept}"
+        return Finding(code, start, end, what, instead, optax=None, cause=unit.kept)
     reading.imports["optax"].release(site.node.func)
     if is_part_of_another(facts, site):
         return Finding(code, start, end, what, "a part of the optax around it")
