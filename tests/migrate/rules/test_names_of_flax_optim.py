@@ -281,7 +281,7 @@ def test_fixes(case: str) -> None:
 
 @pytest.mark.parametrize("code", RULES)
 def test_examples(code: str) -> None:
-    rule = RULES[code].RULE
+    rule = RULES[code].rule
     assert rule.code == code
     for example in rule.examples:
         for target, after in (("shim", example.shim), ("optax", example.optax)):

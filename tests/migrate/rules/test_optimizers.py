@@ -496,7 +496,7 @@ def examples() -> list[tuple[str, int, str]]:
     return [
         (code, index, target)
         for code, module in rule_modules().items()
-        for index, example in enumerate(module.RULE.examples)
+        for index, example in enumerate(module.rule.examples)
         for target in ("shim", "optax")
         if getattr(example, target) is not None
     ]
@@ -504,7 +504,7 @@ def examples() -> list[tuple[str, int, str]]:
 
 @pytest.mark.parametrize(("code", "index", "target"), examples())
 def test_the_example_of_each_rule(code: str, index: int, target: str) -> None:
-    example = rule_modules()[code].RULE.examples[index]
+    example = rule_modules()[code].rule.examples[index]
     (file,) = findings_of(example.before, example.language)
     # What comes from another file is found in two, and an example has one.
     assert code == "FOC110" or code in {each.code for each in file.findings}
@@ -517,7 +517,7 @@ def test_the_readme_shows_an_example_of_the_rules() -> None:
     readme = (ROOT / "README.md").read_text()
     blocks = re.findall(r"^```diff\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     shown = [(side(each, "+"), side(each, "-")) for each in blocks]
-    (example,) = rule_modules()["FOC206"].RULE.examples
+    (example,) = rule_modules()["FOC206"].rule.examples
     assert (example.before, example.optax) in shown
 
 
