@@ -156,4 +156,4 @@ _TEXTS = {
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
     """The uses that one of these rules is about, and why each stays."""
-    yield from findings(reading, code, *_TEXTS[code], lambda use, unit: ())
+    yield from findings(reading, code, *_TEXTS[code], lambda use, unit, imports: ())

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.migrate.edits import apply_edits
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.settling import settled
 from tests.support.legacy_surface import full_names
 from tests.support.oracle.in_process import genuine_optim
 from tests.support.rewriting_texts import document as document_of
@@ -35,20 +37,35 @@ def read(text: str, module: str = "", is_package: bool = False, **more: Any) -> 
     )
     exports: Mapping[str, Mapping[str, str]] = more.pop("exports", {})
     names = Names(document, exports)
-    needed = more.pop("needed", ())
-    plans = {target: ImportPlan(document, names, needed) for target in ("shim", "optax")}
-    return Reading(document, names, plans, **more)
+    return Reading(document, names, **more)
+
+
+class Settled(NamedTuple):
+    findings: list[Finding]
+    imports: dict[str, list[Edit]]
+
+
+def settle(reading: Reading, needed: Collection[str] = (), *more: Finding) -> Settled:
+    """What these rules, and others, find together."""
+    plans = {
+        target: ImportPlan(reading.document, reading.names, needed) for target in ("shim", "optax")
+    }
+    found = settled(
+        [*more, *(each for rule in RULES.values() for each in rule.find(reading))], plans
+    )
+    return Settled(found, {target: plan.edits() for target, plan in plans.items()})
 
 
 def findings(reading: Reading) -> list[Finding]:
-    return [each for module in RULES.values() for each in module.find(reading)]
+    return settle(reading).findings
 
 
 def rewritten(text: str, target: str = "shim", **more: Any) -> str:
     """The text after all of these rules, once they have been found to say what they do."""
-    reading = read(text, **more)
-    edits = [edit for each in findings(reading) for edit in each.edits(target) or ()]
-    return apply_edits(text, [*edits, *reading.imports[target].edits()])
+    needed = more.pop("needed", ())
+    found = settle(read(text, **more), needed)
+    edits = [edit for each in found.findings for edit in each.edits(target) or ()]
+    return apply_edits(text, [*edits, *found.imports[target]])
 
 
 def codes(text: str, **more: Any) -> list[str]:
@@ -422,9 +439,8 @@ def test_names_from_other_files_are_changed_there(text: str) -> None:
 def test_nothing_is_found_that_is_ignored(case: str) -> None:
     text, _ = FIXES[case]
     lines = range(1, text.count("\n") + 2)
-    everything = read(text, ignored=dict.fromkeys(lines, frozenset({""})))
-    assert findings(everything) == []
-    assert everything.imports["shim"].edits() == []
+    everything = settle(read(text, ignored=dict.fromkeys(lines, frozenset({""}))))
+    assert everything == ([], {"shim": [], "optax": []})
 
 
 def test_one_line_is_ignored() -> None:
@@ -462,12 +478,17 @@ def test_what_is_left_for_optax_is_found_after_the_shim_too() -> None:
 def test_what_a_rule_about_optimizers_took_over_is_left_to_it() -> None:
     text = "import flax\nfrom flax import optim\nx = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
     reading = read(text)
-    for use in reading.names.uses:
-        if use.name == "flax.optim.Adam":
-            reading.imports["optax"].release(use.node)
-    assert all(not each.optax for each in findings(reading))
-    edits = reading.imports["optax"].edits()
-    assert apply_edits(text, edits) == "x = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
+    drops = tuple(
+        use.node
+        for use in reading.names.uses
+        if use.name == "flax.optim.Adam" and isinstance(use.node, ast.expr)
+    )
+    found = settle(reading, (), Finding("FOC201", 0, 0, "", "", optax=Change(drops=drops)))
+    assert all(not each.optax for each in found.findings)
+    assert (
+        apply_edits(text, found.imports["optax"])
+        == "x = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
+    )
 
 
 @pytest.fixture
