@@ -9,14 +9,14 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.flow.legacy_names import is_of_flax_optim
-from flaxoptim_compat.migrate.flow.modules import imported_files, imported_names
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.settling import settled
+from flaxoptim_compat.migrate.values.legacy_names import is_of_flax_optim
+from flaxoptim_compat.migrate.values.modules import imported_files, imported_names
 
 TARGETS = ("shim", "optax")
 Ignored = Mapping[Path, Mapping[int, frozenset[str]]]

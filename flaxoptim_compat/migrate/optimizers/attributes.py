@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.flow.values import Site
 from flaxoptim_compat.migrate.optax_text.literals import may_act
 from flaxoptim_compat.migrate.optimizers.use import Use, call_of, is_simple
+from flaxoptim_compat.migrate.values.objects import Site
 
 Sites = frozenset[Site | None]
 

@@ -6,12 +6,12 @@ import ast
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.flow.values import Optimizer
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import replaced, span
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 _OPTIMIZER = "flaxoptim_compat.optim:Optimizer"
 
@@ -47,6 +47,6 @@ def _receiver(reading: Reading, node: ast.expr) -> ast.expr:
     inner = node.func if isinstance(node, ast.Call) else node
     while isinstance(inner, ast.Attribute):
         inner = inner.value
-        if any(isinstance(each, Optimizer) for each in reading.facts.evaluation.values(inner)):
+        if any(isinstance(each, Optimizer) for each in reading.facts.points_to.values(inner)):
             break
     return inner

@@ -7,8 +7,6 @@ import dataclasses
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
-from flaxoptim_compat.migrate.flow.evaluation import Evaluation
-from flaxoptim_compat.migrate.flow.values import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optimizers.bindings import filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.definitions import why_no_focus, why_no_text
@@ -16,16 +14,18 @@ from flaxoptim_compat.migrate.optimizers.part_rates import PartRates, part_rates
 from flaxoptim_compat.migrate.optimizers.schedules import schedule_of
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 STEPS = frozenset({"FOC205", "FOC206"})
 _MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
 
 
-def decide(evaluation: Evaluation, unit: Unit) -> None:
+def decide(points_to: PointsTo, unit: Unit) -> None:
     """Find out whether a unit is rewritten, whether its definitions stay, and how its rates go.
 
     Args:
-      evaluation: what is known of the program.
+      points_to: what is known of the program.
       unit: the unit, whose fields are set.
     """
     unknown = [use for use in unit.uses if use.sites == {None}]
@@ -37,20 +37,20 @@ def decide(evaluation: Evaluation, unit: Unit) -> None:
     if unit.problems:
         return
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
-    unit.part_rates = _part_rates(evaluation, unit)
+    unit.part_rates = _part_rates(points_to, unit)
     if unit.part_rates is not None:
         unit.bridged = [each for each in unit.bridged if each not in unit.part_rates.uses]
         return
     steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
     unit.lacks_rate = _lacks_rate(unit)
-    unit.schedule = schedule_of(evaluation, unit.sites, steps)
+    unit.schedule = schedule_of(points_to, unit.sites, steps)
     if unit.schedule is None:
         steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
     new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
     if new_steps and not _counts_at_top(unit):
         unit.bridged += new_steps
-    unit.kept = _why_kept(evaluation, unit)
+    unit.kept = _why_kept(points_to, unit)
     if unit.kept:
         unit.schedule = None
         unit.bridged += [each for each in new_steps if each not in unit.bridged]
@@ -60,7 +60,7 @@ def decide(evaluation: Evaluation, unit: Unit) -> None:
         unit.overrides = _given(steps)
 
 
-def _part_rates(evaluation: Evaluation, unit: Unit) -> PartRates | None:
+def _part_rates(points_to: PointsTo, unit: Unit) -> PartRates | None:
     """The rates of the parts, if they are all that keeps the unit from being optax."""
     sites = [each for each in unit.sites if each.name == "MultiOptimizer"]
     steps = [each for each in unit.uses if each.code in STEPS]
@@ -71,10 +71,10 @@ def _part_rates(evaluation: Evaluation, unit: Unit) -> PartRates | None:
         return None
     read = pairs(sites[0].node)
     # A part that has a name is written where it gets it, and knows of no other names.
-    if isinstance(read, Refused) or not all(is_inline(evaluation, each) for _, each in read):
+    if isinstance(read, Refused) or not all(is_inline(points_to, each) for _, each in read):
         return None
-    found = part_rates(evaluation, sites[0], steps, others)
-    if found is None or why_no_text(evaluation, sites[0], (), False, found.names):
+    found = part_rates(points_to, sites[0], steps, others)
+    if found is None or why_no_text(points_to, sites[0], (), False, found.names):
         return None
     return found
 
@@ -146,73 +146,71 @@ def _lacks_rate(unit: Unit) -> bool:
     return bool(steps) and given and not all(map(_given_rate, inner))
 
 
-def shared_traversals(evaluation: Evaluation, units: Sequence[Unit]) -> dict[ast.Call, bool]:
+def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traversal, bool]:
     """The traversals that only partitions use, and whether they stand inside of one.
 
     A MultiOptimizer whose traversal has another use stays, and so do those that share it.
 
     Args:
-      evaluation: what is known of the program.
+      points_to: what is known of the program.
       units: all of its units, of which some stay for this reason.
     """
-    others = _other_uses(evaluation)
+    others = _other_uses(points_to)
     while True:
-        found = {unit: _traversals_of(evaluation, unit) for unit in units}
+        found = {unit: _traversals_of(points_to, unit) for unit in units}
         free = [unit for unit in units if unit.converts and not unit.kept]
         for unit in units:
             if unit not in free:
                 others |= found[unit].keys()
         touched = [unit for unit in free if found[unit].keys() & others]
         if not touched:
-            return {call: inline for unit in free for call, inline in found[unit].items()}
+            return {each: inline for unit in free for each, inline in found[unit].items()}
         for unit in touched:
             unit.kept = "Its traversal has other uses."
             unit.schedule = None
 
 
-def _traversals_of(evaluation: Evaluation, unit: Unit) -> dict[ast.Call, bool]:
-    found: dict[ast.Call, bool] = {}
+def _traversals_of(points_to: PointsTo, unit: Unit) -> dict[Traversal, bool]:
+    found: dict[Traversal, bool] = {}
     for site in unit.sites:
         for pair in site.node.args:
             if site.name == "MultiOptimizer" and isinstance(pair, ast.Tuple | ast.List):
-                for call in filters_of(evaluation, pair.elts[0]):
-                    found[call] = call is pair.elts[0]
+                for traversal in filters_of(points_to, pair.elts[0]):
+                    found[traversal] = traversal.node is pair.elts[0]
     for focus in _focuses(unit):
-        for call in filters_of(evaluation, focus):
-            found[call] = call is focus
+        for traversal in filters_of(points_to, focus):
+            found[traversal] = traversal.node is focus
     return found
 
 
-def _other_uses(evaluation: Evaluation) -> set[ast.Call]:
+def _other_uses(points_to: PointsTo) -> set[Traversal]:
     """The traversals that the program asks for something, or gives to a function of a package."""
-    found: set[ast.Call] = set()
-    for document in evaluation.documents:
+    found: set[Traversal] = set()
+    for document in points_to.documents:
         for node in ast.walk(document.tree):
             asked: list[ast.expr] = []
             if isinstance(node, ast.Attribute):
                 asked = [node.value]
             elif isinstance(node, ast.Call):
-                made = evaluation.values(node)
+                made = points_to.values(node)
                 if not any(isinstance(each, Definition | Optimizer) for each in made):
                     asked = [*node.args, *(each.value for each in node.keywords)]
             for each in asked:
-                found |= {
-                    value.node for value in evaluation.values(each) if isinstance(value, Traversal)
-                }
+                found |= {value for value in points_to.values(each) if isinstance(value, Traversal)}
     return found
 
 
-def _why_kept(evaluation: Evaluation, unit: Unit) -> str:
+def _why_kept(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
             return use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
     if not unit.creates:
         return "It is not seen where an optimizer is made of this definition."
     for focus in _focuses(unit):
-        if reason := why_no_focus(evaluation, focus):
+        if reason := why_no_focus(points_to, focus):
             return reason
     for site in unit.sites:
-        reason = why_no_text(evaluation, site, unit.overrides, unit.schedule is not None)
+        reason = why_no_text(points_to, site, unit.overrides, unit.schedule is not None)
         if reason:
             return reason
     return ""

@@ -7,10 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Parts, Span
-from flaxoptim_compat.migrate.flow import legacy_names
-from flaxoptim_compat.migrate.flow.evaluation import Evaluation
-from flaxoptim_compat.migrate.flow.scopes import parameters
-from flaxoptim_compat.migrate.flow.values import External, Site
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
@@ -20,13 +16,17 @@ from flaxoptim_compat.migrate.optax_text.text import chain
 from flaxoptim_compat.migrate.optimizers.bindings import bound_of, filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.values import legacy_names
+from flaxoptim_compat.migrate.values.objects import External, Site
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+from flaxoptim_compat.migrate.values.scopes import parameters
 
 ByPart = Sequence[Mapping[str, str]]
 
 
 def definition_parts(
     reading: Reading,
-    evaluation: Evaluation,
+    points_to: PointsTo,
     site: Site,
     unit: Unit,
     imports: ImportPlan,
@@ -37,7 +37,7 @@ def definition_parts(
 
     Args:
       reading: the file that the call stands in.
-      evaluation: what is known of the program.
+      points_to: what is known of the program.
       site: the call.
       unit: what it belongs to.
       imports: those of the result.
@@ -57,52 +57,52 @@ def definition_parts(
     plain = reading.accept_changes
     if site.name == "MultiOptimizer":
         by_part = None if unit.part_rates is None else unit.part_rates.names
-        parts = parts_of(evaluation, site, injected, schedule, by_part)
+        parts = parts_of(points_to, site, injected, schedule, by_part)
         return partition(parts, site.document, name_of, place, plain=plain)
-    bound = bound_of(evaluation, site)
+    bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
     if focus is None:
         return chain(bound, site.document, name_of, injected, schedule, place, plain=plain)
     names = {name: name for name in injected}
-    part = Part(_filter(evaluation, focus), bound, injected=names, schedule=schedule)
+    part = Part(_filter(points_to, focus), bound, injected=names, schedule=schedule)
     return partition([part], site.document, name_of, place, plain=plain)
 
 
-def change_of(evaluation: Evaluation, site: Site) -> str:
+def change_of(points_to: PointsTo, site: Site) -> str:
     """How far the namesakes in optax move the parameters elsewhere; "" if they do the same."""
     inner = [site]
     if site.name == "MultiOptimizer":
         found = pairs(site.node)
         assert not isinstance(found, Refused)
-        inner = [each for _, node in found if (each := is_inline(evaluation, node)) is not None]
+        inner = [each for _, node in found if (each := is_inline(points_to, node)) is not None]
     changes = []
     for each in inner:
-        bound = bound_of(evaluation, each)
+        bound = bound_of(points_to, each)
         if isinstance(bound, Bound) and has_namesake(bound):
             changes.append(f"{each.name}: {measured(bound)}")
     return "; ".join(dict.fromkeys(changes))
 
 
 def why_no_text(
-    evaluation: Evaluation,
+    points_to: PointsTo,
     site: Site,
     injected: Sequence[str],
     scheduled: bool,
     by_part: ByPart | None = None,
 ) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
-    if not site.name or not _is_certain(evaluation, site):
+    if not site.name or not _is_certain(points_to, site):
         return "Its class is not one of flax.optim, or not known before the program runs."
     if site.name == "MultiOptimizer":
-        return _sentence(_why_no_partition(evaluation, site, injected, scheduled, by_part))
-    bound = bound_of(evaluation, site)
+        return _sentence(_why_no_partition(points_to, site, injected, scheduled, by_part))
+    bound = bound_of(points_to, site)
     reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected, scheduled)
     return _sentence(reason)
 
 
-def _is_certain(evaluation: Evaluation, site: Site) -> bool:
+def _is_certain(points_to: PointsTo, site: Site) -> bool:
     """Whether a call is one of the class itself, however it is called in the file."""
-    callees = evaluation.values(site.node.func)
+    callees = points_to.values(site.node.func)
     names = {
         legacy_names.legacy_name(each.name) if isinstance(each, External) else None
         for each in callees
@@ -112,7 +112,7 @@ def _is_certain(evaluation: Evaluation, site: Site) -> bool:
         root = root.value
     if names != {site.name} or not isinstance(root, ast.Name):
         return False
-    scope = evaluation.scopes[site.document].binder(root, root.id)
+    scope = points_to.scopes[site.document].binder(root, root.id)
     # What a parameter holds is for callers to say, and for gin, which is none of the program.
     is_parameter = isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and any(
         each.arg == root.id for each in parameters(scope.args)
@@ -121,7 +121,7 @@ def _is_certain(evaluation: Evaluation, site: Site) -> bool:
 
 
 def _why_no_partition(
-    evaluation: Evaluation,
+    points_to: PointsTo,
     site: Site,
     injected: Sequence[str],
     scheduled: bool,
@@ -131,18 +131,18 @@ def _why_no_partition(
     if isinstance(found, Refused):
         return found.reason
     for traversal, optimizer in found:
-        if not filters_of(evaluation, traversal):
+        if not filters_of(points_to, traversal):
             return "a traversal of the MultiOptimizer does not select by a function of the path"
-        inline = is_inline(evaluation, optimizer)
-        bound = bound_of(evaluation, inline) if inline else None
+        inline = is_inline(points_to, optimizer)
+        bound = bound_of(points_to, inline) if inline else None
         if isinstance(bound, Refused):
             return bound.reason
     schedule: Parts | None = ("",) if scheduled else None
-    return partition_refusal(parts_of(evaluation, site, injected, schedule, by_part))
+    return partition_refusal(parts_of(points_to, site, injected, schedule, by_part))
 
 
 def parts_of(
-    evaluation: Evaluation,
+    points_to: PointsTo,
     site: Site,
     injected: Sequence[str],
     schedule: Parts | None,
@@ -151,7 +151,7 @@ def parts_of(
     """The parts of a MultiOptimizer; those that have names are written in optax where they are.
 
     Args:
-      evaluation: what is known of the program.
+      points_to: what is known of the program.
       site: the MultiOptimizer.
       injected: the hyper-parameters that steps give to all parts.
       schedule: the function of the step that all take their rate from.
@@ -161,35 +161,35 @@ def parts_of(
     assert not isinstance(found, Refused)
     parts = []
     for index, (traversal, optimizer) in enumerate(found):
-        selects = _filter(evaluation, traversal)
-        inline = is_inline(evaluation, optimizer)
+        selects = _filter(points_to, traversal)
+        inline = is_inline(points_to, optimizer)
         if inline is None:
             start, end = site.document.span(optimizer)
             parts.append(Part(selects, (Span(start, end),)))
             continue
-        bound = bound_of(evaluation, inline)
+        bound = bound_of(points_to, inline)
         assert isinstance(bound, Bound)
         names = {name: name for name in injected} if by_part is None else by_part[index]
         parts.append(Part(selects, bound, injected=names, schedule=schedule))
     return parts
 
 
-def focused(evaluation: Evaluation, focus: ast.expr, optimizer: Parts) -> Part:
+def focused(points_to: PointsTo, focus: ast.expr, optimizer: Parts) -> Part:
     """The only part of an optimizer that is created with a focus."""
-    return Part(_filter(evaluation, focus), optimizer)
+    return Part(_filter(points_to, focus), optimizer)
 
 
-def why_no_focus(evaluation: Evaluation, focus: ast.expr) -> str:
+def why_no_focus(points_to: PointsTo, focus: ast.expr) -> str:
     """Why a focus cannot be written as a partition; "" if it can."""
-    if not filters_of(evaluation, focus):
+    if not filters_of(points_to, focus):
         return "The focus does not select by a function of the path."
-    return _sentence(partition_refusal([focused(evaluation, focus, ("",))]))
+    return _sentence(partition_refusal([focused(points_to, focus, ("",))]))
 
 
-def _filter(evaluation: Evaluation, traversal: ast.expr) -> ast.expr:
+def _filter(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
     """The function that selects: a variable holds it itself once its file is rewritten."""
-    (call, *_) = filters_of(evaluation, traversal)
-    return call.args[0] if call is traversal else traversal
+    (found, *_) = filters_of(points_to, traversal)
+    return found.node.args[0] if found.node is traversal else traversal
 
 
 def _sentence(reason: str) -> str:

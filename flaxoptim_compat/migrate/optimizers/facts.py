@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.flow.evaluation import Evaluation
-from flaxoptim_compat.migrate.flow.values import Optimizer, Site, fields_of
 from flaxoptim_compat.migrate.optimizers.bindings import is_inline
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
-from flaxoptim_compat.migrate.optimizers.use import Use, is_bridged
+from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.optimizers.uses import uses
-
-# Methods and fields that only optimizers have.
-_TELLING = frozenset({"apply_gradient", "optimizer_def"})
-# Fields that others have too: what the variable is called decides.
-_AMBIGUOUS = frozenset({"target", "state"})
-_CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
+from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.migrate.values.points_to import TELLING, PointsTo, is_bridged
 
 
 class Facts:
@@ -39,14 +32,11 @@ class Facts:
         imported: Mapping[Document, Mapping[str, Document]],
         ignored: Mapping[Path, Mapping[int, frozenset[str]]],
     ) -> None:
-        self.evaluation = Evaluation(documents, imported)
-        self.evaluation.run()
-        while self._take_hints():
-            self.evaluation.run()
-        found = list(_wanted(uses(self.evaluation), ignored))
-        self.units = units(self.evaluation, found)
+        self.points_to = PointsTo(documents, imported)
+        found = list(_wanted(uses(self.points_to), ignored))
+        self.units = units(self.points_to, found)
         for unit in self.units:
-            decide(self.evaluation, unit)
+            decide(self.points_to, unit)
         self._creates = {
             use.node.func.value: use.node
             for use in found
@@ -54,7 +44,7 @@ class Facts:
             and isinstance(use.node, ast.Call)
             and isinstance(use.node.func, ast.Attribute)
         }
-        self._traversals = shared_traversals(self.evaluation, self.units)
+        self._traversals = shared_traversals(self.points_to, self.units)
         self._units = {id(use): unit for unit in self.units for use in unit.uses}
         self._by_document: dict[Document, list[Use]] = {each: [] for each in documents}
         for use in found:
@@ -79,7 +69,7 @@ class Facts:
         With a focus it stays out of a MultiOptimizer, which cannot be a part of a partition.
         """
         call = self._creates.get(definition)
-        site = None if call is None else is_inline(self.evaluation, definition)
+        site = None if call is None else is_inline(self.points_to, definition)
         if call is None or site is None:
             return None
         has_focus = any(each.arg == "focus" for each in call.keywords)
@@ -87,9 +77,9 @@ class Facts:
 
     def traversals(self, document: Document) -> Iterator[tuple[ast.Call, bool]]:
         """The traversals whose function alone is left, and whether another text has it already."""
-        for call, inline in self._traversals.items():
-            if self.evaluation.document_of(call) is document:
-                yield call, inline
+        for traversal, inline in self._traversals.items():
+            if traversal.document is document:
+                yield traversal.node, inline
 
     def unknown(self, document: Document) -> list[tuple[ast.expr, str]]:
         """Places that look like uses of an optimizer, and are not understood."""
@@ -102,40 +92,11 @@ class Facts:
         return [
             (node, f"what has `.{node.attr}` here is not known")
             for node in nodes
-            if (node.attr in _TELLING or (converts and node.attr in {"target"} - own))
-            and not self.evaluation.values(node.value)
+            if (node.attr in TELLING or (converts and node.attr in {"target"} - own))
+            and not self.points_to.values(node.value)
             and not _is_super(node.value)
             and not is_bridged(node)
         ]
-
-    def _take_hints(self) -> bool:
-        """Take variables for optimizers that are used like one; whether there were any."""
-        before = sum(map(len, self.evaluation.cells.values()))
-        evaluation = self.evaluation
-        for document in evaluation.documents:
-            for node in ast.walk(document.tree):
-                if isinstance(node, ast.Attribute):
-                    if not evaluation.values(node.value) and not is_bridged(node):
-                        self._take_hint(document, node)
-                elif isinstance(node, ast.ClassDef):
-                    for name in fields_of(node):
-                        held = evaluation.cells["field", node, name]
-                        evaluation.add(evaluation.hint(node, name), filter(_is_optimizer, held))
-        return sum(map(len, evaluation.cells.values())) > before
-
-    def _take_hint(self, document: Document, node: ast.Attribute) -> None:
-        owner = node.value
-        name = owner.id if isinstance(owner, ast.Name) else getattr(owner, "attr", "")
-        called_so = _CALLED_OPTIMIZER.search(name) is not None
-        if node.attr not in _TELLING and not (node.attr in _AMBIGUOUS and called_so):
-            return
-        evaluation = self.evaluation
-        if isinstance(owner, ast.Name):
-            scope = evaluation.scopes[document].binder(owner, name)
-            if scope is not None:
-                evaluation.add(("variable", scope, name), {Optimizer(None)})
-        elif isinstance(owner, ast.Attribute):
-            evaluation.add(evaluation.hint(node, name), {Optimizer(None)})
 
 
 def _wanted(
@@ -149,10 +110,6 @@ def _wanted(
         elif use.code != "FOC218":  # that it may be given away is all that this mark can say
             problem = "A comment says that it is to stay."
             yield dataclasses.replace(use, problem=problem, bridge="")
-
-
-def _is_optimizer(value: object) -> bool:
-    return isinstance(value, Optimizer)
 
 
 def _is_super(node: ast.expr) -> bool:

@@ -10,9 +10,9 @@ import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from flaxoptim_compat.migrate.flow.evaluation import Evaluation
-from flaxoptim_compat.migrate.flow.values import HyperParams, Site
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.values.objects import HyperParams, Site
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 Replaced = Mapping[tuple[int, str], ast.expr]
 
@@ -35,12 +35,12 @@ class PartRates:
 
 
 def part_rates(
-    evaluation: Evaluation, site: Site, steps: Sequence[Use], others: Sequence[Use]
+    points_to: PointsTo, site: Site, steps: Sequence[Use], others: Sequence[Use]
 ) -> PartRates | None:
     """How the steps give hyper-parameters to parts; None if one does so in another way.
 
     Args:
-      evaluation: what is known of the program.
+      points_to: what is known of the program.
       site: the MultiOptimizer.
       steps: the calls of ``apply_gradient``.
       others: the uses of the definition and of its hyper-parameters.
@@ -48,11 +48,11 @@ def part_rates(
     found: dict[ast.expr, Replaced] = {}
     bases: list[ast.expr] = []
     for use in steps:
-        replaced = _replaced(evaluation, site, use, bases)
+        replaced = _replaced(points_to, site, use, bases)
         if replaced is None or (found and {*replaced} != {*next(iter(found.values()))}):
             return None
         found[use.node] = replaced
-    statements = _statements(evaluation, others, bases)
+    statements = _statements(points_to, others, bases)
     if not found or statements is None:
         return None
     keys = next(iter(found.values()))
@@ -65,9 +65,7 @@ def part_rates(
     return PartRates(names, values, statements, [*steps, *others])
 
 
-def _replaced(
-    evaluation: Evaluation, site: Site, use: Use, bases: list[ast.expr]
-) -> Replaced | None:
+def _replaced(points_to: PointsTo, site: Site, use: Use, bases: list[ast.expr]) -> Replaced | None:
     """What one step replaces, by part and name; the objects it replaces it in are noted."""
     call = use.node
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
@@ -86,7 +84,7 @@ def _replaced(
         base, keywords = part, []
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and not part.args:
             base, keywords = part.func.value, part.keywords
-        if evaluation.values(base) != {HyperParams(site, index)}:
+        if points_to.values(base) != {HyperParams(site, index)}:
             return None
         bases.append(base)
         for keyword in keywords:
@@ -97,7 +95,7 @@ def _replaced(
 
 
 def _statements(
-    evaluation: Evaluation, others: Sequence[Use], bases: Sequence[ast.expr]
+    points_to: PointsTo, others: Sequence[Use], bases: Sequence[ast.expr]
 ) -> dict[ast.expr, ast.stmt] | None:
     """The statements that read the hyper-parameters only for these; None if others do too."""
     statements: dict[ast.expr, ast.stmt] = {}
@@ -119,7 +117,7 @@ def _statements(
             case _:
                 return None
         if not all(
-            isinstance(each, ast.Name) and _only_for(evaluation, use, each, bases)
+            isinstance(each, ast.Name) and _only_for(points_to, use, each, bases)
             for each in targets
         ):
             return None
@@ -127,11 +125,9 @@ def _statements(
     return statements
 
 
-def _only_for(
-    evaluation: Evaluation, use: Use, target: ast.Name, bases: Sequence[ast.expr]
-) -> bool:
+def _only_for(points_to: PointsTo, use: Use, target: ast.Name, bases: Sequence[ast.expr]) -> bool:
     """Whether a variable is read for nothing but these, and bound by nothing else."""
-    scopes = evaluation.scopes[use.document]
+    scopes = points_to.scopes[use.document]
     scope = scopes.binder(target, target.id)
     for node in ast.walk(scope) if scope is not None else ():
         if not isinstance(node, ast.Name) or node.id != target.id or node is target:

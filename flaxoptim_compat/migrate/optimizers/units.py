@@ -10,11 +10,11 @@ import ast
 import dataclasses
 from collections.abc import Hashable, Sequence
 
-from flaxoptim_compat.migrate.flow.evaluation import Evaluation
-from flaxoptim_compat.migrate.flow.values import Site
 from flaxoptim_compat.migrate.optimizers.bindings import inner_definitions
 from flaxoptim_compat.migrate.optimizers.part_rates import PartRates
 from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
 @dataclasses.dataclass(eq=False)
@@ -59,19 +59,19 @@ class Unit:
         ]
 
 
-def units(evaluation: Evaluation, uses: Sequence[Use]) -> list[Unit]:
+def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
     """All units of a program.
 
     Args:
-      evaluation: what is known of it.
+      points_to: what is known of it.
       uses: what it does with its optimizers.
     """
-    connected = evaluation.connected
+    connected = points_to.connected
     groups = _Groups()
     for use in uses:
         groups.join([site for site in use.sites if site is not None])
-    for site in evaluation.definitions():
-        groups.join([site, *inner_definitions(evaluation, site)])
+    for site in points_to.definitions():
+        groups.join([site, *inner_definitions(points_to, site)])
     foreign = [use for use in uses if use.sites == {None}]
     for use in foreign:
         # It may be any of those that are made in files that have to do with this one.

@@ -7,13 +7,13 @@ import dataclasses
 from typing import Literal
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.flow.values import (
+from flaxoptim_compat.migrate.values.objects import (
     Definition,
+    Objects,
     Optimizer,
     Site,
     State,
     StateDict,
-    Values,
 )
 
 
@@ -43,7 +43,7 @@ class Use:
 
 
 def sites_of(
-    values: Values, kind: type[Optimizer | Definition | State | StateDict]
+    values: Objects, kind: type[Optimizer | Definition | State | StateDict]
 ) -> frozenset[Site | None]:
     """Where the definitions of all values of a kind were made; None only if no place is known."""
     found: frozenset[Site | None] = frozenset(
@@ -59,18 +59,6 @@ def is_simple(node: ast.expr) -> bool:
             return True
         case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
             return is_simple(inner)
-    return False
-
-
-def is_bridged(node: ast.Attribute) -> bool:
-    """Whether this is between a TrainState and the optimizer that it stands for, or back."""
-    if node.attr in ("to_train_state", "from_train_state"):
-        return True
-    inner: ast.expr = node.value
-    while isinstance(inner, ast.Attribute | ast.Call):
-        inner = inner.func if isinstance(inner, ast.Call) else inner.value
-        if isinstance(inner, ast.Attribute) and inner.attr == "from_train_state":
-            return True
     return False
 
 

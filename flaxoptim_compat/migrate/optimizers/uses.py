@@ -7,22 +7,24 @@ import dataclasses
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.flow import known_calls, legacy_names
-from flaxoptim_compat.migrate.flow.evaluation import Evaluation
-from flaxoptim_compat.migrate.flow.values import (
+from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
+from flaxoptim_compat.migrate.optimizers.use import Use, call_of, sites_of
+from flaxoptim_compat.migrate.values import known_calls, legacy_names
+from flaxoptim_compat.migrate.values.objects import (
+    NOTHING,
     Definition,
     External,
+    Objects,
     Optimizer,
     Site,
     StateDict,
 )
-from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
-from flaxoptim_compat.migrate.optimizers.use import Use, call_of, is_bridged, sites_of
+from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
 
 
-def uses(evaluation: Evaluation) -> Iterator[Use]:
+def uses(points_to: PointsTo) -> Iterator[Use]:
     """All of them, in the order of the files."""
-    for use in _all_uses(evaluation):
+    for use in _all_uses(points_to):
         if isinstance(use.node, ast.Call) and _in_f_string(use.document, use.node):
             problem = "It is a part of an f-string: give it a name before."
             yield dataclasses.replace(use, problem=problem, bridge="")
@@ -30,21 +32,21 @@ def uses(evaluation: Evaluation) -> Iterator[Use]:
             yield use
 
 
-def _all_uses(evaluation: Evaluation) -> Iterator[Use]:
-    for document in evaluation.documents:
+def _all_uses(points_to: PointsTo) -> Iterator[Use]:
+    for document in points_to.documents:
         for node in ast.walk(document.tree):
             if isinstance(node, ast.Attribute):
-                yield from _of_attribute(evaluation, document, node)
+                yield from _of_attribute(points_to, document, node)
             elif isinstance(node, ast.Call):
-                yield from _of_arguments(evaluation, document, node)
+                yield from _of_arguments(points_to, document, node)
             elif isinstance(node, ast.Subscript):
-                yield from _of_entries(evaluation, document, node)
+                yield from _of_entries(points_to, document, node)
             if isinstance(node, ast.Attribute | ast.Name):
-                yield from _of_class(evaluation, document, node)
+                yield from _of_class(points_to, document, node)
 
 
-def _of_attribute(evaluation: Evaluation, document: Document, node: ast.Attribute) -> Iterator[Use]:
-    values = evaluation.values(node.value)
+def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
+    values = points_to.values(node.value)
     if is_bridged(node):
         return
     if sites := sites_of(values, Optimizer):
@@ -94,16 +96,16 @@ def _in_f_string(document: Document, node: ast.AST) -> bool:
     return False
 
 
-def _of_entries(evaluation: Evaluation, document: Document, node: ast.Subscript) -> Iterator[Use]:
+def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) -> Iterator[Use]:
     """An entry of a state dict, whose layout a TrainState does not have."""
-    if sites := sites_of(evaluation.values(node.value), StateDict):
+    if sites := sites_of(points_to.values(node.value), StateDict):
         problem = f"A TrainState has other entries than `{ast.unparse(node.slice)}` and its like."
         yield Use("FOC210", document, node, sites, problem)
 
 
-def _of_arguments(evaluation: Evaluation, document: Document, call: ast.Call) -> Iterator[Use]:
+def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is given to a function which is not read."""
-    takers = evaluation.values(call.func)
+    takers = points_to.values(call.func)
     packages = {
         each.name
         for each in takers
@@ -116,7 +118,7 @@ def _of_arguments(evaluation: Evaluation, document: Document, call: ast.Call) ->
     else:
         return
     for argument in (*call.args, *(each.value for each in call.keywords)):
-        if sites := sites_of(evaluation.values(argument), Optimizer):
+        if sites := sites_of(points_to.values(argument), Optimizer):
             yield Use("FOC218", document, argument, sites, problem)
 
 
@@ -138,14 +140,14 @@ def _takes_any_tree(name: str) -> bool:
 
 
 def _of_class(
-    evaluation: Evaluation, document: Document, node: ast.Attribute | ast.Name
+    points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name
 ) -> Iterator[Use]:
     """The class Optimizer itself, in annotations and isinstance."""
     if not isinstance(node.ctx, ast.Load) or isinstance(document.parents[node], ast.Attribute):
         return
-    names = [each.name for each in evaluation.values(node) if isinstance(each, External)]
+    names = [each.name for each in points_to.values(node) if isinstance(each, External)]
     if any(legacy_names.legacy_name(name) == legacy_names.BASE for name in names):
-        sites = _annotated_sites(evaluation, document, node, Definition)
+        sites = _annotated_sites(points_to, document, node, Definition)
         if sites != {None}:
             yield Use("FOC209", document, node, sites)
     if not any(map(legacy_names.is_optimizer, names)):
@@ -156,15 +158,15 @@ def _of_class(
         yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if isinstance(parent, ast.Call) and parent.func is node:
-        sites = sites_of(evaluation.values(parent), Optimizer)
+        sites = sites_of(points_to.values(parent), Optimizer)
         problem = "An optimizer is put together by hand."
         yield Use("FOC219", document, node, sites, problem)
         return
-    yield Use("FOC209", document, node, _annotated_sites(evaluation, document, node, Optimizer))
+    yield Use("FOC209", document, node, _annotated_sites(points_to, document, node, Optimizer))
 
 
 def _annotated_sites(
-    evaluation: Evaluation,
+    points_to: PointsTo,
     document: Document,
     node: ast.expr,
     kind: type[Optimizer | Definition],
@@ -174,17 +176,18 @@ def _annotated_sites(
     while isinstance(parent := document.parents[inner], ast.expr):
         if isinstance(parent, ast.Call):
             # isinstance(x, Optimizer): those that x can be.
-            found = [sites_of(evaluation.values(each), kind) for each in parent.args]
+            found = [sites_of(points_to.values(each), kind) for each in parent.args]
             return frozenset().union(*found) or frozenset({None})
         inner = parent
-    scope = evaluation.scopes[document].around(inner)
-    cells: list[tuple[str, ast.AST, str] | tuple[str, ast.AST]] = []
+    scope = points_to.scopes[document].around(inner)
+    values: Objects = NOTHING
     if isinstance(parent, ast.arg):
         function = document.parents[document.parents[parent]]
-        cells = [("variable", function, parent.arg)]
+        values = points_to.variable(function, parent.arg)
     elif isinstance(parent, ast.AnnAssign) and isinstance(parent.target, ast.Name):
-        cells = [("variable", scope, parent.target.id), ("field", scope, parent.target.id)]
+        values = points_to.variable(scope, parent.target.id)
+        if isinstance(scope, ast.ClassDef):
+            values |= points_to.field(scope, parent.target.id)
     elif isinstance(parent, ast.FunctionDef):
-        cells = [("returns", parent)]
-    values = frozenset(value for cell in cells for value in evaluation.cells[cell])
+        values = points_to.returned(parent)
     return sites_of(values, kind) or frozenset({None})

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Change, Finding
-from flaxoptim_compat.migrate.flow.values import Site
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.definitions import change_of, definition_parts
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Site
 
 RULE = Rule(
     code="FOC201",
@@ -97,13 +97,13 @@ def definition_finding(
         return Finding(code, start, end, what, instead, optax=Change(drops=gone))
     instead, change = "exactly the same in optax", ""
     if reading.accept_changes and reading.writes:
-        change = change_of(facts.evaluation, site)
+        change = change_of(facts.points_to, site)
         instead = f"its namesake in optax: {change}" if change else instead
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         if facts.created_here(site.node) is not None or not reading.writes:
             return ()  # FOC202 writes it where the optimizer is created
-        parts = definition_parts(reading, facts.evaluation, site, unit, imports)
+        parts = definition_parts(reading, facts.points_to, site, unit, imports)
         return (Edit(start, end, parts),)
 
     optax = Change(edits, drops=gone)

@@ -119,10 +119,10 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
         # Here and not as an edit of its own, because only so it is known how long the line gets.
         place = surroundings_of(reading.document, call)
         inside = place._replace(indent=place.indent + place.step, before=len("tx="), after=1)
-        return definition_parts(reading, facts.evaluation, site, unit, imports, inside, focus)
+        return definition_parts(reading, facts.points_to, site, unit, imports, inside, focus)
     if focus is None or not reading.writes:
         return value(reading, definition)
-    part = focused(facts.evaluation, focus, (span(reading, definition),))
+    part = focused(facts.points_to, focus, (span(reading, definition),))
     return partition(
         [part],
         reading.document,

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.flow.legacy_names import is_optimizer
-from flaxoptim_compat.migrate.flow.values import External
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import replaced
 from flaxoptim_compat.migrate.optimizers.findings import findings
@@ -17,6 +15,8 @@ from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.foc202_create import TRAIN_STATE
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.legacy_names import is_optimizer
+from flaxoptim_compat.migrate.values.objects import External
 
 TRANSFORMATION = "optax:GradientTransformation"
 
@@ -88,5 +88,5 @@ def find(reading: Reading) -> Iterator[Finding]:
 def _names_definition(reading: Reading, node: ast.expr) -> bool:
     """Whether it is the class of definitions, and not that of optimizers."""
     assert reading.facts is not None
-    values = reading.facts.evaluation.values(node)
+    values = reading.facts.points_to.values(node)
     return not any(isinstance(each, External) and is_optimizer(each.name) for each in values)

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.flow.values import External, Stored
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import External, Stored
 
 RULE = Rule(
     code="FOC215",
@@ -94,12 +94,10 @@ def _finding(
 
 
 def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
-    names = {each.name for each in facts.evaluation.values(call.func) if isinstance(each, External)}
-    return bool(names & _RESTORE) and facts.evaluation.holds_optimizer(
-        facts.evaluation.values(call)
-    )
+    names = {each.name for each in facts.points_to.values(call.func) if isinstance(each, External)}
+    return bool(names & _RESTORE) and facts.points_to.holds_optimizer(facts.points_to.values(call))
 
 
 def _reads_entry(facts: Facts, node: ast.Subscript) -> bool:
     entry = node.slice.value if isinstance(node.slice, ast.Constant) else None
-    return entry in _ENTRIES and Stored() in facts.evaluation.values(node.value)
+    return entry in _ENTRIES and Stored() in facts.points_to.values(node.value)

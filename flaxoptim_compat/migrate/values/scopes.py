@@ -28,7 +28,8 @@ class Scopes:
     def __init__(self, document: Document) -> None:
         self._tree = document.tree
         self._parents = document.parents
-        self._scopes = Walk(document.tree, None).scopes
+        self.walk = Walk(document.tree, None)
+        self._scopes = self.walk.scopes
 
     def binder(self, node: ast.AST, name: str) -> Scope | None:
         """The scope that binds a name which is used at a node; None if it is a builtin."""

@@ -1,0 +1,1 @@
+"""What the expressions of a program can hold, as far as it matters to optimizers."""

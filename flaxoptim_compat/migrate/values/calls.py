@@ -1,0 +1,482 @@
+"""What a call returns, and what it gives to the function that it calls, once that is known."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.values import known_calls, legacy_names
+from flaxoptim_compat.migrate.values.memory import Held, Memory
+from flaxoptim_compat.migrate.values.objects import (
+    ANYWHERE,
+    NOTHING,
+    Class,
+    Container,
+    Context,
+    Definition,
+    External,
+    Function,
+    Instance,
+    Object,
+    Optimizer,
+    Partial,
+    Site,
+    StateDict,
+    Stored,
+    Transformed,
+    Traversal,
+    fields_of,
+)
+from flaxoptim_compat.migrate.values.scopes import parameters
+from flaxoptim_compat.migrate.values.solver import Variable
+
+if TYPE_CHECKING:
+    from flaxoptim_compat.migrate.values.constraints import Constraints
+
+# As many arguments as `*` may stand for.
+_MOST_PLACES = 8
+# A function with more calls than these is not kept apart by them.
+_MOST_CALLS = 64
+# Methods of an optimizer that return one.
+_RETURN_THEMSELVES = frozenset(
+    {"apply_gradient", "replace", "replicate", "unreplicate", "restore_state"}
+)
+
+
+class Argument(NamedTuple):
+    """One argument of a call.
+
+    Args:
+      name: the keyword; None for one by position, and for ``**``.
+      value: what it holds.
+      is_starred: whether it is written with ``*`` or ``**``.
+      is_keyword: whether it stands among the keywords.
+    """
+
+    name: str | None
+    value: Held
+    is_starred: bool = False
+    is_keyword: bool = False
+
+
+class Call(NamedTuple):
+    """A call in a program.
+
+    Args:
+      document: the file.
+      node: the expression.
+      context: of the function it stands in, the call that this one belongs to.
+    """
+
+    document: Document
+    node: ast.Call
+    context: Context
+
+
+class Given(NamedTuple):
+    """The arguments of a call: by position in order, and by name."""
+
+    positional: Sequence[Held]
+    named: Sequence[tuple[str | None, Held]]
+
+
+class Calls:
+    """What calls mean.
+
+    Args:
+      memory: the variables.
+      apart: the functions that are kept apart by their calls.
+    """
+
+    def __init__(self, memory: Memory, apart: frozenset[ast.AST]) -> None:
+        self._memory = memory
+        self._apart = apart
+        # The passes over the files of the functions that are kept apart.
+        self.bodies: dict[ast.AST, Constraints] = {}
+        self._written: set[tuple[ast.AST, Context]] = set()
+        # For each function its calls, and what each gives to its parameters.
+        self.arguments: dict[ast.AST, dict[ast.Call, list[tuple[str, Held]]]] = {}
+        self.sites: dict[Site, None] = {}
+        self._bound: dict[Partial | Transformed, tuple[Held, Given]] = {}
+
+    def result(
+        self, call: Call, function: Held, owner: Held, method: str, arguments: Iterable[Argument]
+    ) -> Held:
+        """What a call holds; whoever it calls is given its arguments.
+
+        Args:
+          call: where it stands.
+          function: what is called.
+          owner: what it is looked up on, if it is a method.
+          method: its name then.
+          arguments: in their order.
+        """
+        has_method = method in _METHODS and owner is not NOTHING
+        if isinstance(function, frozenset):
+            function = frozenset(
+                each
+                for each in function
+                if not (isinstance(each, External) and not _matters(each.name))
+            )
+            if not function and not has_method:
+                return NOTHING
+        given = self._given(arguments)
+        result = Variable(call.node)
+        self._call_any(call, function, given, result)
+        if has_method:
+            self._memory.each(owner, lambda each: self._method(call, each, method, given, result))
+        return result
+
+    def _given(self, arguments: Iterable[Argument]) -> Given:
+        positional: list[Held] = []
+        named: list[tuple[str | None, Held]] = []
+        by_position = [each for each in arguments if not each.is_keyword]
+        named = [(each.name, each.value) for each in arguments if each.is_keyword]
+        for index, each in enumerate(by_position):
+            if not each.is_starred:
+                positional.append(each.value)
+            elif index == len(by_position) - 1:
+                places = range(_MOST_PLACES) if each.value is not NOTHING else ()
+                positional += [self._memory.item(each.value, place) for place in places]
+            else:
+                # How many it stands for is not known, so the rest may be anywhere.
+                rest = [
+                    self._memory.contents(other.value) if other.is_starred else other.value
+                    for other in by_position[index:]
+                ]
+                positional += [self._memory.joined(rest)] * _MOST_PLACES
+                break
+        return Given(positional, named)
+
+    def _call_any(
+        self,
+        call: Call,
+        functions: Held,
+        given: Given,
+        result: Variable,
+        through: frozenset[Object] = frozenset(),
+    ) -> None:
+        self._memory.each(functions, lambda each: self._call(call, each, given, result, through))
+
+    def _call(
+        self,
+        call: Call,
+        callee: Object,
+        given: Given,
+        result: Variable,
+        through: frozenset[Object],
+    ) -> None:
+        """Connect a call with one of the functions that it can call.
+
+        Args:
+          call: the call.
+          callee: the function.
+          given: its arguments.
+          result: what the call holds.
+          through: the functions made of others that led here: one may seem to be made of itself.
+        """
+        memory = self._memory
+        match callee:
+            case Function():
+                self._function(call, callee, given, result)
+            case Class():
+                self._construct(call, callee, given)
+                memory.flow(frozenset({Instance(callee)}), result)
+                self._define_if(call, callee, result)
+            case Instance(of=of):
+                attribute = memory.attribute(frozenset({callee}), "__call__", {})
+                if not {of, callee} & through:
+                    self._call_any(call, attribute, given, result, through | {callee})
+            case Partial() | Transformed() if callee not in through and callee in self._bound:
+                function, bound = self._bound[callee]
+                if isinstance(callee, Partial):
+                    given = Given(
+                        [*bound.positional, *given.positional], [*bound.named, *given.named]
+                    )
+                else:
+                    # What a gradient function returns is no optimizer.
+                    result = Variable()
+                self._call_any(call, function, given, result, through | {callee})
+            case External(name=name) if _matters(name):
+                self._external(call, name, given, result)
+
+    # Functions and classes of the program
+
+    def _function(self, call: Call, function: Function, given: Given, result: Variable) -> None:
+        memory, node = self._memory, function.node
+        context = function.context
+        if node in self._apart and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            context = call.node
+            self._write(node, context)
+        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
+        if function.is_bound:
+            names = names[1:]
+        known = self.arguments.setdefault(node, {}).setdefault(call.node, [])
+        for index, value in enumerate(given.positional):
+            if value is NOTHING:
+                continue
+            if index < len(names):
+                known.append((names[index], value))
+                memory.flow(value, memory.variable(node, names[index], context))
+            elif node.args.vararg is not None:
+                place = index - len(names)
+                # A function that calls itself with one argument more would never end otherwise.
+                rest = Container(node.args.vararg, context)
+                memory.put(rest, place if place < _MOST_PLACES else ANYWHERE, value)
+                memory.flow(frozenset({rest}), memory.variable(node, node.args.vararg.arg, context))
+        every = {each.arg for each in parameters(node.args)}
+        for name, value in given.named:
+            if value is NOTHING:
+                continue
+            if name is None:
+                for each in (*names, *(each.arg for each in node.args.kwonlyargs)):
+                    memory.flow(memory.item(value, each), memory.variable(node, each, context))
+            elif name in every:
+                known.append((name, value))
+                memory.flow(value, memory.variable(node, name, context))
+            elif node.args.kwarg is not None:
+                more = Container(node.args.kwarg, context)
+                memory.put(more, name, value)
+                memory.flow(frozenset({more}), memory.variable(node, node.args.kwarg.arg, context))
+        memory.flow(memory.returns(node, context), result)
+
+    def _write(self, node: ast.FunctionDef | ast.AsyncFunctionDef, context: Context) -> None:
+        """Write down the body of a function that is kept apart, for one of its calls."""
+        if (node, context) in self._written:
+            return
+        self._written.add((node, context))
+        method = self._memory.methods.get(node)
+        if method is not None:
+            self._memory.flow(
+                self._memory.variable(node, method.receiver, None),
+                self._memory.variable(node, method.receiver, context),
+            )
+        self.bodies[node].body(node, context)
+
+    def uncalled(self) -> None:
+        """Write down the bodies of those functions kept apart that nothing calls."""
+        called = {node for node, _ in self._written}
+        for node in self.bodies:
+            if node not in called and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self._write(node, None)
+
+    def _construct(self, call: Call, made: Class, given: Given) -> None:
+        """Give the arguments to ``__init__``, or to the fields of a dataclass in their order."""
+        memory = self._memory
+        initializer = memory.attribute(frozenset({Instance(made)}), "__init__", {})
+        self._call_any(call, initializer, given, Variable())
+        if any(getattr(each, "name", "") == "__init__" for each in made.node.body):
+            return
+        fields = fields_of(made.node)
+        for name, value in [*zip(fields, given.positional, strict=False), *given.named]:
+            if name is not None and value is not NOTHING:
+                memory.flow(value, memory.field(made.node, name))
+
+    def _define_if(self, call: Call, made: Class, result: Variable) -> None:
+        """An object of a class that is, however far, derived from OptimizerDef is a definition."""
+
+        def follow(each: Object) -> None:
+            if isinstance(each, External) and legacy_names.is_base(each.name):
+                self._make(call, "", result)
+
+        self._memory.solver.watch(self._ancestors(made), follow)
+
+    def _ancestors(self, of: Class) -> Variable:
+        """All classes that a class is derived from."""
+        memory = self._memory
+        result = memory.ancestors.get(of)
+        if result is None:
+            result = memory.ancestors[of] = Variable(of.node)
+            found = result
+
+            def follow(each: Object) -> None:
+                memory.solver.add(found, [each])
+                if isinstance(each, Class):
+                    memory.flow(self._ancestors(each), found)
+
+            for base in of.node.bases:
+                memory.each(memory.of(base), follow)
+        return result
+
+    def _make(self, call: Call, name: str, result: Variable) -> None:
+        site = Site(call.document, call.node, name)
+        self.sites[site] = None
+        self._memory.solver.add(result, [Definition(site)])
+
+    # Methods of objects that are no functions of the program
+
+    def _method(
+        self, call: Call, owner: Object, method: str, given: Given, result: Variable
+    ) -> None:
+        memory = self._memory
+        add = memory.solver.add
+        match owner:
+            case Definition(site=site) if method == "create":
+                add(result, [Optimizer(site)])
+            case Optimizer() if method in _RETURN_THEMSELVES:
+                add(result, [owner])
+            case Optimizer(site=site) if method == "state_dict":
+                add(result, [StateDict(site)])
+            case Instance(of=of) if method in ("replace", "_replace"):
+                for name, value in given.named:
+                    if name is not None:
+                        memory.flow(value, memory.field(of.node, name))
+                add(result, [owner])
+            case Container() if method in ("copy", "replace", "_replace"):
+                add(result, [owner])
+            case Container() if method in ("get", "pop", "setdefault"):
+                memory.flow(memory.contents(frozenset({owner})), result)
+            case Container() if method in ("append", "add"):
+                for value in given.positional[:1]:
+                    memory.put(owner, ANYWHERE, value)
+            case Container() if method in ("update", "extend"):
+                for value in given.positional[:1]:
+                    memory.put(owner, ANYWHERE, memory.contents(value))
+                for name, value in given.named:
+                    memory.put(owner, name, value)
+
+    # Functions of packages
+
+    def _external(self, call: Call, name: str, given: Given, result: Variable) -> None:
+        memory = self._memory
+        add, positional = memory.solver.add, given.positional
+        if legacy_names.is_definition(name):
+            self._make(call, legacy_names.legacy_name(name) or "", result)
+        elif name == legacy_names.COMPUTED:
+            self._make(call, "", result)
+        elif legacy_names.is_traversal(name):
+            add(result, [Traversal(call.document, call.node)])
+        elif legacy_names.is_optimizer(name):
+            add(result, [Optimizer(Site(call.document, call.node, ""))])
+        elif known_calls.returns_stored(name, call.node):
+            add(result, [Stored()])
+        elif name in known_calls.RETURNS_ARGUMENT:
+            index, keyword = known_calls.RETURNS_ARGUMENT[name]
+            value = positional[index] if index < len(positional) else None
+            value = dict(given.named).get(keyword) if value is None else value
+            if value is not None:
+                memory.flow(value, result)
+                if name == "dataclasses.replace":
+                    for field, new in given.named:
+                        if field is not None:
+                            memory.store_field(value, field, new)
+        elif name == "flax.serialization.to_state_dict":
+            for value in positional[:1]:
+                memory.each(value, lambda each: self._state_dict(each, result))
+        elif name in known_calls.MAPS_TREES:
+            for value in positional[1:]:
+                memory.flow(value, result)
+        elif name == "functools.partial" and positional:
+            # partial(jax.jit, ...) as a decorator: the function itself.
+            partial = Partial(call.node, call.context)
+            self._bound[partial] = positional[0], Given(positional[1:], given.named)
+            add(result, [partial])
+        elif name in known_calls.CALLS_LATER and positional:
+            transformed = Transformed(call.node, call.context)
+            self._bound[transformed] = positional[0], Given([], [])
+            add(result, [transformed])
+        elif name == "getattr" and len(call.node.args) >= 2 and positional:
+            self._getattr(call, positional[0], result)
+        else:
+            self._control_flow(call, name, given, result)
+
+    def _state_dict(self, each: Object, result: Variable) -> None:
+        if isinstance(each, Optimizer):
+            self._memory.solver.add(result, [StateDict(each.site)])
+
+    def _getattr(self, call: Call, owner: Held, result: Variable) -> None:
+        attribute = call.node.args[1]
+        if isinstance(attribute, ast.Constant) and isinstance(attribute.value, str):
+            self._memory.flow(self._memory.attribute(owner, attribute.value, {}), result)
+            return
+
+        def follow(each: Object) -> None:
+            if isinstance(each, External) and legacy_names.is_package(each.name):
+                self._memory.solver.add(result, [External(legacy_names.COMPUTED)])
+
+        self._memory.each(owner, follow)
+
+    def _control_flow(self, call: Call, name: str, given: Given, result: Variable) -> None:
+        """Functions that call a function again and again, on what it returns."""
+        memory = self._memory
+
+        def calls(function: Held, *arguments: Held) -> Variable:
+            returned = Variable()
+            self._call_any(call, function, Given(arguments, []), returned)
+            return returned
+
+        match name, given.positional:
+            case "jax.lax.fori_loop", [_, _, body, start, *_]:
+                memory.flow(start, result)
+                memory.flow(calls(body, NOTHING, result), result)
+            case "jax.eval_shape", [function, *arguments]:
+                memory.flow(calls(function, *arguments), result)
+            case "jax.lax.while_loop", [condition, body, start, *_]:
+                memory.flow(start, result)
+                calls(condition, result)
+                memory.flow(calls(body, result), result)
+            case "jax.lax.cond", [_, first, second, *operands]:
+                memory.flow(calls(first, *operands), result)
+                memory.flow(calls(second, *operands), result)
+            case "jax.lax.switch", [_, branches, *operands]:
+                memory.flow(calls(memory.contents(branches), *operands), result)
+            case "jax.lax.scan", [body, start, *_]:
+                carry = Variable()
+                memory.flow(start, carry)
+                memory.flow(memory.item(calls(body, carry, NOTHING), 0), carry)
+                made = Container(call.node, call.context)
+                memory.put(made, 0, carry)
+                memory.flow(frozenset({made}), result)
+
+
+_CONTROL_FLOW = frozenset(
+    {
+        "jax.eval_shape",
+        "jax.lax.cond",
+        "jax.lax.fori_loop",
+        "jax.lax.scan",
+        "jax.lax.switch",
+        "jax.lax.while_loop",
+    }
+)
+_MATTER = frozenset(
+    {
+        *known_calls.RETURNS_ARGUMENT,
+        *known_calls.MAPS_TREES,
+        *known_calls.CALLS_LATER,
+        *_CONTROL_FLOW,
+        "flax.serialization.msgpack_restore",
+        "flax.serialization.to_state_dict",
+        "functools.partial",
+        "getattr",
+        known_calls.RESTORE,
+        legacy_names.COMPUTED,
+    }
+)
+_METHODS = frozenset(
+    {
+        *_RETURN_THEMSELVES,
+        "_replace",
+        "add",
+        "append",
+        "copy",
+        "create",
+        "extend",
+        "get",
+        "pop",
+        "setdefault",
+        "state_dict",
+        "update",
+    }
+)
+
+
+def _matters(name: str) -> bool:
+    """Whether a function of a package does something with optimizers that is known here."""
+    return (
+        name in _MATTER
+        or legacy_names.legacy_name(name) is not None
+        or legacy_names.is_traversal(name)
+    )

@@ -1,0 +1,553 @@
+"""One pass over a file that writes down what its statements and expressions say of each other.
+
+The order of statements counts for nothing: a variable holds whatever is assigned to it anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.names.walk import Walk
+from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
+from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method
+from flaxoptim_compat.migrate.values.modules import joined
+from flaxoptim_compat.migrate.values.objects import (
+    ANYWHERE,
+    NOTHING,
+    Class,
+    Container,
+    Context,
+    External,
+    File,
+    Function,
+    Instance,
+    Object,
+    Super,
+    key_of,
+)
+from flaxoptim_compat.migrate.values.scopes import parameters
+from flaxoptim_compat.migrate.values.solver import Variable
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+# Annotations that say nothing of how a value is wrapped, and those of containers.
+_TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "Optional", "Union"})
+_CONTAINERS = frozenset(
+    {"collection", "deque", "dict", "iterable", "iterator", "list", "mapping", "sequence", "tuple"}
+)
+
+
+class Constraints:
+    """The pass over one file.
+
+    Args:
+      document: the file.
+      walk: its scopes.
+      modules: the files that it imports, by the names it imports them by.
+      exported: the names that each file gives to ``import *``.
+      memory: the variables.
+      calls: what is to be done with calls.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        walk: Walk,
+        modules: Mapping[str, Document],
+        exported: Callable[[Document], Iterable[str]],
+        memory: Memory,
+        calls: Calls,
+    ) -> None:
+        self._document = document
+        self._modules = modules
+        self._exported = exported
+        self._memory = memory
+        self._calls = calls
+        self._scopes = walk.scopes
+        self._scope = walk.scopes[document.tree]
+        self._class: Class | None = None
+        # Of functions and lambdas around, the innermost; None: the top of the file or a class.
+        self._function: FunctionNode | None = None
+        # The call that this pass over a function is for, and the scopes that are its own then.
+        self._context: Context = None
+        self._own: set[ast.AST] = set()
+        self._put_off: set[ast.AST] = set()
+        self._binders: dict[tuple[Scope, str], Scope | None] = {}
+        self._expressions: dict[type[ast.AST], Callable[[Any], Held]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Call: self._call,
+            ast.Tuple: self._display,
+            ast.List: self._display,
+            ast.Set: self._display,
+            ast.Dict: self._dict,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.Subscript: self._subscript,
+            ast.IfExp: self._either,
+            ast.BoolOp: self._any_of,
+            ast.NamedExpr: self._walrus,
+            ast.Starred: self._inner,
+            ast.Await: self._inner,
+            ast.Lambda: self._lambda,
+            ast.Yield: self._yield,
+            ast.YieldFrom: self._yield_from,
+            ast.Constant: lambda _: NOTHING,
+        }
+        self._statements: dict[type[ast.AST], Callable[[Any], None]] = {
+            ast.Assign: self._assign_statement,
+            ast.AnnAssign: self._annotated_statement,
+            ast.For: self._for,
+            ast.AsyncFor: self._for,
+            ast.withitem: self._with_item,
+            ast.Return: self._return,
+            ast.FunctionDef: self._define,
+            ast.AsyncFunctionDef: self._define,
+            ast.ClassDef: self._define_class,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+        }
+
+    def file(self, put_off: set[ast.AST]) -> None:
+        """Write down all that the file says.
+
+        Args:
+          put_off: functions that are kept apart by their calls; ``body`` is for each of those.
+        """
+        self._put_off = put_off
+        self._all(self._document.tree.body)
+
+    def body(self, node: ast.FunctionDef | ast.AsyncFunctionDef, context: Context) -> None:
+        """Write down what the body of a function says when one call calls it."""
+        scope = self._scopes[node]
+        around = self._scope, self._class, self._function, self._context, self._own
+        self._scope, self._function, self._context, self._own = scope, node, context, {node}
+        self._class = self._class_around(scope)
+        self._parameters(node, scope.parent)
+        self._all(node.body)
+        self._scope, self._class, self._function, self._context, self._own = around
+
+    def _class_around(self, scope: Scope) -> Class | None:
+        parent = scope.parent
+        if parent is not None and isinstance(parent.node, ast.ClassDef):
+            return Class(self._document, parent.node)
+        return None
+
+    # Statements
+
+    def _all(self, nodes: Iterable[Any]) -> None:
+        for each in nodes:
+            if isinstance(each, ast.expr):
+                self._value(each)
+            elif isinstance(each, ast.AST):
+                self._statement(each)
+
+    def _statement(self, node: ast.AST) -> None:
+        method = self._statements.get(type(node))
+        if method is None:
+            self._inside(node)
+        else:
+            method(node)
+
+    def _inside(self, node: ast.AST) -> None:
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if type(value) is list:
+                self._all(value)
+            elif isinstance(value, ast.AST):
+                self._all((value,))
+
+    def _assign_statement(self, node: ast.Assign) -> None:
+        value = self._value(node.value)
+        for target in node.targets:
+            self._assign(target, value)
+
+    def _annotated_statement(self, node: ast.AnnAssign) -> None:
+        self._assign(node.target, self._annotated(node.annotation))
+        if node.value is not None:
+            self._assign(node.target, self._value(node.value))
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        self._assign(node.target, self._elements(node.iter))
+        self._all(node.body)
+        self._all(node.orelse)
+
+    def _with_item(self, node: ast.withitem) -> None:
+        value = self._value(node.context_expr)
+        if node.optional_vars is not None:
+            self._assign(node.optional_vars, value)
+
+    def _return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            value = self._value(node.value)
+            if self._function is not None:
+                self._memory.flow(value, self._memory.returns(self._function, self._context_here()))
+
+    def _context_here(self) -> Context:
+        return self._context if self._function in self._own else None
+
+    def _assign(self, target: ast.expr, value: Held) -> None:
+        """Let what stands on the left of an assignment hold what stands on the right."""
+        memory = self._memory
+        match target:
+            case ast.Name(id=name):
+                self._bind(name, value)
+            case ast.Starred(value=inner):
+                self._assign(inner, value)
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                for index, each in enumerate(targets):
+                    self._assign(each, memory.item(value, index))
+            case ast.Attribute(value=owner, attr=attribute):
+                held = self._value(owner)
+                if value is not NOTHING:
+                    memory.store_field(held, attribute, value)
+            case ast.Subscript(value=owner, slice=key):
+                held = self._value(owner)
+                self._value(key)
+                if value is not NOTHING:
+                    memory.store_item(held, key_of(key), value)
+
+    def _bind(self, name: str, value: Held) -> None:
+        if value is NOTHING:
+            return
+        scope = self._home(name)
+        if scope is None:
+            return
+        if isinstance(scope.node, ast.ClassDef):
+            # What the body of a class assigns is an attribute of its instances.
+            self._memory.flow(value, self._memory.field(scope.node, name))
+        self._memory.flow(value, self._variable(scope, name))
+
+    def _home(self, name: str) -> Scope | None:
+        """The scope whose variable of this name a statement here binds."""
+        scope = self._scope
+        if name in scope.elsewhere:
+            return scope.home(name)
+        return scope
+
+    def _variable(self, scope: Scope, name: str) -> Variable:
+        context = self._context if scope.node in self._own else None
+        return self._memory.variable(scope.node, name, context)
+
+    def _enter(self, node: ast.AST) -> Scope:
+        around = self._scope
+        self._scope = self._scopes[node]
+        if self._context is not None:
+            self._own.add(node)
+        return around
+
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._all(node.decorator_list)
+        decorators = {_last_name(each) for each in node.decorator_list}
+        owner = self._class if self._scope.is_class else None
+        is_method = owner is not None and "staticmethod" not in decorators
+        function = Function(self._document, node, is_method, self._context)
+        memory = self._memory
+        if owner is not None and decorators & _LOOKED_UP:
+            # A property is what it returns.
+            result = memory.returns(node, None)
+            memory.flow(result, memory.field(owner.node, node.name))
+            memory.flow(result, self._variable(self._scope, node.name))
+        else:
+            # Decorators return the function, or one that does the same.
+            self._bind(node.name, frozenset({function}))
+        if decorators & _CONTEXT_MANAGERS:
+            memory.context_managers.add(node)
+        if is_method and owner is not None:
+            every = parameters(node.args)
+            if every:
+                of = "classmethod" in decorators
+                given: Object = owner if of else Instance(owner)
+                memory.methods[node] = Method(every[0].arg, of)
+                memory.flow(frozenset({given}), memory.variable(node, every[0].arg, None))
+        if node in self._put_off:
+            self._all(node.args.defaults)
+            self._all(each for each in node.args.kw_defaults if each is not None)
+            self._calls.bodies[node] = self
+            return
+        around = self._scope, self._class, self._function
+        self._enter(node)
+        self._function = node
+        self._parameters(node, around[0])
+        self._class = owner
+        self._all(node.body)
+        self._scope, self._class, self._function = around
+
+    def _parameters(self, node: FunctionNode, outside: Scope | None) -> None:
+        """Give to parameters what their annotations and defaults say."""
+        inside, self._scope = self._scope, outside or self._scope
+        memory, arguments = self._memory, node.args
+        own = self._context if node in self._own else None
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
+            memory.flow(self._annotated(node.returns), memory.returns(node, own))
+        for each in parameters(arguments):
+            if each.annotation is not None:
+                value = self._annotated(each.annotation)
+                memory.flow(value, memory.variable(node, each.arg, own))
+        positional = [*arguments.posonlyargs, *arguments.args]
+        last = positional[len(positional) - len(arguments.defaults) :]
+        pairs = [*zip(last, arguments.defaults, strict=True)]
+        pairs += [
+            (each, default)
+            for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            if default is not None
+        ]
+        for each, default in pairs:
+            memory.flow(self._value(default), memory.variable(node, each.arg, own))
+        self._scope = inside
+
+    def _define_class(self, node: ast.ClassDef) -> None:
+        self._all(node.decorator_list)
+        self._all(node.keywords)
+        self._all(node.bases)
+        found = Class(self._document, node)
+        self._bind(node.name, frozenset({found}))
+        around = self._scope, self._class
+        self._enter(node)
+        self._class = found
+        self._all(node.body)
+        self._scope, self._class = around
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            shown = alias.name if alias.asname else alias.name.partition(".")[0]
+            found = self._modules.get(shown)
+            value: Object = File(found) if found else External(shown)
+            self._bind(alias.asname or shown, frozenset({value}))
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        origin = "." * node.level + (node.module or "")
+        for alias in node.names:
+            name = alias.asname or alias.name
+            if (module := self._modules.get(joined(origin, alias.name))) is not None:
+                self._bind(name, frozenset({File(module)}))
+            elif (module := self._modules.get(origin)) is not None and alias.name == "*":
+                for each in self._exported(module):
+                    self._bind(each, self._memory.variable(module.tree, each, None))
+            elif module is not None:
+                self._bind(name, self._memory.variable(module.tree, alias.name, None))
+            elif not node.level:
+                self._bind(name, frozenset({External(f"{origin}.{alias.name}")}))
+
+    # Expressions
+
+    def _value(self, node: ast.expr) -> Held:
+        """What an expression holds; what stands inside of it is written down too."""
+        method = self._expressions.get(type(node))
+        if method is None:
+            self._inside(node)
+            return NOTHING
+        held = method(node)
+        if held is not NOTHING:
+            self._memory.note(node, held)
+        return held
+
+    def _name(self, node: ast.Name) -> Held:
+        name, scope = node.id, self._scope
+        if scope.is_class:
+            home = scope.binder(name, (node.lineno, node.col_offset))
+        else:
+            key = (scope, name)
+            if key not in self._binders:
+                self._binders[key] = scope.binder(name, (0, 0))
+            home = self._binders[key]
+        if home is None:
+            return frozenset({External(name)})
+        return self._variable(home, name)
+
+    def _attribute(self, node: ast.Attribute) -> Held:
+        owner = self._value(node.value)
+        held = self._memory.attribute(owner, node.attr, self._modules)
+        if held is NOTHING:
+            # It may still turn out to be known by its name alone.
+            held = Variable(node)
+        if isinstance(held, Variable):
+            self._memory.asked.append(Asked(self._document, node, owner, held))
+        return held
+
+    def _call(self, node: ast.Call) -> Held:
+        function = self._value(node.func)
+        owner: Held = NOTHING
+        method = ""
+        if isinstance(node.func, ast.Attribute):
+            owner, method = self._memory.of(node.func.value), node.func.attr
+        arguments: list[Argument] = []
+        for each in node.args:
+            starred = isinstance(each, ast.Starred)
+            arguments.append(Argument(None, self._value(each), starred))
+        for keyword in node.keywords:
+            value = self._value(keyword.value)
+            arguments.append(Argument(keyword.arg, value, keyword.arg is None, True))
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
+            return frozenset({Super(self._class)}) if self._class is not None else NOTHING
+        call = Call(self._document, node, self._context)
+        return self._calls.result(call, function, owner, method, arguments)
+
+    def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Held:
+        made = Container(node, self._context)
+        for index, each in enumerate(node.elts):
+            value = self._value(each)
+            if isinstance(each, ast.Starred):
+                value = self._memory.contents(value)
+                self._memory.put(made, ANYWHERE, value)
+            else:
+                self._memory.put(made, index, value)
+        return frozenset({made})
+
+    def _dict(self, node: ast.Dict) -> Held:
+        made = Container(node, self._context)
+        for key, each in zip(node.keys, node.values, strict=True):
+            value = self._value(each)
+            if key is None:
+                self._memory.put(made, ANYWHERE, self._memory.contents(value))
+            else:
+                self._value(key)
+                self._memory.put(made, key_of(key), value)
+        return frozenset({made})
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> Held:
+        made = Container(node, self._context)
+        first = self._elements(node.generators[0].iter)
+        around = self._enter(node)
+        for number, each in enumerate(node.generators):
+            value = first if number == 0 else self._elements(each.iter)
+            self._assign(each.target, value)
+            self._all(each.ifs)
+        if isinstance(node, ast.DictComp):
+            self._value(node.key)
+            element = self._value(node.value)
+        else:
+            element = self._value(node.elt)
+        self._scope = around
+        self._memory.put(made, ANYWHERE, element)
+        return frozenset({made})
+
+    def _subscript(self, node: ast.Subscript) -> Held:
+        owner = self._value(node.value)
+        self._value(node.slice)
+        if isinstance(node.slice, ast.Slice):
+            made = Container(node, self._context)
+            self._memory.put(made, ANYWHERE, self._memory.contents(owner))
+            return frozenset({made}) if owner is not NOTHING else NOTHING
+        return self._memory.item(owner, key_of(node.slice))
+
+    def _either(self, node: ast.IfExp) -> Held:
+        self._value(node.test)
+        return self._memory.joined([self._value(node.body), self._value(node.orelse)])
+
+    def _any_of(self, node: ast.BoolOp) -> Held:
+        return self._memory.joined([self._value(each) for each in node.values])
+
+    def _walrus(self, node: ast.NamedExpr) -> Held:
+        value = self._value(node.value)
+        inside = self._scope
+        while self._scope.is_comprehension and self._scope.parent is not None:
+            self._scope = self._scope.parent
+        self._assign(node.target, value)
+        self._scope = inside
+        return value
+
+    def _inner(self, node: ast.Starred | ast.Await) -> Held:
+        return self._value(node.value)
+
+    def _lambda(self, node: ast.Lambda) -> Held:
+        around = self._scope, self._function
+        self._enter(node)
+        self._function = node
+        self._parameters(node, around[0])
+        held = self._value(node.body)
+        self._memory.flow(held, self._memory.returns(node, self._context))
+        self._scope, self._function = around
+        return frozenset({Function(self._document, node, context=self._context)})
+
+    def _yield(self, node: ast.Yield) -> Held:
+        if node.value is not None:
+            self._give(self._value(node.value))
+        return NOTHING
+
+    def _yield_from(self, node: ast.YieldFrom) -> Held:
+        self._give(self._elements(node.value))
+        return NOTHING
+
+    def _give(self, value: Held) -> None:
+        """Let the function around return a container of this, or this itself to a ``with``."""
+        if self._function is None:
+            return
+        memory, context = self._memory, self._context_here()
+        result = memory.returns(self._function, context)
+        if self._function in memory.context_managers:
+            memory.flow(value, result)
+        else:
+            made = Container(self._function, context)
+            memory.put(made, ANYWHERE, value)
+            memory.flow(frozenset({made}), result)
+
+    def _elements(self, iterated: ast.expr) -> Held:
+        """What a loop over an expression gives to its variable."""
+        held = self._value(iterated)
+        memory = self._memory
+        match iterated:
+            case ast.Call(func=ast.Attribute(value=owner, attr="values"), args=[]):
+                return memory.contents(memory.of(owner))
+            case ast.Call(func=ast.Attribute(value=owner, attr="items"), args=[]):
+                pair = Container(iterated, self._context)
+                memory.put(pair, 1, memory.contents(memory.of(owner)))
+                return frozenset({pair})
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
+                pair = Container(iterated, self._context)
+                memory.put(pair, 1, self._elements_again(inner))
+                return frozenset({pair})
+            case ast.Call(func=ast.Name(id="zip"), args=several):
+                pair = Container(iterated, self._context)
+                for index, each in enumerate(several):
+                    memory.put(pair, index, self._elements_again(each))
+                return frozenset({pair})
+        return memory.contents(held)
+
+    def _elements_again(self, iterated: ast.expr) -> Held:
+        """The elements of an expression that is written down already."""
+        memory = self._memory
+        match iterated:
+            case ast.Call(func=ast.Attribute(value=owner, attr="values"), args=[]):
+                return memory.contents(memory.of(owner))
+            case ast.Call(func=ast.Attribute(attr="items") | ast.Name(id="enumerate" | "zip")):
+                return self._elements(iterated)
+        return memory.contents(memory.of(iterated))
+
+    def _annotated(self, annotation: ast.expr) -> Held:
+        """What a variable with an annotation can hold."""
+        match annotation:
+            case ast.Name() | ast.Attribute():
+                return self._memory.instances(self._value(annotation))
+            case ast.BinOp(left=first, right=second):
+                return self._memory.joined([self._annotated(first), self._annotated(second)])
+            case ast.Tuple(elts=several):
+                return self._memory.joined([self._annotated(each) for each in several])
+            case ast.Subscript(value=generic, slice=inner):
+                name = _last_name(generic)
+                self._value(generic)
+                if name in _TRANSPARENT:
+                    return self._annotated(inner)
+                if name.lower() in _CONTAINERS:
+                    made = Container(annotation, self._context)
+                    self._memory.put(made, ANYWHERE, self._annotated(inner))
+                    return frozenset({made})
+                self._value(inner)
+        return NOTHING
+
+
+_LOOKED_UP = frozenset({"property", "cached_property"})
+_CONTEXT_MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})
+
+
+def _last_name(node: ast.expr) -> str:
+    if isinstance(node, ast.Call):
+        node = node.func
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

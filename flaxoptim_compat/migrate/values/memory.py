@@ -1,0 +1,401 @@
+"""The variables of a program: names, fields, places in containers, and what functions return."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.values import legacy_names
+from flaxoptim_compat.migrate.values.objects import (
+    ANYWHERE,
+    NOTHING,
+    Class,
+    Container,
+    Context,
+    Definition,
+    External,
+    File,
+    Function,
+    HyperParams,
+    Instance,
+    Object,
+    Objects,
+    Optimizer,
+    State,
+    Stored,
+    Super,
+)
+from flaxoptim_compat.migrate.values.solver import Solver, Variable
+
+# What an expression holds: objects that are known at once, or a variable.
+Held = Objects | Variable
+# A name of a package with more dots than these is one that a program lengthens again and again.
+_MOST_DOTS = 8
+
+
+class Method(NamedTuple):
+    """A function that is given what it is looked up on.
+
+    Args:
+      receiver: its first parameter.
+      of_class: whether it is given the class.
+    """
+
+    receiver: str
+    of_class: bool
+
+
+class Asked(NamedTuple):
+    """An attribute of something that is not a name of a package.
+
+    Args:
+      document: the file.
+      node: the expression.
+      owner: what is asked.
+      result: what the attribute holds.
+    """
+
+    document: Document
+    node: ast.Attribute
+    owner: Held
+    result: Variable
+
+
+class Memory:
+    """All variables, and what reading and writing them says of each other.
+
+    Args:
+      solver: what holds the constraints.
+    """
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+        self.methods: dict[ast.AST, Method] = {}
+        self.context_managers: set[ast.AST] = set()
+        self.asked: list[Asked] = []
+        # For classes all that they are derived from.
+        self.ancestors: dict[Class, Variable] = {}
+        self._variables: dict[Hashable, Variable] = {}
+        self._notes: dict[ast.AST, list[Held]] = {}
+
+    # Expressions
+
+    def note(self, node: ast.AST, held: Held) -> None:
+        """Keep what an expression holds; one in a function that is kept apart has several."""
+        known = self._notes.setdefault(node, [])
+        if not known or known[-1] is not held:
+            known.append(held)
+
+    def of(self, node: ast.AST) -> Held:
+        """What an expression held when it was written down last."""
+        known = self._notes.get(node)
+        return known[-1] if known else NOTHING
+
+    def objects(self, node: ast.AST) -> Objects:
+        """All objects that an expression can hold, as far as is known now."""
+        known = self._notes.get(node, ())
+        if len(known) == 1:
+            return objects_of(known[0])
+        return frozenset().union(*map(objects_of, known))
+
+    def is_full(self, node: ast.AST) -> bool:
+        """Whether an expression may hold more than is followed."""
+        return any(
+            isinstance(each, Variable) and each.is_full for each in self._notes.get(node, ())
+        )
+
+    # Variables
+
+    def variable(self, scope: ast.AST, name: str, context: Context) -> Variable:
+        """A variable of a scope."""
+        return self._variable(("variable", scope, name, context))
+
+    def field(self, of: ast.ClassDef, name: str) -> Variable:
+        """A field of the objects of a class, as its own methods and body set it."""
+        return self._variable(("field", of, name))
+
+    def returns(self, function: ast.AST, context: Context) -> Variable:
+        """What a function returns."""
+        return self._variable(("returns", function, context))
+
+    def hint(self, connected: int, name: str) -> Variable:
+        """What attributes of a name hold in all files that imports connect."""
+        return self._variable(("hint", connected, name))
+
+    def _variable(self, key: Hashable) -> Variable:
+        found = self._variables.get(key)
+        if found is None:
+            found = self._variables[key] = Variable(key)
+        return found
+
+    # Constraints
+
+    def flow(self, source: Held, target: Variable) -> None:
+        """State that one holds what the other does."""
+        if isinstance(source, Variable):
+            self.solver.include(source, target)
+        elif source:
+            self.solver.add(target, source)
+
+    def each(self, held: Held, watcher: Callable[[Object], None]) -> None:
+        """Have something done for each object that is held."""
+        if isinstance(held, Variable):
+            self.solver.watch(held, watcher)
+        else:
+            for each in held:
+                watcher(each)
+
+    def joined(self, several: Sequence[Held]) -> Held:
+        """What any of several holds."""
+        several = [each for each in several if each is not NOTHING]
+        if len(several) < 2:
+            return several[0] if several else NOTHING
+        result = Variable()
+        for each in several:
+            self.flow(each, result)
+        return result
+
+    def derived(
+        self, what: Hashable, held: Held, follow: Callable[[Object, Variable], None]
+    ) -> Held:
+        """The variable for what is derived from each object that is held.
+
+        Args:
+          what: names what is derived; of one variable it is derived once.
+          held: the objects.
+          follow: says for one object what that is.
+        """
+        if held is NOTHING:
+            return NOTHING
+        key = (what, held)
+        known = self._variables.get(key)
+        if known is not None:
+            return known
+        result = self._variables[key] = Variable(key)
+        self.each(held, lambda each: follow(each, result))
+        return result
+
+    # Attributes
+
+    def attribute(self, owner: Held, name: str, modules: Mapping[str, Document]) -> Held:
+        """What an attribute holds.
+
+        Args:
+          owner: what is asked for it.
+          name: the attribute.
+          modules: the files that the file with the expression imports, by their names there.
+        """
+        if isinstance(owner, frozenset) and all(isinstance(each, External) for each in owner):
+            found = [self._of_external(each, name, modules) for each in owner]
+            return frozenset(each for each in found if each is not None) or NOTHING
+        return self.derived(
+            ("attribute", name),
+            owner,
+            lambda each, result: self._attribute(each, name, modules, result),
+        )
+
+    def _of_external(
+        self, owner: Object, name: str, modules: Mapping[str, Document]
+    ) -> Object | None:
+        assert isinstance(owner, External)
+        if owner.name.count(".") >= _MOST_DOTS:
+            return None
+        full = f"{owner.name}.{name}"
+        return File(modules[full]) if full in modules else External(full)
+
+    def _attribute(
+        self, owner: Object, name: str, modules: Mapping[str, Document], result: Variable
+    ) -> None:
+        add = self.solver.add
+        match owner:
+            case External():
+                found = self._of_external(owner, name, modules)
+                if found is not None:
+                    add(result, [found])
+            case File(document=document):
+                submodule = modules.get(f"{document.module}.{name}")
+                if submodule is not None:
+                    add(result, [File(submodule)])
+                self.flow(self.variable(document.tree, name, None), result)
+            case Instance(of=of):
+                self.flow(self._of_instance(of, name), result)
+            case Class():
+                self.flow(self._of_class_itself(owner, name), result)
+            case Super(of=of):
+                self._from_bases(of, name, result, Instance(of))
+            case Optimizer(site=site) if name == "state":
+                add(result, [State(site)])
+            case Optimizer(site=site) if name == "optimizer_def" and site is not None:
+                add(result, [Definition(site)])
+            case Definition(site=site) if name == "hyper_params":
+                add(result, [HyperParams(site)])
+
+    def inherited(self, of: Class, name: str) -> Variable:
+        """What a class or one that it inherits from has under a name."""
+        key = ("inherited", of, name)
+        known = self._variables.get(key)
+        if known is not None:
+            return known
+        result = self._variable(key)
+        self.flow(self.field(of.node, name), result)
+        self._from_bases(of, name, result, None)
+        return result
+
+    def _from_bases(
+        self, of: Class, name: str, result: Variable, receiver: Instance | None
+    ) -> None:
+        def follow(base: Object) -> None:
+            if isinstance(base, Class):
+                found = self.inherited(base, name)
+                if receiver is not None:
+                    self.solver.watch(found, lambda each: self._receive(each, receiver))
+                self.flow(found, result)
+
+        for each in of.node.bases:
+            self.each(self.of(each), follow)
+
+    def _of_instance(self, of: Class, name: str) -> Variable:
+        """An attribute of an object; a method is given the object."""
+        key = ("of instance", of, name)
+        known = self._variables.get(key)
+        if known is None:
+            known = self._variable(key)
+            found = self.inherited(of, name)
+            self.flow(found, known)
+            self.solver.watch(found, lambda each: self._receive(each, Instance(of)))
+        return known
+
+    def _of_class_itself(self, of: Class, name: str) -> Variable:
+        """An attribute of a class; its methods are still to be given an object there."""
+        key = ("of class", of, name)
+        known = self._variables.get(key)
+        if known is None:
+            result = known = self._variable(key)
+
+            def follow(each: Object) -> None:
+                if isinstance(each, Function) and each.is_bound:
+                    if self.methods[each.node].of_class:
+                        self._receive(each, of)
+                    else:
+                        each = Function(each.document, each.node, False, each.context)
+                self.solver.add(result, [each])
+
+            self.solver.watch(self.inherited(of, name), follow)
+        return known
+
+    def _receive(self, found: Object, receiver: Object) -> None:
+        if isinstance(found, Function) and found.is_bound:
+            method = self.methods[found.node]
+            if isinstance(receiver, Instance) and method.of_class:
+                receiver = receiver.of
+            self.solver.add(self.variable(found.node, method.receiver, None), [receiver])
+
+    def store_field(self, owner: Held, name: str, value: Held) -> None:
+        """What assigning to an attribute says."""
+
+        def follow(each: Object) -> None:
+            match each:
+                case Instance(of=of):
+                    self.flow(value, self.field(of.node, name))
+                case Class(node=node):
+                    self.flow(value, self.field(node, name))
+                case File(document=document):
+                    self.flow(value, self.variable(document.tree, name, None))
+
+        self.each(owner, follow)
+
+    def instances(self, classes: Held) -> Held:
+        """What a variable holds that is annotated with one of these."""
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, External) and legacy_names.is_optimizer(each.name):
+                self.solver.add(result, [Optimizer(None)])
+            elif isinstance(each, Class):
+                self.solver.add(result, [Instance(each)])
+
+        if isinstance(classes, frozenset):
+            known = [each for each in classes if isinstance(each, External)]
+            if len(known) == len(classes):
+                found = any(legacy_names.is_optimizer(each.name) for each in known)
+                return frozenset({Optimizer(None)}) if found else NOTHING
+        return self.derived("instances", classes, follow)
+
+    # Containers
+
+    def cell(self, container: Container, key: Hashable) -> Variable:
+        """A place in a container."""
+        name = ("cell", container, key)
+        known = self._variables.get(name)
+        if known is None:
+            known = self._variable(name)
+            self.solver.include(known, self._all_cells(container))
+        return known
+
+    def _all_cells(self, container: Container) -> Variable:
+        return self._variable(("cells", container))
+
+    def put(self, container: Container, key: Hashable, value: Held) -> None:
+        """State that a place of a container holds this."""
+        if value is not NOTHING:
+            self.flow(value, self.cell(container, key))
+
+    def store_item(self, owner: Held, key: Hashable, value: Held) -> None:
+        """What assigning to a place says."""
+
+        def follow(each: Object) -> None:
+            if isinstance(each, Container):
+                self.put(each, key, value)
+
+        self.each(owner, follow)
+
+    def contents(self, held: Held) -> Held:
+        """Whatever is in these containers."""
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, Container):
+                self.flow(self._all_cells(each), result)
+
+        return self.derived("contents", held, follow)
+
+    def item(self, held: Held, key: Hashable) -> Held:
+        """What is in these containers at a place."""
+
+        def follow(each: Object, result: Variable) -> None:
+            match each:
+                case Container() if key == ANYWHERE:
+                    self.flow(self._all_cells(each), result)
+                case Container():
+                    self.flow(self.cell(each, key), result)
+                    self.flow(self.cell(each, ANYWHERE), result)
+                case Stored():
+                    self.solver.add(result, [each])
+                case HyperParams(site=site, part=None) if isinstance(key, int):
+                    self.solver.add(result, [HyperParams(site, key)])
+
+        return self.derived(("item", key), held, follow)
+
+    def inside(self, objects: Objects) -> Objects:
+        """These objects, what is in their fields and places, and so on."""
+        fields: dict[ast.AST, list[Variable]] = {}
+        for key, variable in self._variables.items():
+            if isinstance(key, tuple) and key[0] == "field":
+                fields.setdefault(key[1], []).append(variable)
+        seen: set[Object] = set()
+        waiting = [*objects]
+        while waiting:
+            each = waiting.pop()
+            if each not in seen:
+                seen.add(each)
+                if isinstance(each, Container):
+                    waiting += self._all_cells(each).objects
+                elif isinstance(each, Instance):
+                    for variable in fields.get(each.of.node, ()):
+                        waiting += variable.objects
+        return frozenset(seen)
+
+
+def objects_of(held: Held) -> Objects:
+    """The objects that are held, as far as is known now."""
+    return held if isinstance(held, frozenset) else frozenset(held.objects)

@@ -1,0 +1,206 @@
+"""The objects that an expression can hold, as far as they matter to optimizers.
+
+They are abstract: one object stands for all that one place of the program makes.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Hashable
+
+from flaxoptim_compat.migrate.document import Document
+
+# The call by which a function was called that is kept apart by its calls; None for all others.
+Context = ast.Call | None
+
+
+class Object:
+    """What an expression can hold; two of one kind with the same fields are one object.
+
+    Sets of objects are what the analysis consists of, so the hash is worked out once.
+    """
+
+    def __post_init__(self) -> None:
+        fields = tuple(self.__dict__.values())
+        self.__dict__["fields"] = fields
+        self.__dict__["hash"] = hash((type(self), fields))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(self) is type(other) and self.__dict__["fields"] == other.__dict__["fields"]
+
+    def __hash__(self) -> int:
+        hashed: int = self.__dict__["hash"]
+        return hashed
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Site(Object):
+    """The call that makes a definition, from which optimizers come.
+
+    Args:
+      document: the file it stands in.
+      node: the call.
+      name: the class, such as ``flax.optim.Adam``; "" if it is not known, or the program's own.
+    """
+
+    document: Document
+    node: ast.Call
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Definition(Object):
+    """An OptimizerDef, and where it was made."""
+
+    site: Site
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Optimizer(Object):
+    """An Optimizer, and where its definition was made; None: one that comes from elsewhere."""
+
+    site: Site | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Traversal(Object):
+    """What selects parameters by their paths, by the call that makes it."""
+
+    document: Document
+    node: ast.Call
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class State(Object):
+    """The ``state`` of an optimizer."""
+
+    site: Site | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StateDict(Object):
+    """The values of an optimizer as nested dicts."""
+
+    site: Site | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Stored(Object):
+    """Nested dicts as a checkpoint has them."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class HyperParams(Object):
+    """The hyper-parameters of a definition, or of one part of a MultiOptimizer.
+
+    Args:
+      site: where the definition was made.
+      part: which part; None: all of it.
+    """
+
+    site: Site | None
+    part: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class External(Object):
+    """A name of a package that is not read, such as ``jax.jit``."""
+
+    name: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class File(Object):
+    """A module of the program."""
+
+    document: Document
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Class(Object):
+    """A class of the program."""
+
+    document: Document
+    node: ast.ClassDef
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Instance(Object):
+    """An object of such a class. All of one class are one object here."""
+
+    of: Class
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Super(Object):
+    """What ``super()`` gives in a method of a class."""
+
+    of: Class
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Function(Object):
+    """A function or a lambda of the program.
+
+    Args:
+      document: the file it stands in.
+      node: its definition.
+      is_bound: whether its first parameter is given by the object or class it was looked up on.
+      context: where it is inside of a function that is kept apart by its calls, the call.
+    """
+
+    document: Document
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    is_bound: bool = False
+    context: Context = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Container(Object):
+    """A tuple, a list or a dict, by the expression that makes it."""
+
+    node: ast.AST
+    context: Context = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Partial(Object):
+    """A function with some of its arguments, by the call that binds them."""
+
+    node: ast.Call
+    context: Context = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Transformed(Object):
+    """A function whose calls are seen, but not what they return, such as ``jax.grad(f)``."""
+
+    node: ast.Call
+    context: Context = None
+
+
+Objects = frozenset[Object]
+NOTHING: Objects = frozenset()
+# What is followed wherever it goes, however many there are.
+LEGACY = frozenset({Definition, Optimizer, Traversal, State, StateDict, Stored, HyperParams})
+
+
+def fields_of(node: ast.ClassDef) -> list[str]:
+    """The names that the body of a class annotates, which are the fields of a dataclass."""
+    return [
+        each.target.id
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    ]
+
+
+# The content of a container at a place that is not known.
+ANYWHERE = "*"
+
+
+def key_of(node: ast.expr) -> Hashable:
+    """The key of a container as far as it is known."""
+    return node.value if isinstance(node, ast.Constant) else ANYWHERE

@@ -1,0 +1,244 @@
+"""What the expressions of a program can hold."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.values.calls import Calls
+from flaxoptim_compat.migrate.values.constraints import Constraints
+from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
+from flaxoptim_compat.migrate.values.modules import connected_files
+from flaxoptim_compat.migrate.values.objects import (
+    LEGACY,
+    NOTHING,
+    Container,
+    Instance,
+    Object,
+    Objects,
+    Optimizer,
+    Site,
+    fields_of,
+)
+from flaxoptim_compat.migrate.values.scopes import Scopes
+from flaxoptim_compat.migrate.values.solver import Solver, Variable
+
+# Methods and fields that only optimizers have.
+TELLING = frozenset({"apply_gradient", "optimizer_def"})
+# Fields that others have too: what the variable is called decides.
+_AMBIGUOUS = frozenset({"target", "state"})
+_CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
+# What holds the settings of a program: their names say nothing of objects.
+_SETTINGS = frozenset(
+    {"args", "cfg", "conf", "config", "flags", "hparams", "options", "opts", "params", "settings"}
+)
+_BRIDGES = frozenset({"to_train_state", "from_train_state"})
+# A function that calls others like it may need as many rounds to be kept apart.
+_MOST_ROUNDS = 4
+_MOST_CALLS = 64
+_MOST_NODES = 400
+
+
+class PointsTo:
+    """What is known of a program.
+
+    Args:
+      documents: its files.
+      modules: for each file, the files that it imports, by the names it imports them by.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        modules: Mapping[Document, Mapping[str, Document]],
+    ) -> None:
+        self.documents = documents
+        self.modules = modules
+        self.scopes = {document: Scopes(document) for document in documents}
+        self.connected = connected_files(modules)
+        self._objects: dict[ast.AST, Objects] = {}
+        apart: frozenset[ast.AST] = frozenset()
+        for _ in range(_MOST_ROUNDS):
+            self._solve(apart)
+            more = frozenset(self._to_keep_apart()) - apart
+            if not more:
+                break
+            apart |= more
+
+    # What others ask
+
+    def values(self, node: ast.AST) -> Objects:
+        """What an expression can hold."""
+        found = self._objects.get(node)
+        if found is None:
+            found = self._objects[node] = self._memory.objects(node)
+        return found
+
+    def is_unknown(self, node: ast.AST) -> bool:
+        """Whether an expression may hold more than is followed."""
+        return self._memory.is_full(node)
+
+    def variable(self, scope: ast.AST, name: str) -> Objects:
+        """What a variable of a scope can hold."""
+        return objects_of(self._memory.variable(scope, name, None))
+
+    def field(self, of: ast.ClassDef, name: str) -> Objects:
+        """What a field of the objects of a class can hold."""
+        return objects_of(self._memory.field(of, name))
+
+    def returned(self, function: ast.AST) -> Objects:
+        """What a function can return."""
+        return objects_of(self._memory.returns(function, None))
+
+    def definitions(self) -> list[Site]:
+        """Where the program makes definitions, in the order of its files."""
+        order = {document: number for number, document in enumerate(self.documents)}
+        return sorted(
+            self._calls.sites,
+            key=lambda site: (order[site.document], site.node.lineno, site.node.col_offset),
+        )
+
+    def holds_optimizer(self, objects: Objects) -> bool:
+        """Whether there is an optimizer among these objects, or in fields or places of them."""
+        return any(isinstance(each, Optimizer) for each in self._memory.inside(objects))
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many constraints there are, and how many objects went along them."""
+        return self._solver.constraints, self._solver.propagations
+
+    # Solving
+
+    def _solve(self, apart: frozenset[ast.AST]) -> None:
+        self._solver = Solver()
+        self._memory = Memory(self._solver)
+        self._calls = Calls(self._memory, apart)
+        for document in self.documents:
+            Constraints(
+                document,
+                self.scopes[document].walk,
+                self.modules[document],
+                lambda other: self.scopes[other].names_of_module(),
+                self._memory,
+                self._calls,
+            ).file({*apart})
+        self._solver.solve()
+        self._calls.uncalled()
+        for document in self.documents:
+            self._hint_by_fields(document)
+        self._solver.solve()
+        while self._take_hints():
+            self._solver.solve()
+
+    def _to_keep_apart(self) -> Iterator[ast.AST]:
+        """The functions that are given optimizers by some calls, and something else by others."""
+        for node, calls in self._calls.arguments.items():
+            if not 1 < len(calls) <= _MOST_CALLS or not _is_small(node):
+                continue
+            returned = self._memory.returns(node, None).objects
+            if not any(type(each) in LEGACY or isinstance(each, Container) for each in returned):
+                continue
+            given: list[dict[str, frozenset[Object]]] = []
+            for arguments in calls.values():
+                by_name: dict[str, frozenset[Object]] = {}
+                for name, held in arguments:
+                    by_name[name] = by_name.get(name, frozenset()) | _legacy(held)
+                given.append({name: each for name, each in by_name.items() if each})
+            if any(given) and any(each != given[0] for each in given):
+                yield node
+
+    # Hints: where something is used as only optimizers are, and nothing else is known of it
+
+    def _hint_by_fields(self, document: Document) -> None:
+        """What fields of classes of the program hold tells of fields of that name elsewhere."""
+        for node in ast.walk(document.tree):
+            if not isinstance(node, ast.ClassDef):
+                continue
+            for name in fields_of(node):
+                add = functools.partial(self._add, self._hint(document, name))
+                self._solver.watch(self._memory.field(node, name), add)
+
+    def _add(self, hint: Variable, each: Object) -> None:
+        if isinstance(each, Optimizer):
+            self._solver.add(hint, [each])
+
+    def _hint(self, document: Document, name: str) -> Variable:
+        return self._memory.hint(self.connected[document], name)
+
+    def _take_hints(self) -> bool:
+        """Take variables for optimizers that are used like one; whether anything is new then."""
+        before = self._solver.constraints, self._solver.propagations
+        new = 0
+        for asked in self._memory.asked:
+            held = objects_of(asked.owner)
+            if not held and not is_bridged(asked.node):
+                new += self._take_hint(asked)
+            if not any(not isinstance(each, Container) for each in held):
+                self._look_up(asked)
+        return bool(new) or before != (self._solver.constraints, self._solver.propagations)
+
+    def _take_hint(self, asked: Asked) -> int:
+        owner, attribute = asked.node.value, asked.node.attr
+        name = _name_of(owner)
+        called_so = _CALLED_OPTIMIZER.search(name) is not None
+        if attribute not in TELLING and not (attribute in _AMBIGUOUS and called_so):
+            return 0
+        foreign = [Optimizer(None)]
+        if isinstance(owner, ast.Name) and isinstance(asked.owner, Variable):
+            self._solver.add(asked.owner, foreign)
+            return 1
+        if isinstance(owner, ast.Attribute):
+            hint = self._hint(asked.document, name)
+            if foreign[0] not in hint.objects:
+                self._solver.add(hint, foreign)
+                return 1
+        return 0
+
+    def _look_up(self, asked: Asked) -> None:
+        """An attribute of an unknown object: what is known of all attributes of that name."""
+        if _name_of(asked.node.value).lower() in _SETTINGS:
+            return
+        hint = self._hint(asked.document, asked.node.attr)
+        if hint.objects:
+            self._solver.include(hint, asked.result)
+
+
+def is_bridged(node: ast.Attribute) -> bool:
+    """Whether this is between a TrainState and the optimizer that it stands for, or back."""
+    if node.attr in _BRIDGES:
+        return True
+    inner: ast.expr = node.value
+    while isinstance(inner, ast.Attribute | ast.Call):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        if isinstance(inner, ast.Attribute) and inner.attr == "from_train_state":
+            return True
+    return False
+
+
+def _legacy(held: Held) -> frozenset[Object]:
+    return frozenset(
+        each
+        for each in (NOTHING if held is NOTHING else objects_of(held))
+        if type(each) in LEGACY or isinstance(each, Container | Instance)
+    )
+
+
+def _is_small(node: ast.AST) -> bool:
+    """Whether a function can be written down for each of its calls."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    for count, inner in enumerate(ast.walk(node)):
+        if count > _MOST_NODES:
+            return False
+        if inner is not node and isinstance(
+            inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        ):
+            return False
+    return True
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
