@@ -37,7 +37,7 @@ def all_rules() -> list[Rule]:
     """The rules in the order of their codes."""
     from flaxoptim_compat.migrate.rules import rule_modules
 
-    return [module.RULE for module in rule_modules().values()]
+    return [each.rule for each in rule_modules().values()]
 
 
 def _row(rule: Rule) -> tuple[str, ...]:

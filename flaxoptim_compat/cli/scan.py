@@ -68,7 +68,7 @@ def _lines(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
         from flaxoptim_compat.migrate.rules import rule_modules
 
         yield from as_statistics(
-            report, {code: each.RULE.name for code, each in rule_modules().items()}
+            report, {code: each.rule.name for code, each in rule_modules().items()}
         )
     elif arguments.format == "text":
         from flaxoptim_compat.migrate.formats.as_text import as_text
@@ -86,4 +86,4 @@ def _lines(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
         from flaxoptim_compat.migrate.formats.as_sarif import as_sarif
         from flaxoptim_compat.migrate.rules import rule_modules
 
-        yield as_sarif(report, {code: each.RULE for code, each in rule_modules().items()})
+        yield as_sarif(report, {code: each.rule for code, each in rule_modules().items()})

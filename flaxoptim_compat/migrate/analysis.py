@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,13 +14,12 @@ from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.settling import settled
 from flaxoptim_compat.migrate.values.legacy_names import is_of_flax_optim
 from flaxoptim_compat.migrate.values.modules import imported_files, imported_names
 
 TARGETS = ("shim", "optax")
 Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
-# From here on the rules are about optimizers; they say first what the others need not do.
-_OF_OPTIMIZERS = "FOC2"
 
 
 class FileFindings(NamedTuple):
@@ -74,12 +73,12 @@ def analyse(
             Reading(
                 document,
                 names,
-                {target: ImportPlan(document, names, needed[document]) for target in TARGETS},
                 ignored.get(document.path, {}),
                 facts,
                 writes,
                 accept_changes,
-            )
+            ),
+            needed[document],
         )
         for document, names in read.items()
     ]
@@ -109,23 +108,16 @@ def analyse_alone(document: Document, ignored: Mapping[int, frozenset[str]]) -> 
       document: the file.
       ignored: for each line the codes that are not wanted; "" stands for all.
     """
-    names = Names(document)
-    plans = {target: ImportPlan(document, names) for target in TARGETS}
-    return _findings(Reading(document, names, plans, ignored))
+    return _findings(Reading(document, Names(document), ignored))
 
 
-def _findings(reading: Reading) -> FileFindings:
+def _findings(reading: Reading, needed: Collection[str] = frozenset()) -> FileFindings:
     document = reading.document
-    modules = rule_modules()
-    first = [code for code in modules if code.startswith(_OF_OPTIMIZERS)]
-    findings = [
-        finding
-        for code in [*first, *(each for each in modules if each not in first)]
-        for finding in modules[code].find(reading)
-    ]
+    plans = {target: ImportPlan(document, reading.names, needed) for target in TARGETS}
+    rules = rule_modules().values()
+    findings = settled((each for rule in rules for each in rule.find(reading)), plans)
     unknown = [(document.span(node)[0], why) for node, why in reading.names.unknown]
     if reading.facts is not None:
         unknown += [(document.span(node)[0], why) for node, why in reading.facts.unknown(document)]
-    imports = {target: plan.edits() for target, plan in reading.imports.items()}
-    findings.sort(key=lambda each: (each.start, each.code))
+    imports = {target: plan.edits() for target, plan in plans.items()}
     return FileFindings(document, findings, sorted(unknown), imports)

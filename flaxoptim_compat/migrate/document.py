@@ -6,6 +6,7 @@ import ast
 import bisect
 import dataclasses
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 
 _SHARED = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
@@ -23,6 +24,7 @@ class Document:
       tree: ``ast.parse`` of the text.
       module: the dotted name under which other files of the project import it; "" if none can.
       is_package: whether it is the ``__init__.py`` of that module.
+      magics: what stands in a notebook in place of some of these lines, by their numbers.
     """
 
     path: Path
@@ -30,6 +32,12 @@ class Document:
     tree: ast.Module
     module: str = ""
     is_package: bool = False
+    magics: Mapping[int, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_gin(self) -> bool:
+        """Whether it is a file of gin, which has names of Python in it and is none."""
+        return self.path.suffix == ".gin"
 
     @functools.cached_property
     def line_starts(self) -> list[int]:

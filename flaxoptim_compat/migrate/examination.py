@@ -12,12 +12,15 @@ from flaxoptim_compat.migrate.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.containers import Place, Unwritable
 from flaxoptim_compat.migrate.files import FoundFile
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.gin_files import names_in_gin
 from flaxoptim_compat.migrate.linking import Imported, imports_in, old_exports
 from flaxoptim_compat.migrate.loading import Loaded, load
 from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.noqa import Ignored, ignored_lines
-from flaxoptim_compat.migrate.prefilter import mentions_old_names, mentions_optimizers
+from flaxoptim_compat.migrate.prefilter import (
+    mentions_in_gin,
+    mentions_old_names,
+    mentions_optimizers,
+)
 from flaxoptim_compat.migrate.reports import FileReport, Noted
 from flaxoptim_compat.migrate.rewriting import rewritten
 from flaxoptim_compat.migrate.settings import Settings
@@ -72,9 +75,7 @@ def examine(file: FoundFile, task: Task) -> Examined:
     try:
         source = file.path.read_bytes()
         if file.path.suffix == ".gin":
-            report.unknown += names_in_gin(source)
-            report.is_parsed = bool(report.unknown)
-            return Examined(report)
+            return Examined(_of_gin(file, source, task) if mentions_in_gin(source) else report)
         # A null byte may be half of a letter.
         imports = imports_in(source)
         if b"\0" not in source and not mentions_old_names(source):
@@ -91,6 +92,11 @@ def examine(file: FoundFile, task: Task) -> Examined:
     except Exception as error:
         report.unread.append((None, mistake(error)))
     return Examined(report)
+
+
+def _of_gin(file: FoundFile, source: bytes, task: Task) -> FileReport:
+    loaded = load(file, source)
+    return report_of(loaded, analyse_alone(loaded.document, ignored_in(loaded, task)), task)
 
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:
@@ -154,7 +160,7 @@ def deep_recursion() -> Iterator[None]:
 def _noted(loaded: Loaded, finding: Finding) -> Noted:
     place = _place(loaded, finding.start, finding.end)
     does = (finding.shim is not None, finding.optax is not None)
-    texts = (finding.reason, finding.change)
+    texts = (finding.reason, finding.change, finding.cause)
     return Noted(finding.code, place, finding.what, finding.instead, *does, *texts)
 
 

@@ -25,7 +25,7 @@ _VENDORED = {"_vendor", "_vendored", "third_party", "vendor", "vendored"}
 _OPTIM = re.compile(rf"flax/optim/(__init__|{'|'.join(MODULES)})\.py$")
 EXCLUDED = "excluded by the settings"
 # How an unfinished file is called while it is written; see atomic.
-UNFINISHED = re.compile(r"unfinished-.+\.(?:py|pyi|ipynb)-[0-9a-f]{8}")
+UNFINISHED = re.compile(r"unfinished-.+\.(?:py|pyi|ipynb|gin)-[0-9a-f]{8}")
 
 
 class FoundFile(NamedTuple):

@@ -1,33 +1,38 @@
-"""Gin files: they name optimizers, but are no Python, and only their users know what they bind."""
+"""Files of gin, which has the tokens of Python and a grammar of its own."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import ast
+import io
+import tokenize
 
-from flaxoptim_compat.migrate.containers import Place
+from flaxoptim_compat.migrate.parsing import Unparsable
 
-_NAME = re.compile(
-    r"\bflax\.optim(?:\.\w+)*|^[ \t]*from[ \t]+flax[ \t]+import[ \t]+optim\b[^#\n]*", re.MULTILINE
-)
-_COMMENT = re.compile(r"(?m)#.*$")
+_BETWEEN = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
-def names_in_gin(source: bytes) -> Iterator[tuple[Place, str]]:
-    """The places that name flax.optim, and what to do there.
+def parse_gin(text: str) -> ast.Module:
+    """The statements of gin as a module of as many ``pass``: rules for Python find nothing in it.
 
     Args:
-      source: the content of the file.
+      text: of the file.
+
+    Raises:
+      Unparsable: gin could not read it either.
     """
-    text = source.decode("utf-8", "replace")
-    # Comments name nothing; the rest keeps its place.
-    text = _COMMENT.sub(lambda match: " " * len(match[0]), text)
-    for match in _NAME.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
-        column = match.start() - text.rfind("\n", 0, match.start())
-        name = match[0].strip()
-        end = column + len(match[0])
-        new = name.replace("flax.optim", "flaxoptim_compat.optim")
-        new = new.replace("from flax import", "from flaxoptim_compat import")
-        why = f"a gin file has {name}, and rewrite leaves gin files alone; write {new} there"
-        yield Place(line, column, line, end, 0, line), why
+    body: list[ast.stmt] = []
+    first: tuple[int, int] | None = None
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.NEWLINE and first is not None:
+                line, column = token.start
+                places = {"lineno": first[0], "col_offset": first[1]}
+                body.append(ast.Pass(**places, end_lineno=line, end_col_offset=column))
+                first = None
+            elif first is None and token.type not in _BETWEEN:
+                first = token.start
+    except tokenize.TokenError as error:
+        raise Unparsable(error.args[1][0], error.args[0]) from error
+    except SyntaxError as error:
+        raise Unparsable(error.lineno or 0, error.msg) from error
+    return ast.Module(body, [])

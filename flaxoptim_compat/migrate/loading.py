@@ -10,6 +10,7 @@ import stat
 from flaxoptim_compat.migrate.containers import Container, Place, PythonFile
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.files import FoundFile
+from flaxoptim_compat.migrate.gin_files import parse_gin
 from flaxoptim_compat.migrate.notebooks import Notebook
 from flaxoptim_compat.migrate.parsing import Unparsable, parse
 from flaxoptim_compat.migrate.source_text import Unreadable, decode
@@ -45,26 +46,27 @@ class Loaded:
 
 
 def load(file: FoundFile, source: bytes) -> Loaded:
-    """Read a file of Python or a notebook.
+    """Read a file of Python or of gin, or a notebook.
 
     Raises:
-      Unreadable: it is neither.
+      Unreadable: it is none of them.
     """
     container: Container
+    magics: dict[int, str] = {}
     if file.path.suffix == ".ipynb":
         notebook = Notebook(source)
         container, text, kept = notebook, notebook.text, ""
-        broken, unknown = notebook.broken, notebook.unknown
+        broken, unknown, magics = notebook.broken, notebook.unknown, notebook.magics
     else:
         python = decode(source)
         container, text = PythonFile(python), python.text
         kept = "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
         broken, unknown = [], []
     try:
-        tree = parse(text)
+        tree = parse_gin(text) if file.path.suffix == ".gin" else parse(text)
     except Unparsable as error:
         raise Unreadable(str(error)) from error
-    document = Document(file.path, text, tree, file.module, file.is_package)
+    document = Document(file.path, text, tree, file.module, file.is_package, magics)
     kept = file.kept or kept or _why_kept(file, source)
     if broken:
         kept = kept or "a cell of it is no Python"

@@ -33,6 +33,8 @@ class MaskedCell:
     def __init__(self, number: int, source: str) -> None:
         self._number = number
         self._masked: dict[str, str] = {}
+        # The lines that are masked, by their numbers from 1.
+        self.magics: dict[int, str] = {}
         self.head = ""
         self.is_foreign = False
         lines = source.split("\n")
@@ -82,7 +84,7 @@ class MaskedCell:
 
     def _hide(self, lines: list[str], index: int, instead: str) -> None:
         mask = f"{instead}# flaxoptim-compat: cell {self._number}, magic {len(self._masked) + 1}."
-        self._masked[mask] = lines[index]
+        self._masked[mask] = self.magics[index + 1] = lines[index]
         lines[index] = mask
 
 

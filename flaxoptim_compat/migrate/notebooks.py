@@ -51,6 +51,8 @@ class Notebook:
         self._json = self._json.removeprefix(self._mark)
         self.broken: list[tuple[Place, str]] = []
         self.unknown: list[tuple[Place, str]] = []
+        # What the lines were that are masked in the text.
+        self.magics: dict[int, str] = {}
         self._cells: list[_Cell] = []
         texts: list[str] = []
         lines = 0
@@ -60,6 +62,8 @@ class Notebook:
                 continue
             boundary = f"# flaxoptim-compat: cell {raw.number}\n" if self._cells else ""
             self._cells.append(_Cell(raw, masked, lines + 1 + bool(boundary)))
+            before = lines + bool(boundary)
+            self.magics |= {before + line: magic for line, magic in masked.magics.items()}
             texts.append(f"{boundary}{masked.text}\n")
             lines += texts[-1].count("\n")
         self.text = "".join(texts)

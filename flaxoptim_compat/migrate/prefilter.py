@@ -8,7 +8,7 @@ import re
 from flaxoptim_compat.legacy.era import ENTRIES
 from flaxoptim_compat.migrate.successors.dropped import GONE
 
-_MODULES = re.compile(rb"\b(?:flax|jax|jaxlib)\b")
+_MODULES = re.compile(rb"\b(?:flax|jax|jaxlib|flaxoptim_compat)\b")
 # The words of flax.optim are enough: another file of the program may have imported it.
 _WORDS = re.compile(
     rb"\b(?:optim|apply_gradient|compute_gradient|param_states|optimizer_def|OptimizerDef"
@@ -39,6 +39,15 @@ def mentions_optimizers(source: bytes) -> bool:
     if _WORDS.search(source):
         return True
     return bool(_TARGET.search(source) and _OPTIMIZER.search(source))
+
+
+def mentions_in_gin(source: bytes) -> bool:
+    """Whether a file of gin may name something of flax.optim.
+
+    Args:
+      source: the content of the file.
+    """
+    return bool(_MODULES.search(source)) and b"optim" in source
 
 
 @functools.cache

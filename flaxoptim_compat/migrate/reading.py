@@ -1,4 +1,4 @@
-"""One file as the rules see it: its text, its names, its imports, and its optimizers."""
+"""One file as the rules see it: its text, its names, and its optimizers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from flaxoptim_compat.migrate.document import Document
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.imports import ImportPlan
     from flaxoptim_compat.migrate.names import Names
     from flaxoptim_compat.migrate.optimizers.facts import Facts
 
@@ -22,7 +21,6 @@ class Reading:
     Args:
       document: the file.
       names: what the names in it refer to.
-      imports: for each target, ``shim`` and ``optax``, the imports that the file will have.
       ignored: for each line the codes that are not to be reported there; "" stands for all.
       facts: which expressions are optimizers; None if the program has none.
       writes: whether texts in optax are wanted; else only findings are, and edits may be empty.
@@ -31,18 +29,21 @@ class Reading:
 
     document: Document
     names: Names
-    imports: Mapping[str, ImportPlan]
     ignored: Mapping[int, frozenset[str]] = dataclasses.field(default_factory=dict)
     facts: Facts | None = None
     writes: bool = True
     accept_changes: bool = False
 
     def allows(self, code: str, node: ast.expr | ast.stmt | ast.alias) -> bool:
-        """Whether a finding of this code is wanted at this place; ask before anything is planned.
+        """Whether a finding of this code is wanted at this place.
 
         Args:
           code: the rule.
           node: what would be reported.
         """
-        codes = self.ignored.get(node.lineno, frozenset())
+        return self.allows_on(node.lineno, code)
+
+    def allows_on(self, line: int, code: str) -> bool:
+        """Whether a finding of this code is wanted on this line."""
+        codes = self.ignored.get(line, frozenset())
         return not ({code, ""} & codes)

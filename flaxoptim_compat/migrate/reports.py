@@ -22,6 +22,7 @@ class Noted(NamedTuple):
       optax: whether ``rewrite --to optax`` deals with it.
       reason: why it is left, if it is.
       change: how far the numbers will be from those of before; "" if they stay the same.
+      cause: the reason of another place, for which this one stays; "" if there is none.
     """
 
     code: str
@@ -32,6 +33,7 @@ class Noted(NamedTuple):
     optax: bool
     reason: str
     change: str
+    cause: str = ""
 
 
 @dataclasses.dataclass

@@ -46,7 +46,8 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
     text = apply_edits(document.text, edits)
     try:
-        ast.parse(text)
+        if not document.is_gin:
+            ast.parse(text)
     except SyntaxError as error:
         raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
     return Rewritten(text, done, left)

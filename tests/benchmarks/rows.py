@@ -19,6 +19,7 @@ ROWS = (
     "dispatch",
     "imports",
     "checkpoints",
+    "rewriting",
 )
 
 

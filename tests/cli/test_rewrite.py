@@ -45,6 +45,59 @@ def test_write(rewrite: Rewrite, ends: str, mark: str) -> None:
     assert read("a.py") == new
 
 
+@pytest.mark.parametrize("target", ["shim", "optax"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_gin_files(rewrite: Rewrite, target: str, ends: str, mark: str) -> None:
+    old = mark + "f.x = [  # é\n  @flax.optim.Adam(),\n]\n\na/flax.optim.Adam.eps = 1".replace(
+        "\n", ends
+    )
+    Path("a.gin").write_bytes(old.encode())
+    done = rewrite(to=target)
+    assert (done.status, read("a.gin")) == (1, old)
+    assert "+a/flaxoptim_compat.optim.Adam.eps = 1" in done.output
+    assert "a.gin: would be changed: 2 findings (FOC112)" in rewrite("--check", to=target).output
+    verified = rewrite("--write", "--verify", "grep -q _compat a.gin", to=target)
+    assert (verified.status, read("a.gin")) == (2, old)
+    assert rewrite("--write", to=target).status == 1
+    assert read("a.gin") == old.replace("flax.optim", "flaxoptim_compat.optim")
+    assert rewrite("--write", to=target).status == 0
+
+
+def test_gin_files_that_are_left_alone(rewrite: Rewrite) -> None:
+    binding = "flax.optim.Adam.eps = 1\n"
+    names = ("generated.gin", "vendor/x.gin", "read_only.gin", "latin.gin", "real")
+    texts = dict.fromkeys(names, binding)
+    texts["generated.gin"] = f"# @generated\n{binding}"
+    texts["latin.gin"] = f"# coding: latin-1\n{binding}"
+    for name, text in texts.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    Path("read_only.gin").chmod(0o444)
+    Path("link.gin").symlink_to("real")
+    done = rewrite("--write", paths=(".", "link.gin"))
+    assert done.status == 0
+    left = re.findall(r"^(\S+): left alone, with 1 finding \(FOC112\): ", done.output, re.MULTILINE)
+    assert sorted(left) == sorted({*names, "link.gin"} - {"real"})
+    assert {name: read(name) for name in names} == texts and Path("link.gin").is_symlink()
+
+
+def test_what_is_left_in_a_gin_file_is_marked_above_its_statement(rewrite: Rewrite) -> None:
+    old = 'f.x = [\n  1, """\nflax.optim.Adam\n"""]\nf.y = \\\n  \'flax.optim\'  # noqa: FOC112\n'
+    Path("a.gin").write_text(old)
+    mark = "# FOC112: Only the program knows what this text is for.\n"
+    for target in ("shim", "optax"):
+        rewrite("--write", to=target)
+        assert read("a.gin") == mark + old
+
+
+def test_a_gin_file_that_gin_cannot_read_is_trouble(rewrite: Rewrite) -> None:
+    Path("a.gin").write_text("f.x = [@flax.optim.Adam()\n")
+    done = rewrite("--write")
+    assert (done.status, read("a.gin")) == (2, "f.x = [@flax.optim.Adam()\n")
+    assert "a.gin: not read: line 2: EOF in multi-line statement" in done.output
+
+
 def test_nothing_to_do(rewrite: Rewrite) -> None:
     for options in ((), ("--check",), ("--write",)):
         done = rewrite(*options, a="x = 1\n")

@@ -26,6 +26,30 @@ def test_a_cell_that_is_no_python(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert path.read_bytes() == content
 
 
+def test_the_magic_that_installs_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "n.ipynb"
+    path.write_bytes(
+        notebook(
+            "x = 1",
+            "%time x\n%load_ext flaxoptim_compat\nif x:\n    %reload_ext flaxoptim_compat  # again",
+            '%load_ext autoreload\nx = """\n%load_ext flaxoptim_compat\n"""',
+        )
+    )
+    assert main(["scan", str(path)]) == 1
+    lines = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
+    assert [line for line in lines if "FOC" in line] == [
+        "n.ipynb:cell 3:2:1: FOC111 [*] %load_ext flaxoptim_compat:"
+        " nothing, once all files are rewritten",
+        "n.ipynb:cell 3:4:5: FOC111 [*] %reload_ext flaxoptim_compat:"
+        " nothing, once all files are rewritten",
+    ]
+    # Other files may need it, as they may need install().
+    assert main(["rewrite", "--to", "shim", "--write", str(path)]) == 0
+    assert main(["scan", "--ignore", "FOC111", str(path)]) == 0
+
+
 @pytest.mark.parametrize("as_list", [False, True])
 @pytest.mark.parametrize("ensure_ascii", [False, True])
 @pytest.mark.parametrize("indent", [None, 1, 4, "\t"])

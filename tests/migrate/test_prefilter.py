@@ -9,6 +9,8 @@ from flaxoptim_compat.migrate.prefilter import mentions_old_names
 MENTIONED = (
     "import flax",
     "from jax import tree_map",
+    "import flaxoptim_compat\nflaxoptim_compat.install()",
+    '["%load_ext flaxoptim_compat\\n"]',
     "import numpy as np\nnp.float_(1)",
     "from numpy import float_",
     "from mylib import optim",

@@ -118,5 +118,8 @@ def test_a_file_that_ends_the_process(
     lines = capsys.readouterr().out.splitlines()
     found = [line.partition(":")[0] for line in lines if "FOC151" in line]
     assert found == [f"f{number:02}.py" for number in range(90)]
-    assert lines[-3] == "f33a.py: not read: Python breaks down when it parses this"
-    assert lines[-1].startswith("90 files parsed, 0 without any name in question, 1 not read")
+    assert "f33a.py: not read: Python breaks down when it parses this" in lines
+    assert any(
+        each.startswith("90 files parsed, 0 without any name in question, 1 not read")
+        for each in lines
+    )

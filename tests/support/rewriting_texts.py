@@ -9,30 +9,39 @@ from pathlib import Path
 from flaxoptim_compat.migrate.analysis import FileFindings, analyse, analyse_alone
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.gin_files import parse_gin
 from flaxoptim_compat.migrate.noqa import ignored_lines
 from flaxoptim_compat.migrate.rewriting import rewritten
 
 
-def findings_of(program: str | Mapping[str, str]) -> list[FileFindings]:
+def document(text: str, name: str = "program", language: str = "py") -> Document:
+    """A text as a file.
+
+    Args:
+      text: its content.
+      name: its module, with slashes.
+      language: the end of its name, ``py`` or ``gin``.
+    """
+    return Document(
+        path=Path(f"{name}.{language}"),
+        text=text,
+        tree=parse_gin(text) if language == "gin" else ast.parse(text),
+        module=name.removesuffix(".__init__"),
+        is_package=name.endswith("__init__"),
+    )
+
+
+def findings_of(program: str | Mapping[str, str], language: str = "py") -> list[FileFindings]:
     """What the rules find in one file, or in several by their modules."""
     texts = {"program": program} if isinstance(program, str) else program
-    documents = [
-        Document(
-            path=Path(f"{name}.py"),
-            text=text,
-            tree=ast.parse(text),
-            module=name.removesuffix(".__init__"),
-            is_package=name.endswith("__init__"),
-        )
-        for name, text in texts.items()
-    ]
+    documents = [document(text, name, language) for name, text in texts.items()]
     ignored = {each.path: ignored_lines(each.text) for each in documents}
     return analyse(documents, ignored, writes=True)
 
 
-def rewrite(program: str, target: str) -> str:
+def rewrite(program: str, target: str, language: str = "py") -> str:
     """One file after its rewrite."""
-    (file,) = findings_of(program)
+    (file,) = findings_of(program, language)
     return rewritten(file, target).text
 
 

@@ -6,7 +6,9 @@ added; ``files`` with the numbers ``seen``, ``parsed`` and ``with_findings``; an
 ``left_out`` and ``left_behind`` (what a rewrite that was killed did not remove). Lines and columns
 count from 1, columns in characters; ``end_column`` is that behind the last character. In a notebook
 they are those of the ``cell``, which counts from 1 too. ``shim`` and ``optax`` say whether
-``rewrite --to`` can do it.
+``rewrite --to`` can do it. ``plan`` has how many of the findings each of the two deals with, the
+paths to ``begin_with``, in which nothing stays with ``--to optax``, and the up to five ``reasons``
+for which most stays, each with its ``count`` and the first place.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 
 from flaxoptim_compat import __version__
 from flaxoptim_compat.migrate.containers import Place
+from flaxoptim_compat.migrate.plan import plan_of
 from flaxoptim_compat.migrate.reports import Report
 
 VERSION = 1
@@ -24,6 +27,7 @@ VERSION = 1
 
 def as_json(report: Report) -> str:
     """The text of a report in JSON."""
+    plan = plan_of(report)
     found = {
         "version": VERSION,
         "tool": {"name": "flaxoptim-compat", "version": __version__},
@@ -58,6 +62,15 @@ def as_json(report: Report) -> str:
         "not_read": [{**_place(path, place), "why": why} for path, place, why in report.unread],
         "left_out": [{"path": str(path), "why": why} for path, why in report.left_out],
         "left_behind": [str(path) for path in report.unfinished],
+        "plan": {
+            "shim": plan.shim,
+            "optax": plan.optax,
+            "begin_with": [str(path) for path in plan.begin_with],
+            "reasons": [
+                {**_place(each.path, each.place), "count": each.number, "reason": each.text}
+                for each in plan.reasons
+            ],
+        },
     }
     return json.dumps(found, indent=2)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator, Mapping
 
+from flaxoptim_compat.migrate.formats.plan import as_lines
 from flaxoptim_compat.migrate.formats.summary import counted, summary
+from flaxoptim_compat.migrate.plan import plan_of
 from flaxoptim_compat.migrate.reports import Noted, Report, place_of
 
 LEGEND = "[*] rewrite can do it, [shim] or [optax] only with that --to, [-] only you can."
@@ -26,6 +28,7 @@ def as_text(report: Report) -> Iterator[str]:
     if report.findings:
         yield LEGEND
     yield from summary(report)
+    yield from as_lines(plan_of(report))
 
 
 def as_statistics(report: Report, names: Mapping[str, str]) -> Iterator[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from flaxoptim_compat.migrate.names import gin
+
 _NAME = r"flax\.optim(?:\.[A-Za-z_]\w*)*"
-# The text is a name, or a line of it assigns to one or takes one with @, as gin does.
 _WHOLE = re.compile(_NAME)
-_GIN = re.compile(rf"(?m)^[ \t]*(?:\w+/)*({_NAME})[ \t]*=|@(?:\w+/)*({_NAME})")
 
 
 def names_in(text: str) -> tuple[str, ...]:
@@ -16,4 +16,4 @@ def names_in(text: str) -> tuple[str, ...]:
         return ()
     if _WHOLE.fullmatch(text):
         return (text,)
-    return tuple(dict.fromkeys(one or other for one, other in _GIN.findall(text)))
+    return gin.bound_names(text)

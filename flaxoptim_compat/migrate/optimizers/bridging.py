@@ -6,6 +6,7 @@ import ast
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import replaced, span
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
@@ -15,15 +16,16 @@ from flaxoptim_compat.migrate.values.objects import Optimizer
 _OPTIMIZER = "flaxoptim_compat.optim:Optimizer"
 
 
-def bridge_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
+def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
     """The edits that turn a TrainState into its optimizer, and the result back if it is one.
 
     Args:
       reading: the file.
       use: what the optimizer does.
       unit: what it belongs to.
+      imports: those of the result.
     """
-    optimizer = reading.imports["optax"].name_of(_OPTIMIZER, use.node)
+    optimizer = imports.name_of(_OPTIMIZER, use.node)
     receiver = _receiver(reading, use.node)
     there = replaced(
         reading, receiver, f"{optimizer}.from_train_state(", span(reading, receiver), ")"

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Parts, Span
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
@@ -28,6 +29,7 @@ def definition_parts(
     points_to: PointsTo,
     site: Site,
     unit: Unit,
+    imports: ImportPlan,
     place: Surroundings | None = None,
     focus: ast.expr | None = None,
 ) -> Parts:
@@ -38,13 +40,14 @@ def definition_parts(
       points_to: what is known of the program.
       site: the call.
       unit: what it belongs to.
+      imports: those of the result.
       place: where the expression will stand; None: in the place of the call.
       focus: what selects the parameters that it moves; None: it moves them all.
     """
     place = place or surroundings_of(site.document, site.node)
 
     def name_of(dotted: str) -> str:
-        return reading.imports["optax"].name_of(dotted, site.node)
+        return imports.name_of(dotted, site.node)
 
     schedule: Parts | None = None
     injected = list(unit.overrides)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.bridging import bridge_edits
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.reading import Reading
+
+# The edits for a use in a unit that is rewritten, with the imports of the result.
+EditsOf = Callable[[Use, Unit, ImportPlan], tuple[Edit, ...]]
 
 
 def findings(
@@ -17,7 +22,8 @@ def findings(
     code: str,
     what: str,
     instead: str,
-    edits_of: Callable[[Use, Unit], tuple[Edit, ...]],
+    edits_of: EditsOf,
+    drops: Callable[[Use, Unit], bool] = lambda use, unit: False,
 ) -> Iterator[Finding]:
     """One finding for each use under a rule, with its edits if its unit is rewritten.
 
@@ -27,12 +33,13 @@ def findings(
       what: what stands there.
       instead: what replaces it.
       edits_of: the edits for a use in a unit that is rewritten.
+      drops: whether the names in a use are gone with them.
     """
     if reading.facts is None:
         return
     for use, unit in reading.facts.of(code, reading.document):
         if reading.allows(code, use.node):
-            yield finding(reading, code, use, unit, what, instead, edits_of)
+            yield finding(reading, code, use, unit, what, instead, edits_of, drops)
 
 
 def finding(
@@ -42,15 +49,19 @@ def finding(
     unit: Unit,
     what: str,
     instead: str,
-    edits_of: Callable[[Use, Unit], tuple[Edit, ...]],
+    edits_of: EditsOf,
+    drops: Callable[[Use, Unit], bool] = lambda use, unit: False,
 ) -> Finding:
     """The finding of one use."""
     start, end = reading.document.span(use.node)
     if unit.converts and use in unit.bridged:
         instead = f"the same, of the optimizer that the TrainState stands for: {use.problem}"
-        return Finding(code, start, end, what, instead, optax=bridge_edits(reading, use, unit))
+        change = Change(functools.partial(bridge_edits, reading, use, unit))
+        return Finding(code, start, end, what, instead, optax=change)
     if unit.converts:
-        return Finding(code, start, end, what, instead, optax=edits_of(use, unit))
+        gone = (use.node,) if drops(use, unit) else ()
+        change = Change(functools.partial(edits_of, use, unit), drops=gone)
+        return Finding(code, start, end, what, instead, optax=change)
     own = next((each for each in unit.problems if each.node is use.node), None)
     if own is not None:
         return Finding(code, start, end, what, own.problem, optax=None, reason=own.problem)
@@ -58,4 +69,4 @@ def finding(
     line = first.document.position(first.document.span(first.node)[0])[0]
     place = f"line {line}" if first.document is use.document else f"{first.document.path}:{line}"
     instead = f"{instead}; it stays, because of {place}"
-    return Finding(code, start, end, what, instead, optax=None)
+    return Finding(code, start, end, what, instead, optax=None, cause=first.problem)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Edit, Parts
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optimizers.expression_edits import (
     laid_out,
@@ -23,13 +24,14 @@ from flaxoptim_compat.migrate.reading import Reading
 _BRACKETED = (ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
-def step_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
+def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
     """The edits of one call of ``apply_gradient``.
 
     Args:
       reading: the file.
       use: the call.
       unit: what it belongs to.
+      imports: those of the result.
     """
     call = use.node
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
@@ -43,7 +45,7 @@ def step_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
     end: Parts = (".apply_gradients(grads=", *value(reading, grads), ")")
     if not values:
         return (replaced(reading, call, *owner(reading, call.func.value), *end),)
-    optax = reading.imports["optax"].name_of("optax", call)
+    optax = imports.name_of("optax", call)
     arguments: list[Parts] = [(receiver, ".opt_state")]
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
     place = surroundings_of(reading.document, call)

@@ -1,4 +1,4 @@
-"""The rules: one per file, which registers itself by its name."""
+"""The rules: one in a file, or several that differ in their texts only in a table."""
 
 from __future__ import annotations
 
@@ -6,31 +6,41 @@ import functools
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
 
+# Such a file has RULE and find(reading), or RULES and find(code, reading).
 _FILE = re.compile(r"foc[0-9]{3}_\w+")
+_TABLE = re.compile(r"table_\w+")
 
 
-class RuleModule(Protocol):
-    """What the file of a rule has."""
+class Registered(NamedTuple):
+    """A rule with its eyes.
 
-    RULE: Rule
+    Args:
+      rule: what people read of it.
+      find: what it finds in a file.
+    """
 
-    def find(self, reading: Reading) -> Iterator[Finding]:
-        """What the rule finds in a file."""
+    rule: Rule
+    find: Callable[[Reading], Iterator[Finding]]
 
 
 @functools.cache
-def rule_modules() -> dict[str, RuleModule]:
+def rule_modules() -> dict[str, Registered]:
     """All rules by their codes, in the order of the codes."""
-    found = {}
-    for each in sorted(pkgutil.iter_modules(__path__), key=lambda each: each.name):
+    found: list[Registered] = []
+    for each in pkgutil.iter_modules(__path__):
         if _FILE.fullmatch(each.name):
-            module: RuleModule = importlib.import_module(f"{__name__}.{each.name}")
-            found[module.RULE.code] = module
-    return found
+            module = importlib.import_module(f"{__name__}.{each.name}")
+            found.append(Registered(module.RULE, module.find))
+        elif _TABLE.fullmatch(each.name):
+            table = importlib.import_module(f"{__name__}.{each.name}")
+            found += [
+                Registered(rule, functools.partial(table.find, rule.code)) for rule in table.RULES
+            ]
+    return {each.rule.code: each for each in sorted(found, key=lambda each: each.rule.code)}

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.stand_ins import is_in_modules_of_sys
 from flaxoptim_compat.migrate.names.surface import served
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.names_of_flax_optim import GONE
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+_GIN = """\
+import gin
+from flaxoptim_compat import optim
+
+gin.external_configurable(optim.Adam, module="flaxoptim_compat.optim")
+gin.bind_parameter("flaxoptim_compat.optim.Adam.beta1", 0.8)
+"""
 
 RULE = Rule(
     code="FOC104",
@@ -19,13 +29,16 @@ RULE = Rule(
     summary="a name of `flax.optim` in a string: for `mock.patch`, for gin, in a configuration",
     what="""\
 The text that `mock.patch`, `mocker.patch` or `monkeypatch.setattr` take as the place to patch names
-`flaxoptim_compat.optim`, with either target. Other texts are reported and marked.""",
+`flaxoptim_compat.optim`, with either target. So does a text for gin, in the same way as FOC112 does
+it in gin files: names in calls of gin, and bindings in files that import gin. Other texts are
+reported and marked.""",
     why="""\
 A text is found by no import: it fails where it is used, or, worse, is compared and never equal.""",
     refuses="""\
-In every other string. gin knows a class by the module that it was registered with, a configuration
-is read by code elsewhere, and both may come from files that are no Python: only the program tells
-what the text is for. Docstrings and prose are not reported.""",
+In every other string. A configuration is read by code elsewhere, and may come from files that are
+no Python: only the program tells what the text is for. Where gin would not know a name afterwards,
+such as that of a class of the program's own under `flax.optim`. Docstrings and prose are not
+reported.""",
     examples=(
         Example(
             before="""\
@@ -53,6 +66,17 @@ def test_training(train):
         train()
 """,
         ),
+        Example(
+            before="""\
+import gin
+from flax import optim
+
+gin.external_configurable(optim.Adam, module="flax.optim")
+gin.bind_parameter("flax.optim.Adam.beta1", 0.8)
+""",
+            shim=_GIN,
+            optax=_GIN,
+        ),
     ),
 )
 
@@ -75,14 +99,63 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 def _edits(node: ast.Constant, names: tuple[str, ...], reading: Reading) -> tuple[Edit, ...] | None:
     call = reading.document.parents[node]
-    if not isinstance(call, ast.Call) or call.args[:1] != [node] or not _patches(call, reading):
+    if isinstance(call, ast.Call) and call.args[:1] == [node] and _patches(call, reading):
+        new = {name: served(name) for name in names}
+    elif _is_for_gin(node, names, reading):
+        new = {name: gin.renamed(name) for name in names}
+    else:
         return None
-    new = served(names[0])
-    inside = reading.document.source(node).find(names[0])
-    if new is None or inside < 0:
-        return None
-    start = reading.document.span(node)[0] + inside
-    return (Edit(start, start + len(names[0]), (new,)),)
+    return _in_source(node, new, reading)
+
+
+def _in_source(
+    node: ast.Constant, new: Mapping[str, str | None], reading: Reading
+) -> tuple[Edit, ...] | None:
+    """The names written anew between the quotation marks; None if not all of them can be."""
+    start, _ = reading.document.span(node)
+    source = reading.document.source(node)
+    edits: list[Edit] = []
+    for name, instead in new.items():
+        # A line may start with the escape of the one before.
+        pattern = rf"(?:(?<![\w.])|(?<=\\n)){re.escape(name)}(?![\w.])"
+        found = [match.start() for match in re.finditer(pattern, source)]
+        if instead is None or len(found) != len(re.findall(pattern, str(node.value))):
+            return None
+        edits += [Edit(start + each, start + each + len(name), (instead,)) for each in found]
+    return tuple(edits)
+
+
+def _is_for_gin(node: ast.Constant, names: tuple[str, ...], reading: Reading) -> bool:
+    """Whether a string is evidently read by gin, which finds the same classes in it afterwards."""
+    if names != (node.value,):
+        imported = reading.names.imported.values()
+        return any(f"{each}.".startswith("gin.") for each in imported)
+    parents = reading.document.parents
+    around = parents[node]
+    while isinstance(around, ast.keyword | ast.List | ast.Tuple):
+        around = parents[around]
+    if not isinstance(around, ast.Call):
+        return False
+    function = reading.names.full_name(around.func) or ""
+    if not function.startswith("gin."):
+        return False
+    registered = _registered(around, function, reading)
+    return not registered or gin.renamed(f"{names[0]}.{registered}") is not None
+
+
+def _registered(call: ast.Call, function: str, reading: Reading) -> str:
+    """The name of the class or function that a call registers, if the name is evident."""
+    target = reading.document.parents[call]
+    if isinstance(target, ast.ClassDef | ast.FunctionDef) and call in target.decorator_list:
+        return target.name
+    if function.endswith(".external_configurable") and call.args:
+        registered = call.args[0]
+        name = reading.names.full_name(registered)
+        if name is not None:
+            return name.rpartition(".")[2]
+        own = {getattr(scope, "name", "") for scope in reading.names.walk.scopes}
+        return registered.id if isinstance(registered, ast.Name) and registered.id in own else ""
+    return ""
 
 
 def _patches(call: ast.Call, reading: Reading) -> bool:

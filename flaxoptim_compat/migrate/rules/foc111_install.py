@@ -1,8 +1,9 @@
-"""FOC111: a call of ``flaxoptim_compat.install``."""
+"""FOC111: a call of ``flaxoptim_compat.install``, or the magic of notebooks that calls it."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.finding import Finding
@@ -18,19 +19,23 @@ flaxoptim_compat.install()
 RULE = Rule(
     code="FOC111",
     name="install",
-    summary="a call of `flaxoptim_compat.install`",
+    summary="a call of `flaxoptim_compat.install`, or `%load_ext flaxoptim_compat` in a notebook",
     what="Nothing: it is reported.",
     why="""\
-A program that has been rewritten needs no `install()`, so the call can be deleted when the last
-file is done. While other files, or libraries that the program imports, still use `flax.optim` it is
-needed.""",
+A program that has been rewritten needs no `install()`, and a notebook no `%load_ext`, so the line
+can be deleted when the last file is done. While other files, or libraries that the program imports,
+still use `flax.optim` it is needed.""",
     refuses="",
     examples=(Example(before=_CODE, shim=_CODE, optax=_CODE),),
 )
 
 
+_MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*)?")
+_INSTEAD = "nothing, once all files are rewritten"
+
+
 def find(reading: Reading) -> Iterator[Finding]:
-    """Each call of ``install``."""
+    """Each call of ``install``, and each magic in its place."""
     for use in reading.names.uses:
         if use.name != "flaxoptim_compat.install" or not isinstance(use.node, ast.expr):
             continue
@@ -38,4 +43,9 @@ def find(reading: Reading) -> Iterator[Finding]:
         if isinstance(call, ast.Call) and reading.allows(RULE.code, call):
             start, end = reading.document.span(call)
             what = "flaxoptim_compat.install()"
-            yield Finding(RULE.code, start, end, what, "nothing, once all files are rewritten")
+            yield Finding(RULE.code, start, end, what, _INSTEAD)
+    for line, magic in reading.document.magics.items():
+        match = _MAGIC.fullmatch(magic)
+        if match is not None and reading.allows_on(line, RULE.code):
+            start = reading.document.offset(line, match.start(1))
+            yield Finding(RULE.code, start, start, match[1], _INSTEAD)

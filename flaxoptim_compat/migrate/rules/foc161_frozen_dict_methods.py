@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit, Span
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.frozen_dicts import (
@@ -73,8 +74,9 @@ def _finding(reading: Reading, method: Method) -> Finding:
     pieces: list[str | Span] = [Span(*document.span(call.func.value))]
     for each in [*call.args, *(keyword.value for keyword in call.keywords)]:
         pieces += [", ", Span(*document.span(each))]
-    edits = {}
-    for target, imports in reading.imports.items():
+
+    def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         function = imports.name_of(f"flax.core:{method.name}", call)
-        edits[target] = (Edit(start, end, (f"{function}(", *pieces, ")")),)
-    return Finding(RULE.code, start, end, what, instead, edits["shim"], edits["optax"])
+        return (Edit(start, end, (f"{function}(", *pieces, ")")),)
+
+    return Finding(RULE.code, start, end, what, instead, Change(edits), Change(edits))

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 from flaxoptim_compat.migrate.edits import Edit, Span
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.successor import successor
@@ -91,12 +92,12 @@ def _finding(reading: Reading, function: str, node: ast.expr) -> Finding:
     what = f"a list for an array in a call of {function}"
     numbers = function in _WANT_NUMBERS and _is_known(node)
     maker = "numpy:asarray" if numbers else "jax.numpy:asarray"
-    edits = {}
-    for target, imports in reading.imports.items():
-        parts = (f"{imports.name_of(maker, node)}(", Span(start, end), ")")
-        edits[target] = (Edit(start, end, parts),)
+
+    def edits(imports: ImportPlan) -> tuple[Edit, ...]:
+        return (Edit(start, end, (f"{imports.name_of(maker, node)}(", Span(start, end), ")")),)
+
     instead = maker.replace(":", ".")
-    return Finding(RULE.code, start, end, what, instead, edits["shim"], edits["optax"])
+    return Finding(RULE.code, start, end, what, instead, Change(edits), Change(edits))
 
 
 def _is_known(node: ast.expr) -> bool:

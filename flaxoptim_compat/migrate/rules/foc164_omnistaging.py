@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.statements import without
@@ -48,7 +47,5 @@ def find(reading: Reading) -> Iterator[Finding]:
             reason = f"{_WHAT}, and there is nothing to call in its place"
             yield Finding(RULE.code, start, end, _WHAT, "nothing", None, None, reason=reason)
             continue
-        edits: tuple[Edit, ...] = (without(reading.document, statement),)
-        for imports in reading.imports.values():
-            imports.release(use.node)
-        yield Finding(RULE.code, start, end, _WHAT, "nothing", edits, edits)
+        change = Change((without(reading.document, statement),), drops=(use.node,))
+        yield Finding(RULE.code, start, end, _WHAT, "nothing", change, change)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit, Span
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.arrays import is_array
@@ -41,10 +43,12 @@ def find(reading: Reading) -> Iterator[Finding]:
         if not is_array(reading, node.value) or not reading.allows(RULE.code, node):
             continue
         start, end = reading.document.span(node.slice)
-        edits = {}
-        for target, imports in reading.imports.items():
-            maker = imports.name_of("jax.numpy:asarray", node)
-            edits[target] = (Edit(start, end, (f"{maker}(", Span(start, end), ")")),)
+        change = Change(functools.partial(_edits, node, Span(start, end)))
         what = "a list as the index of an array of jax"
         instead = "jax.numpy.asarray of the list"
-        yield Finding(RULE.code, start, end, what, instead, edits["shim"], edits["optax"])
+        yield Finding(RULE.code, start, end, what, instead, change, change)
+
+
+def _edits(node: ast.Subscript, indices: Span, imports: ImportPlan) -> tuple[Edit, ...]:
+    maker = imports.name_of("jax.numpy:asarray", node)
+    return (Edit(*indices, (f"{maker}(", indices, ")")),)

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.definitions import change_of, definition_parts
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -84,22 +85,29 @@ def definition_finding(
     start, end = document.span(site.node)
     what = f"a definition, flax.optim.{site.name}"
     if not unit.converts:
-        return Finding(code, start, end, what, "it stays with its optimizer", optax=None)
+        cause = unit.problems[0].problem if unit.problems else ""
+        instead = "it stays with its optimizer"
+        return Finding(code, start, end, what, instead, optax=None, cause=cause)
     if unit.kept:
-        return Finding(code, start, end, what, f"it stays. {unit.kept}", optax=None)
-    reading.imports["optax"].release(site.node.func)
+        instead = f"it stays. {unit.kept}"
+        return Finding(code, start, end, what, instead, optax=None, cause=unit.kept)
+    gone = (site.node.func,)
     if is_part_of_another(facts, site):
-        return Finding(code, start, end, what, "a part of the optax around it")
+        instead = "a part of the optax around it"
+        return Finding(code, start, end, what, instead, optax=Change(drops=gone))
     instead, change = "exactly the same in optax", ""
     if reading.accept_changes and reading.writes:
         change = change_of(facts.points_to, site)
         instead = f"its namesake in optax: {change}" if change else instead
-    edits: tuple[Edit, ...] = ()
-    if facts.created_here(site.node) is None and reading.writes:
-        # Else it is written where the optimizer is created, by FOC202.
-        parts = definition_parts(reading, facts.points_to, site, unit)
-        edits = (Edit(start, end, parts),)
-    return Finding(code, start, end, what, instead, optax=edits, change=change)
+
+    def edits(imports: ImportPlan) -> tuple[Edit, ...]:
+        if facts.created_here(site.node) is not None or not reading.writes:
+            return ()  # FOC202 writes it where the optimizer is created
+        parts = definition_parts(reading, facts.points_to, site, unit, imports)
+        return (Edit(start, end, parts),)
+
+    optax = Change(edits, drops=gone)
+    return Finding(code, start, end, what, instead, optax=optax, change=change)
 
 
 def is_part_of_another(facts: Facts, site: Site) -> bool:

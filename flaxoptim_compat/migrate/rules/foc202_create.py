@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optax_text.partition import partition
 from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optimizers.bridging import back_edit
@@ -81,17 +82,16 @@ def make(name, settings, params):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each call of ``create``."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         call = use.node
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         if unit.kept:
             return (back_edit(reading, call, unit),)
-        imports = reading.imports["optax"]
         train_state = imports.name_of(TRAIN_STATE, call)
         params = [*call.args, *(each.value for each in call.keywords if each.arg == "target")][0]
         arguments: list[Parts] = [
             ("apply_fn=None",),
-            ("tx=", *transformation(reading, call, unit)),
+            ("tx=", *transformation(reading, call, unit, imports)),
             ("params=", *value(reading, params)),
         ]
         parts = laid_out(
@@ -108,7 +108,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     )
 
 
-def transformation(reading: Reading, call: ast.Call, unit: Unit) -> Parts:
+def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: ImportPlan) -> Parts:
     """The definition, or with a focus the partition that moves only what it selects."""
     facts = reading.facts
     assert isinstance(call.func, ast.Attribute) and facts is not None
@@ -119,11 +119,10 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit) -> Parts:
         # Here and not as an edit of its own, because only so it is known how long the line gets.
         place = surroundings_of(reading.document, call)
         inside = place._replace(indent=place.indent + place.step, before=len("tx="), after=1)
-        return definition_parts(reading, facts.points_to, site, unit, inside, focus)
+        return definition_parts(reading, facts.points_to, site, unit, imports, inside, focus)
     if focus is None or not reading.writes:
         return value(reading, definition)
     part = focused(facts.points_to, focus, (span(reading, definition),))
-    imports = reading.imports["optax"]
     return partition(
         [part],
         reading.document,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import renamed_attribute
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -54,8 +55,8 @@ def update(params, grads):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each place where the parameters are read."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
-        del unit
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
+        del unit, imports
         assert isinstance(use.node, ast.Attribute)
         return (renamed_attribute(reading, use.node, "params"),)
 

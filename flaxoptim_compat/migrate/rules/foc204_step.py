@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import owner, replaced
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -54,13 +55,12 @@ def steps_done(params):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each place where the step is read."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
         assert isinstance(use.node, ast.Attribute) and isinstance(use.node.value, ast.Attribute)
         state = use.node.value
         if isinstance(reading.document.parents[use.node], ast.Attribute):
             # A TrainState starts with a Python 0, which has no dtype and its like.
-            imports = reading.imports["optax"]
             asarray = imports.name_of("jax.numpy:asarray", use.node)
             int32 = imports.name_of("jax.numpy:int32", use.node)
             step: Parts = (*owner(reading, state.value), ".step")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.steps import step_edits
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -75,8 +76,8 @@ def train(params, batches):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each step that is given nothing but gradients."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
-        return step_edits(reading, use, unit)
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
+        return step_edits(reading, use, unit, imports)
 
     yield from findings(
         reading, RULE.code, "a step of an optimizer", ".apply_gradients(grads=...)", edits_of

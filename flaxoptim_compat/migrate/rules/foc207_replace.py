@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit, Parts
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optimizers.expression_edits import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.findings import findings
@@ -63,7 +64,7 @@ def resume(params, pretrained, step):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each call of ``replace``."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
         call = use.node
         if not isinstance(call, ast.Call):
@@ -73,7 +74,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             if keyword.arg == "target":
                 arguments.append(("params=", *value(reading, keyword.value)))
             else:
-                arguments += _step(reading, call, keyword.value)
+                arguments += _step(reading, call, keyword.value, imports)
         if len(arguments) == len(call.keywords) == 1:
             start = reading.document.span(call.keywords[0])[0]
             return (Edit(start, start + len("target"), ("params",)),)
@@ -91,10 +92,9 @@ def find(reading: Reading) -> Iterator[Finding]:
     )
 
 
-def _step(reading: Reading, call: ast.Call, state: ast.expr) -> list[Parts]:
+def _step(reading: Reading, call: ast.Call, state: ast.expr, imports: ImportPlan) -> list[Parts]:
     """``step=n`` and the counts of optax in place of ``state=x.state.replace(step=n)``."""
     assert isinstance(call.func, ast.Attribute) and isinstance(state, ast.Call)
-    imports = reading.imports["optax"]
     optax = imports.name_of("optax", call)
     int32 = imports.name_of("jax.numpy:int32", call)
     asarray = imports.name_of("jax.numpy:asarray", call)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.optimizers.expression_edits import replaced, span
 from flaxoptim_compat.migrate.optimizers.facts import Facts
 from flaxoptim_compat.migrate.reading import Reading
@@ -78,8 +78,8 @@ def _traversals(reading: Reading, facts: Facts) -> Iterator[Finding]:
     for call, is_inline in facts.traversals(reading.document):
         if not reading.allows(RULE.code, call):
             continue
-        reading.imports["optax"].release(call.func)
         start, end = reading.document.span(call)
         edits = () if is_inline else (replaced(reading, call, span(reading, call.args[0])),)
         what = "a traversal, ModelParamTraversal"
-        yield Finding(RULE.code, start, end, what, "its function", optax=edits)
+        optax = Change(edits, drops=(call.func,))
+        yield Finding(RULE.code, start, end, what, "its function", optax=optax)

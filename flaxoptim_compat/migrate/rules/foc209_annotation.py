@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import replaced
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -70,16 +71,18 @@ def make(params):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each place that names the class."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
-        imports = reading.imports["optax"]
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         is_definition = _names_definition(reading, use.node)
         if is_definition and unit.kept:
             return ()
-        imports.release(use.node)
         successor = TRANSFORMATION if is_definition else TRAIN_STATE
         return (replaced(reading, use.node, imports.name_of(successor, use.node)),)
 
-    yield from findings(reading, RULE.code, "the class of optimizers", "TrainState", edits_of)
+    def drops(use: Use, unit: Unit) -> bool:
+        return not (unit.kept and _names_definition(reading, use.node))
+
+    what = "the class of optimizers"
+    yield from findings(reading, RULE.code, what, "TrainState", edits_of, drops)
 
 
 def _names_definition(reading: Reading, node: ast.expr) -> bool:

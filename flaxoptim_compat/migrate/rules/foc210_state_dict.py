@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import replaced, span
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -56,11 +57,10 @@ def copy(params):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each call of one of the two."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
         call = use.node
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-        imports = reading.imports["optax"]
         receiver = span(reading, call.func.value)
         if call.func.attr == "state_dict":
             function = imports.name_of("flax.serialization:to_state_dict", call)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.expression_edits import owner, replaced, span
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -59,14 +60,14 @@ def train_step(params, loss_fn):
 def find(reading: Reading) -> Iterator[Finding]:
     """Each call of the method."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
         call = use.node
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         statement = reading.document.parents[call]
         assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
         results = statement.targets[0].elts
-        value_and_grad = reading.imports["optax"].name_of("jax:value_and_grad", call)
+        value_and_grad = imports.name_of("jax:value_and_grad", call)
         has_aux = len(results) == 3
         function = replaced(
             reading,

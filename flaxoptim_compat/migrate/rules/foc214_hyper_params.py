@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
@@ -53,7 +54,7 @@ def rate_of(params):
 def find(reading: Reading) -> Iterator[Finding]:
     """Reads and assignments of hyper-parameters of a definition, and why each stays."""
 
-    def edits_of(use: Use, unit: Unit) -> tuple[Edit, ...]:
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         statements = {} if unit.part_rates is None else unit.part_rates.statements
         if use.node not in statements:
             return ()

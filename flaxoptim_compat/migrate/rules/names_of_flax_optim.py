@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names, Use
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
@@ -31,8 +31,8 @@ def finding(code: str, reading: Reading, use: Use) -> Finding:
     if instead is None:
         reason = f"flaxoptim_compat.optim has no {use.name.removeprefix('flax.optim.')}."
         return Finding(code, start, end, what, "code of your own", None, None, reason=reason)
-    shim, optax = (_edits(reading.imports[target], use, reading) for target in ("shim", "optax"))
-    return Finding(code, start, end, what, instead, shim, optax)
+    change = _change(use, reading)
+    return Finding(code, start, end, what, instead, change, change)
 
 
 def _code(use: Use, names: Names) -> str:
@@ -50,28 +50,28 @@ def _code(use: Use, names: Names) -> str:
     return "FOC103" if any(isinstance(each, ast.Call) for each in _parts(use.node)) else "FOC102"
 
 
-def _edits(plan: ImportPlan, use: Use, reading: Reading) -> tuple[Edit, ...]:
+def _change(use: Use, reading: Reading) -> tuple[Edit, ...] | Change:
     if use.way == "project":
         return ()
     if isinstance(use.node, ast.alias):
-        plan.redirect(use.node, served(use.name) or "")
-        return ()
-    if plan.is_released(use.node):
-        return ()
+        return Change(moves={use.node: served(use.name) or ""})
     anchor = _anchor(use, reading.names)
     if anchor is None:
         return ()
     old = reading.names.full_name(anchor) or ""
     start, end = reading.document.span(anchor)
     if isinstance(anchor, ast.Call) and not isinstance(anchor.func, ast.Name):
-        return _new_module_name(anchor, old, reading)
+        return Change(_new_module_name(anchor, old, reading), unless=use.node)
     new = served(old) or ""
     if isinstance(anchor, ast.Name) or new.endswith(".DynamicScale"):
         new = ":".join(new.rsplit(".", 1))  # that it is looked up on its module
     wanted = "dynamic_scale_lib" if is_dynamic_scale(old) else ""
-    text = plan.name_of(new, use.node, wanted)
-    plan.release(anchor)
-    return (Edit(start, end, (text,)),)
+    place = use.node
+
+    def edits_with(imports: ImportPlan) -> tuple[Edit, ...]:
+        return (Edit(start, end, (imports.name_of(new, place, wanted),)),)
+
+    return Change(edits_with, drops=(anchor,), unless=place)
 
 
 def _anchor(use: Use, names: Names) -> ast.expr | None:

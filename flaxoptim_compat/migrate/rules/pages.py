@@ -118,9 +118,9 @@ def _example(example: Example) -> str:
     """The differences for both targets, once if they are the same."""
     after = {target: _after(example, target) for target in _TARGETS}
     if after["shim"] == after["optax"]:
-        return _change("With either target", example.before, after["shim"])
+        return _change("With either target", example, after["shim"])
     return "\n\n".join(
-        _change(f"With `--to {target}`", example.before, text)
+        _change(f"With `--to {target}`", example, text)
         for target, text in after.items()
         if text is not None
     )
@@ -130,9 +130,10 @@ def _after(example: Example, target: str) -> str | None:
     return example.shim if target == "shim" else example.optax
 
 
-def _change(heading: str, before: str, after: str | None) -> str:
+def _change(heading: str, example: Example, after: str | None) -> str:
+    before = example.before
     if after is None or after == before:
-        return f"{heading} this stays as it is:\n\n{_fenced('py', before)}"
+        return f"{heading} this stays as it is:\n\n{_fenced(example.language, before)}"
     old, new = before.splitlines(), after.splitlines()
     # All lines around the changes, and without the three lines of a diff's head.
     lines = list(difflib.unified_diff(old, new, n=len(old), lineterm=""))[3:]

@@ -7,17 +7,19 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True)
 class Example:
-    """Code before and after; both are run through ``rewrite`` by the tests.
+    """A file before and after; both are run through ``rewrite`` by the tests.
 
     Args:
       before: a small module that works with Flax 0.5.3.
       shim: what ``rewrite --to shim`` makes of it; None: the example is about ``--to optax`` only.
       optax: what ``rewrite --to optax`` makes of it; None: about ``--to shim`` only.
+      language: ``py``, or ``gin``, which is the end of such a file's name.
     """
 
     before: str
     shim: str | None = None
     optax: str | None = None
+    language: str = "py"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from flaxoptim_compat.legacy.names.groups import STAND_INS
 from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.names import Use
 from flaxoptim_compat.migrate.names.dotted import chain_of
 from flaxoptim_compat.migrate.reading import Reading
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.imports import ImportPlan
 
-TARGETS = ("shim", "optax")
 _IN_NN = tuple(f"{module}." for module in NN)
 REARRANGED = {**calls.OF_JAX, **calls.OF_NUMPY}
 
@@ -114,11 +113,10 @@ def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) 
     else:
         beyond = name[len(found.old) :]
         today = f"{_dotted(found.imported)}{beyond}" if beyond else found.imported
-    for target in TARGETS:
-        reading.imports[target].redirect(alias, today)
+    change = Change(moves={alias: today})
     # Of these the import goes where every use is written anew.
     instead = found.instead if found.old in REARRANGED else _shown(found)
-    return Finding(code, start, end, found.what, instead)
+    return Finding(code, start, end, found.what, instead, change, change)
 
 
 def _of_use(reading: Reading, use: Use, node: ast.expr, found: Successor) -> Finding | None:
@@ -184,24 +182,20 @@ def _changed(place: Place, use: Use, rearranged: Rearranged) -> Finding:
     reading, found = place.reading, place.successor
     assert isinstance(use.node, ast.expr)
     gone = {use.node, *rearranged.removed}
-    nodes = [each.node for each in reading.names.uses if each.node in gone]
-    edits: dict[str, tuple[Edit, ...]] = {}
-    for target in TARGETS:
-        imports = reading.imports[target]
-        if imports.is_released(use.node):
-            edits[target] = ()  # another rule writes the place anew
-            continue
-        edits[target] = rearranged.make(imports)
-        for node in nodes:
-            imports.release(node)
+    nodes = [
+        each.node
+        for each in reading.names.uses
+        if each.node in gone and isinstance(each.node, ast.expr)
+    ]
+    change = Change(rearranged.make, drops=tuple(nodes), unless=use.node)
     return Finding(
         code_of(found),
         rearranged.start,
         rearranged.end,
         found.what,
         rearranged.instead,
-        edits["shim"],
-        edits["optax"],
+        change,
+        change,
     )
 
 

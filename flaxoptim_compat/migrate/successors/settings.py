@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.edits import Edit
+from flaxoptim_compat.migrate.finding import Change, Finding
+from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.successors.statements import gap_after_imports
 
@@ -28,8 +30,9 @@ def set_once(
     if gap is None:
         reason = f"{what}: call {instead} first"
         return Finding(code, start, end, what, instead, None, None, reason=reason)
-    edits = {}
-    for target, imports in reading.imports.items():
+
+    def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         config = imports.name_of("flax:config", gap.following)
-        edits[target] = gap.edits(f'{config}.update("{setting}", {value})')
-    return Finding(code, start, end, what, instead, edits["shim"], edits["optax"])
+        return gap.edits(f'{config}.update("{setting}", {value})')
+
+    return Finding(code, start, end, what, instead, Change(edits), Change(edits))

@@ -40,4 +40,28 @@ def test_json(scan: Scan) -> None:
         "reason": "",
     }
     assert found["not_read"] == [{"path": "b.py", "why": "line 1: '(' was never closed"}]
+    assert found["plan"] == {"shim": 1, "optax": 1, "begin_with": ["a.py"], "reasons": []}
     assert found["not_understood"] == found["left_out"] == found["left_behind"] == []
+
+
+def test_the_plan(scan: Scan) -> None:
+    text = "import flax\nx = hasattr(flax, 'optim')\n"
+    _, lines = scan("--format", "json", a=text, b=text)
+    assert json.loads("\n".join(lines))["plan"] == {
+        "shim": 0,
+        "optax": 0,
+        "begin_with": [],
+        "reasons": [
+            {
+                "path": "a.py",
+                "line": 2,
+                "column": 5,
+                "end_line": 2,
+                "end_column": 27,
+                "count": 2,
+                "reason": "hasattr(flax, 'optim') is False since flax 0.6.0.",
+            }
+        ],
+    }
+    _, lines = scan("--format", "json", a="", b="")
+    assert json.loads("\n".join(lines))["plan"]["reasons"] == []

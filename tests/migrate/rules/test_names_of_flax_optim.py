@@ -3,50 +3,69 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import importlib
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.migrate import rewriting
-from flaxoptim_compat.migrate.analysis import analyse
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.edits import apply_edits
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.settling import settled
 from tests.support.legacy_surface import full_names
 from tests.support.oracle.in_process import genuine_optim
+from tests.support.rewriting_texts import document as document_of
+from tests.support.rewriting_texts import rewrite
 
 RULES = {code: module for code, module in rule_modules().items() if "FOC101" <= code <= "FOC119"}
 SHIM = "flaxoptim_compat.optim"
 
 
 def read(text: str, module: str = "", is_package: bool = False, **more: Any) -> Reading:
-    document = Document(Path("program.py"), text, ast.parse(text), module, is_package)
+    document = dataclasses.replace(
+        document_of(text, language=more.pop("language", "py")),
+        module=module,
+        is_package=is_package,
+    )
     exports: Mapping[str, Mapping[str, str]] = more.pop("exports", {})
     names = Names(document, exports)
-    needed = more.pop("needed", ())
-    plans = {target: ImportPlan(document, names, needed) for target in ("shim", "optax")}
-    return Reading(document, names, plans, **more)
+    return Reading(document, names, **more)
+
+
+class Settled(NamedTuple):
+    findings: list[Finding]
+    imports: dict[str, list[Edit]]
+
+
+def settle(reading: Reading, needed: Collection[str] = (), *more: Finding) -> Settled:
+    """What these rules, and others, find together."""
+    plans = {
+        target: ImportPlan(reading.document, reading.names, needed) for target in ("shim", "optax")
+    }
+    found = settled(
+        [*more, *(each for rule in RULES.values() for each in rule.find(reading))], plans
+    )
+    return Settled(found, {target: plan.edits() for target, plan in plans.items()})
 
 
 def findings(reading: Reading) -> list[Finding]:
-    return [each for module in RULES.values() for each in module.find(reading)]
+    return settle(reading).findings
 
 
 def rewritten(text: str, target: str = "shim", **more: Any) -> str:
     """The text after all of these rules, once they have been found to say what they do."""
-    reading = read(text, **more)
-    edits = [edit for each in findings(reading) for edit in each.edits(target) or ()]
-    return apply_edits(text, [*edits, *reading.imports[target].edits()])
+    needed = more.pop("needed", ())
+    found = settle(read(text, **more), needed)
+    edits = [edit for each in found.findings for edit in each.edits(target) or ()]
+    return apply_edits(text, [*edits, *found.imports[target]])
 
 
 def codes(text: str, **more: Any) -> list[str]:
@@ -279,22 +298,16 @@ def test_fixes(case: str) -> None:
 
 @pytest.mark.parametrize("code", RULES)
 def test_examples(code: str) -> None:
-    rule = RULES[code].RULE
+    rule = RULES[code].rule
     assert rule.code == code
     for example in rule.examples:
         for target, after in (("shim", example.shim), ("optax", example.optax)):
             if after is not None:
-                assert by_all_rules(example.before, target) == after
-                assert by_all_rules(after, target) == after
-    found = {each.code for each in findings(read(rule.examples[0].before, "p.q", exports=EXPORTS))}
-    assert code in found
-
-
-def by_all_rules(text: str, target: str) -> str:
-    """What ``rewrite`` makes of a file."""
-    document = Document(Path("program.py"), text, ast.parse(text), "program")
-    (file,) = analyse([document], {}, writes=True)
-    return rewriting.rewritten(file, target).text
+                assert rewrite(example.before, target, example.language) == after
+                assert rewrite(after, target, example.language) == after
+    first = rule.examples[0]
+    reading = read(first.before, "p.q", exports=EXPORTS, language=first.language)
+    assert code in {each.code for each in findings(reading)}
 
 
 EXPORTS = {"p.optimizers": {"Adam": "flax.optim.Adam"}}
@@ -323,6 +336,18 @@ LEFT = {
     ),
     "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": (
         "FOC104 'flax.optim.Adam.beta1 = 0.8'",
+        "Only the program knows what this text is for.",
+    ),
+    "import gin\nclass A: pass\ngin.external_configurable(A, module='flax.optim')\n": (
+        "FOC104 'flax.optim'",
+        "Only the program knows what this text is for.",
+    ),
+    "import gin\ngin.bind_parameter('flax.optim.DynamicScale.scale', 1)\n": (
+        "FOC104 'flax.optim.DynamicScale.scale'",
+        "Only the program knows what this text is for.",
+    ),
+    "import gin\nDEFAULT = 'flax.optim.Adam'\n": (
+        "FOC104 'flax.optim.Adam'",
         "Only the program knows what this text is for.",
     ),
     "BINDINGS = 'train.definition = @flax.optim.Adam()'\n": (
@@ -414,9 +439,8 @@ def test_names_from_other_files_are_changed_there(text: str) -> None:
 def test_nothing_is_found_that_is_ignored(case: str) -> None:
     text, _ = FIXES[case]
     lines = range(1, text.count("\n") + 2)
-    everything = read(text, ignored=dict.fromkeys(lines, frozenset({""})))
-    assert findings(everything) == []
-    assert everything.imports["shim"].edits() == []
+    everything = settle(read(text, ignored=dict.fromkeys(lines, frozenset({""}))))
+    assert everything == ([], {"shim": [], "optax": []})
 
 
 def test_one_line_is_ignored() -> None:
@@ -446,7 +470,7 @@ def test_what_is_left_for_optax_is_found_after_the_shim_too() -> None:
     ):
         after = rewritten(text)
         assert codes(after) == [found]
-        assert by_all_rules(by_all_rules(after, "optax"), "optax") == by_all_rules(after, "optax")
+        assert rewrite(rewrite(after, "optax"), "optax") == rewrite(after, "optax")
     other = "import flaxoptim_compat\ngetattr(flaxoptim_compat.parity, name), hasattr(o, 'x')\n"
     assert codes(other + "setattr(flaxoptim_compat.optim, 'x', 1)\n") == []
 
@@ -454,12 +478,17 @@ def test_what_is_left_for_optax_is_found_after_the_shim_too() -> None:
 def test_what_a_rule_about_optimizers_took_over_is_left_to_it() -> None:
     text = "import flax\nfrom flax import optim\nx = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
     reading = read(text)
-    for use in reading.names.uses:
-        if use.name == "flax.optim.Adam":
-            reading.imports["optax"].release(use.node)
-    assert all(not each.optax for each in findings(reading))
-    edits = reading.imports["optax"].edits()
-    assert apply_edits(text, edits) == "x = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
+    drops = tuple(
+        use.node
+        for use in reading.names.uses
+        if use.name == "flax.optim.Adam" and isinstance(use.node, ast.expr)
+    )
+    found = settle(reading, (), Finding("FOC201", 0, 0, "", "", optax=Change(drops=drops)))
+    assert all(not each.optax for each in found.findings)
+    assert (
+        apply_edits(text, found.imports["optax"])
+        == "x = flax.optim.Adam(0.1)\ny = optim.Adam(0.1)\n"
+    )
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 
@@ -20,10 +21,20 @@ def test_a_rule_says_all_that_a_page_needs(rule: Rule) -> None:
     assert re.fullmatch(r"FOC\d{3}", rule.code) and re.fullmatch(
         r"[a-z0-9]+(-[a-z0-9]+)*", rule.name
     )
-    module = inspect.getmodule(rule_modules()[rule.code].find)
-    assert module is not None and module.__name__.rpartition(".")[2].startswith(rule.code.lower())
     assert rule.summary.strip() and "\n" not in rule.summary and "|" not in rule.summary
     assert rule.what.strip() and rule.why.strip() and rule.examples
+
+
+def test_a_rule_stands_in_the_file_of_its_code_or_in_a_table() -> None:
+    for code, registered in rule_modules().items():
+        assert registered.rule.code == code
+        if isinstance(registered.find, functools.partial):
+            module = inspect.getmodule(registered.find.func)
+            assert module is not None and ".table_of_" in module.__name__
+            assert registered.rule in module.RULES and registered.find.args == (code,)
+        else:
+            module = inspect.getmodule(registered.find)
+            assert module is not None and f".{code.lower()}_" in module.__name__
 
 
 def test_codes_and_names_are_used_once() -> None:

@@ -1,0 +1,118 @@
+"""The names of flax.optim in gin's language: what it binds, what it refers to, what it imports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
+
+_OPAQUE = re.compile(
+    r"(?P<comment>#[^\n]*)"
+    r"|(?P<quote>\"{3}|'{3})(?:\\.|[^\\])*?(?P=quote)"
+    r"|(?P<mark>[\"'])(?:\\.|(?!(?P=mark))[^\\\n])*(?P=mark)",
+    re.DOTALL,
+)
+_PATH = r"flax\.optim(?:\.[A-Za-z_]\w*)*(?![\w.])"
+_SCOPES = r"(?:[\w.]+/)*"
+_NAME = re.compile(rf"(?<![\w.]){_PATH}")
+# A parameter that is set, and a configurable that a value refers to.
+_BOUND = re.compile(rf"(?m)^[ \t]*{_SCOPES}({_PATH})[ \t]*=|@{_SCOPES}({_PATH})")
+# The head of a block of bindings.
+_HEAD = re.compile(rf"(?m)^{_SCOPES}({_PATH})[ \t]*:[ \t]*$")
+_IMPORT = re.compile(r"(?m)^import[ \t]+(flax\.optim(?:\.\w+)*)\b")
+_FROM = re.compile(r"(?m)^from[ \t]+(flax(?:\.optim(?:\.\w+)*)?)[ \t]+import[ \t]+(\w+)\b")
+_DYNAMIC = re.compile(r"(?m)^from[ \t]+__gin__[ \t]+import[ \t]+dynamic_registration\b")
+
+
+class GinName(NamedTuple):
+    """One name of flax.optim in a file of gin.
+
+    Args:
+      start: where it starts in the text.
+      end: where it ends.
+      name: its full name.
+      new: what is written there once flaxoptim_compat serves it; None if that is not certain.
+      reason: why it is not.
+    """
+
+    start: int
+    end: int
+    name: str
+    new: str | None
+    reason: str = ""
+
+
+def renamed(name: str) -> str | None:
+    """What gin calls a name of flax.optim that flaxoptim_compat serves; None if nothing is certain.
+
+    gin knows a class by the module that it was registered with: its own, or one that the
+    registration names. After a rewrite either is another one, in the same way.
+
+    Args:
+      name: such as ``flax.optim.Adam.beta1``, or a module alone.
+    """
+    return None if is_dynamic_scale(name) else served(name)
+
+
+def bound_names(text: str) -> tuple[str, ...]:
+    """The names of flax.optim that a text binds or refers to, if it is one of gin."""
+    found = _BOUND.findall(_blanked(text))
+    return tuple(dict.fromkeys(one or other for one, other in found))
+
+
+def names_in(text: str) -> Iterator[GinName]:
+    """All names of flax.optim in a file of gin, in their order; comments have none.
+
+    Args:
+      text: of the file.
+    """
+    code = _blanked(text)
+    found = {each.start: each for each in _imported(code)}
+    brought = [each.name for each in found.values()]
+    bound = {match.start(match.lastindex or 0) for match in _BOUND.finditer(code)}
+    bound |= {match.start(1) for match in _HEAD.finditer(code)}
+    for match in _NAME.finditer(_blanked(text, strings=False)):
+        start, end = match.span()
+        new, reason = renamed(match[0]), ""
+        if start not in bound:
+            new, reason = None, "Only the program knows what this text is for."
+        elif new is None:
+            reason = _why_not(match[0])
+        elif _DYNAMIC.search(code) and not any(_is_inside(match[0], each) for each in brought):
+            new, reason = None, "Another import brings this: import flaxoptim_compat.optim."
+        found.setdefault(start, GinName(start, end, match[0], new, reason))
+    yield from (found[start] for start in sorted(found))
+
+
+def _imported(code: str) -> Iterator[GinName]:
+    for match in _IMPORT.finditer(code):
+        new = renamed(match[1])
+        yield GinName(*match.span(1), match[1], new, "" if new else _why_not(match[1]))
+    for match in _FROM.finditer(code):
+        name = f"{match[1]}.{match[2]}"
+        if is_of_flax_optim(name):
+            new = renamed(name)
+            module = None if new is None else new.rpartition(".")[0]
+            yield GinName(*match.span(1), name, module, "" if new else _why_not(name))
+
+
+def _why_not(name: str) -> str:
+    if is_dynamic_scale(name):
+        return "It is in flax.training.dynamic_scale, and gin knows it by how it was registered."
+    return f"flaxoptim_compat.optim has no {name.removeprefix('flax.optim.')}."
+
+
+def _is_inside(name: str, module: str) -> bool:
+    return f"{name}.".startswith(f"{module}.")
+
+
+def _blanked(text: str, strings: bool = True) -> str:
+    """The text with blanks in place of comments, and of strings; the rest keeps its place."""
+
+    def blanks(match: re.Match[str]) -> str:
+        is_blanked = strings or match["comment"]
+        return re.sub(r"[^\n]", " ", match[0]) if is_blanked else match[0]
+
+    return _OPAQUE.sub(blanks, text)

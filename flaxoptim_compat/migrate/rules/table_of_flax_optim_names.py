@@ -1,0 +1,197 @@
+"""FOC101 to FOC110: names of ``flax.optim``, by where in a program they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.names_of_flax_optim import finding, uses_for
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+_SCALED = """\
+from flax.training import dynamic_scale as dynamic_scale_lib
+
+scale = dynamic_scale_lib.DynamicScale(growth_interval=10)
+"""
+_ELSEWHERE = """\
+from .optimizers import Adam
+
+
+def create(params):
+    return Adam(0.1).create(params)
+"""
+
+RULES = (
+    Rule(
+        code="FOC101",
+        name="import-of-flax-optim",
+        summary="an import of `flax.optim` or of something in it",
+        what="""\
+The name is imported from `flaxoptim_compat.optim`, under the name that it has in the file. Other
+names of the same statement stay where they are, and so do comments. `import flax.optim` without
+`as` goes, because what uses it is written differently (FOC102), or becomes `import flax` where that
+is still needed. With `--to optax` the import goes altogether when nothing uses it any more.""",
+        why="""\
+Flax 0.6 removed `flax.optim`: the import raises `ModuleNotFoundError` or `ImportError`.
+`flaxoptim_compat.optim` has the same modules, with the same names in them.""",
+        refuses="""\
+Where the name is one that `flax.optim` had only by the way, such as
+`flax.optim.base.traverse_util`. An import in an `__init__.py`, or one that is listed in `__all__`
+or taken by other files, is kept though nothing in its own file uses it.""",
+        examples=(
+            Example(
+                before="""\
+from flax import linen as nn, optim
+from flax.optim.adam import Adam, _AdamParamState
+
+
+def create(params):
+    return optim.Momentum(0.1).create(params), Adam(0.1), _AdamParamState, nn
+""",
+                shim="""\
+from flax import linen as nn
+from flaxoptim_compat import optim
+from flaxoptim_compat.optim.adam import Adam, _AdamParamState
+
+
+def create(params):
+    return optim.Momentum(0.1).create(params), Adam(0.1), _AdamParamState, nn
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC102",
+        name="name-of-flax-optim",
+        summary="a name of `flax.optim`, whatever the file calls it",
+        what="""\
+`flax.optim.Adam` becomes `optim.Adam`, and `optim` is imported from `flaxoptim_compat`: under
+another name if the file calls something else so. Where the import alone brings the new one
+(`optim.Adam` after `from flax import optim`), the place itself stays as it is. With `--to optax`,
+what no rule about optimizers rewrites is treated in the same way.""",
+        why=(
+            "`flaxoptim_compat.optim` has all names of `flax.optim`, and every step the same"
+            " numbers."
+        ),
+        refuses="""\
+Where `flax.optim` had the name only by the way, such as `flax.optim.adam.jnp`. Where a name means
+`flax.optim` in one place and something else in another, it is not found for certain: `scan` lists
+it among what it did not understand.""",
+        examples=(
+            Example(
+                before="""\
+import flax
+
+
+def is_optimizer(value):
+    return isinstance(value, flax.optim.Optimizer) or value is flax.optim.adam._AdamParamState
+""",
+                shim="""\
+from flaxoptim_compat import optim
+
+
+def is_optimizer(value):
+    return isinstance(value, optim.Optimizer) or value is optim.adam._AdamParamState
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC105",
+        name="quoted-annotation",
+        summary="a name of `flax.optim` in an annotation in quotes",
+        what=(
+            "The same as FOC102 does outside of quotes; what else stands between the quotes stays."
+        ),
+        why="""\
+Nothing evaluates the annotation when the program starts, but `typing.get_type_hints`, dataclass
+libraries and type checkers do.""",
+        refuses="""\
+Where the text between the quotes is not written as it reads: with escapes, in several pieces, over
+several lines.""",
+        examples=(
+            Example(
+                before="""\
+import flax
+
+
+def learning_rate(optimizer: "flax.optim.Optimizer") -> "float | None":
+    return optimizer.optimizer_def.hyper_params.learning_rate
+""",
+                shim="""\
+from flaxoptim_compat import optim
+
+
+def learning_rate(optimizer: "optim.Optimizer") -> "float | None":
+    return optimizer.optimizer_def.hyper_params.learning_rate
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC107",
+        name="dynamic-scale",
+        summary="`DynamicScale` from `flax.optim`",
+        what="It comes from `flax.training.dynamic_scale`, with either target.",
+        why="""\
+The class is still part of Flax, which moved it there. Losses, gradients and scales are the same
+numbers. Today's class has bounds besides: the scale stops at the largest float32 where it once
+became infinite, and at the smallest normal one (`minimum_scale`) where it once became 0.""",
+        refuses="",
+        examples=(
+            Example(
+                before="""\
+from flax import optim
+
+scale = optim.DynamicScale(growth_interval=10)
+""",
+                shim=_SCALED,
+                optax=_SCALED,
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC109",
+        name="star-import",
+        summary="`from flax.optim import *`",
+        what="""\
+The names come from `flaxoptim_compat.optim`. Modules of `flax.optim` that the file got in this way
+(`adam.Adam`) are written `optim.adam.Adam`. With `--to optax` the import goes when nothing uses it
+any more.""",
+        why="`flaxoptim_compat.optim` has the same public names.",
+        refuses="Names after a second `import *` are not known for certain, and not followed.",
+        examples=(
+            Example(
+                before="""\
+from flax.optim import *
+
+optimizers = [Adam, adam.Adam]
+""",
+                shim="""\
+from flaxoptim_compat.optim import *
+from flaxoptim_compat import optim
+
+optimizers = [Adam, optim.adam.Adam]
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC110",
+        name="name-from-another-file",
+        summary="a name of `flax.optim` that comes from another file of the project",
+        what="""\
+Nothing here: it is reported, and rewritten where the other file imports it (FOC101). With `--to
+optax` the rules about optimizers know what it is.""",
+        why="The import from the other file keeps working, and brings the new name.",
+        refuses="",
+        examples=(Example(before=_ELSEWHERE, shim=_ELSEWHERE),),
+    ),
+)
+
+
+def find(code: str, reading: Reading) -> Iterator[Finding]:
+    """The names that one of these rules is about, each served from elsewhere now."""
+    for use in uses_for(code, reading):
+        yield finding(code, reading, use)

@@ -1,0 +1,159 @@
+"""FOC211 to FOC219: what a program does with an optimizer and optax does not do as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.optimizers.findings import findings
+from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+RULES = (
+    Rule(
+        code="FOC211",
+        name="replicate-method",
+        summary="an optimizer on every device by its own method, `optimizer.replicate()`",
+        what=(
+            "Both targets leave it, and `--to optax` leaves the optimizer with it."
+            " `flax.jax_utils.replicate(optimizer)` is another thing: it works on a TrainState as"
+            " it is."
+        ),
+        why="An optimizer that replicated itself averaged its gradients over the devices in "
+        "`apply_gradient`. A TrainState does not, so the training would go on, with other numbers "
+        "on each device.",
+        refuses="Always. Write `flax.jax_utils.replicate(optimizer)`, take `jax.lax.pmean(grads, "
+        '"batch")` before `apply_gradient`, and rewrite again.',
+        examples=(
+            Example(
+                before="""\
+from flax import optim
+
+
+def on_all_devices(params):
+    return optim.GradientDescent(0.1).create(params).replicate()
+""",
+                optax="""\
+from flaxoptim_compat import optim
+
+
+def on_all_devices(params):
+    # FOC211: A replicated optimizer averages its gradients over the devices; a TrainState does not.
+    return optim.GradientDescent(0.1).create(params).replicate()
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC213",
+        name="state",
+        summary="the state of an optimizer is taken apart, `optimizer.state.param_states`",
+        what="`--to optax` writes `Optimizer.from_train_state(state)` in front: that is the "
+        "optimizer for which the TrainState stands, with the state that the program knows. Where "
+        "it is replaced, `.to_train_state()` follows. The definition then stays that of "
+        "flax.optim. `--to shim` leaves it.",
+        why="Flax kept a small dataclass for each parameter; optax keeps one tree for each "
+        "kind of moment. Both ways only move arrays, and cost nothing after compilation.",
+        refuses="Where the state is that of an optimizer that is left for another reason.",
+        examples=(
+            Example(
+                before="""\
+from flax import optim
+
+
+def momentum_of(params, name):
+    optimizer = optim.Momentum(0.1).create(params)
+    return optimizer.state.param_states[name].momentum
+""",
+                optax="""\
+from flaxoptim_compat import optim
+
+
+def momentum_of(params, name):
+    optimizer = optim.Momentum(0.1).create(params).to_train_state()
+    return optim.Optimizer.from_train_state(optimizer).state.param_states[name].momentum
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC218",
+        name="given-away",
+        summary="an optimizer is given to a function that is not read here",
+        what="Both targets leave it, and `--to optax` leaves the optimizer with it. Functions "
+        "of jax, flax, numpy, orbax and others that take any tree of arrays do not count, nor do "
+        "methods such as `append` and `save`.",
+        why="The function may ask it for `target` or `apply_gradient`, which a TrainState does "
+        "not have.",
+        refuses="Always. If the function takes any tree, say so with `# noqa: FOC218`.",
+        examples=(
+            Example(
+                before="""\
+import some_package
+from flax import optim
+
+
+def train(params):
+    optimizer = optim.GradientDescent(0.1).create(params)
+    return some_package.train(optimizer)
+""",
+                optax="""\
+import some_package
+from flaxoptim_compat import optim
+
+
+def train(params):
+    optimizer = optim.GradientDescent(0.1).create(params)
+    # FOC218: It is given to some_package.train, which may expect an Optimizer.
+    return some_package.train(optimizer)
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC219",
+        name="other-use",
+        summary="a use of an optimizer that no other rule knows",
+        what="Both targets leave it, and `--to optax` leaves the optimizer with it.",
+        why="A TrainState has no such method or field, or it is not certain that the object is "
+        "an optimizer.",
+        refuses="Always.",
+        examples=(
+            Example(
+                before="""\
+from flax import optim
+
+
+def train_step(params, loss_fn):
+    optimizer = optim.GradientDescent(0.1).create(params)
+    return optimizer.optimize(loss_fn)
+""",
+                optax="""\
+from flaxoptim_compat import optim
+
+
+def train_step(params, loss_fn):
+    optimizer = optim.GradientDescent(0.1).create(params)
+    # FOC219: A TrainState has no `optimize`.
+    return optimizer.optimize(loss_fn)
+""",
+            ),
+        ),
+    ),
+)
+
+# What stands there, and what there is instead.
+_TEXTS = {
+    "FOC211": (
+        "an optimizer that averages gradients itself",
+        "flax.jax_utils.replicate and jax.lax.pmean",
+    ),
+    "FOC213": ("the state of an optimizer", "opt_state, in the structure of optax"),
+    "FOC218": ("an optimizer that is given away", "a TrainState, if the package takes one"),
+    "FOC219": ("another use of an optimizer", "see why it stays"),
+}
+
+
+def find(code: str, reading: Reading) -> Iterator[Finding]:
+    """The uses that one of these rules is about, and why each stays."""
+    yield from findings(reading, code, *_TEXTS[code], lambda use, unit, imports: ())
