@@ -27,8 +27,8 @@ RULE = Rule(
         "`import *` of a module that is gone, names that a program gives to a module itself"
         " (`jax.tree_map = ...`), and `getattr` with a default. Where a tree that `tree_map` is"
         " given first has `None` evidently, it becomes the stand-in"
-        " `flaxoptim_compat.legacy.stand_ins.jax_trees.tree_map`: the old one let `None` there"
-        " stand for anything in the others, while `jax.tree.map` raises an error."
+        " `flaxoptim_compat.era.tree_map`: the old one let `None` there stand for"
+        " anything in the others, while `jax.tree.map` raises an error."
     ),
     examples=(
         Example(

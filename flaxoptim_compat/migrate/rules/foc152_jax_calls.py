@@ -26,8 +26,7 @@ RULE = Rule(
     ),
     refuses=(
         "Unpacked arguments, arguments in another order, and functions that are passed on without"
-        " being called: there the stand-in of `flaxoptim_compat.legacy.stand_ins` takes the place"
-        " of the name."
+        " being called: there the stand-in of `flaxoptim_compat.era` takes the place of the name."
     ),
     examples=(
         Example(

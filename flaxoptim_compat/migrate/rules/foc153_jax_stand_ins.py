@@ -14,7 +14,7 @@ RULE = Rule(
     name="stand-ins-for-jax",
     summary="a name that jax removed, and that only this package still has",
     what=(
-        "The name is imported from `flaxoptim_compat.legacy.stand_ins`, where it does what it did:"
+        "The name is imported from `flaxoptim_compat.era`, where it does what it did:"
         " `host_callback`, `custom_transforms`, `safe_map`, `device_put_replicated`,"
         " `xla_computation` and others."
     ),
@@ -29,8 +29,7 @@ RULE = Rule(
         Example(
             before="from jax.util import safe_map\n\nprint(safe_map(abs, [1]))\n",
             shim=(
-                "from flaxoptim_compat.legacy.stand_ins.jax_util import safe_map\n\n"
-                "print(safe_map(abs, [1]))\n"
+                "from flaxoptim_compat.era.jax_util import safe_map\n\nprint(safe_map(abs, [1]))\n"
             ),
         ),
     ),

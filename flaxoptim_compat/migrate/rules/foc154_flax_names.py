@@ -16,7 +16,7 @@ RULE = Rule(
     what=(
         "Activations, initializers and poolings of `flax.nn` come from `flax.linen`, where they are"
         " the same functions. The rest of `flax.nn`, and `flax.linen.ConvLSTM`, come from"
-        " `flaxoptim_compat.legacy.stand_ins`."
+        " `flaxoptim_compat.era`."
     ),
     why=(
         "flax raises an AttributeError or an ImportError. The stand-in of `flax.nn` imports, and"

@@ -21,8 +21,8 @@ RULE = Rule(
     why="numpy raises an AttributeError. The new form computes the same.",
     refuses=(
         "Unpacked arguments, keywords that have another name today, and functions that are passed"
-        " on without being called: there the stand-in of `flaxoptim_compat.legacy.stand_ins` takes"
-        " the place of the name."
+        " on without being called: there the stand-in of `flaxoptim_compat.era` takes the place of"
+        " the name."
     ),
     examples=(
         Example(

@@ -14,7 +14,7 @@ RULE = Rule(
     name="stand-ins-for-numpy",
     summary="a name that numpy removed, and that only this package still has",
     what=(
-        "The name is imported from `flaxoptim_compat.legacy.stand_ins`, where it does what it did:"
+        "The name is imported from `flaxoptim_compat.era`, where it does what it did:"
         " `find_common_type`, `cast`, `sctypes`, `obj2sctype`, `alen`, `disp` and others."
     ),
     why=(
@@ -25,10 +25,7 @@ RULE = Rule(
     examples=(
         Example(
             before="import numpy as np\n\nprint(np.obj2sctype('f4'))\n",
-            shim=(
-                "from flaxoptim_compat.legacy.stand_ins import numpy_types\n\n"
-                "print(numpy_types.obj2sctype('f4'))\n"
-            ),
+            shim=("from flaxoptim_compat import era\n\nprint(era.obj2sctype('f4'))\n"),
         ),
     ),
 )

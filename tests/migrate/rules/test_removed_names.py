@@ -43,7 +43,7 @@ def test_what_linen_has_of_flax_nn_comes_from_there_though_not_all_can() -> None
     text = "from flax import nn\nnn.relu, nn.Module\n"
     lines = rewrite_alone(text).splitlines()
     assert lines[:2] == [
-        "from flaxoptim_compat.legacy.stand_ins import flax_nn as nn",
+        "from flaxoptim_compat.era import flax_nn as nn",
         "from flax import linen as flax_nn",
     ]
     assert lines[2].startswith("# FOC158: flax.nn.Module, gone since flax 0.4.0: subclass")
