@@ -106,7 +106,7 @@ class Expression:
     def finished(self, node: ast.expr, place: Surroundings) -> Parts:
         """The parts of the whole, in lines of bearable length."""
         named = _InFile(self._name_of).visit(node)
-        return parts_of(syntax.laid_out(named, *place))
+        return parts_of(place.laid_out(named))
 
     def _written(
         self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None
