@@ -122,7 +122,10 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "names of numpy": (
         "import numpy as np\nnp.float_, np.AxisError, np.math.pi, np.lib.index_tricks.ix_\n",
-        ("import numpy as np\nimport math\nnp.float64, np.exceptions.AxisError, math.pi, np.ix_\n"),
+        (
+            "import math\n\nimport numpy as np\n"
+            "np.float64, np.exceptions.AxisError, math.pi, np.ix_\n"
+        ),
     ),
     "constants": (
         (
@@ -180,6 +183,7 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
         (
             "import functools\n"
+            "\n"
             "import numpy as np\n"
             "from flaxoptim_compat import era\n"
             "f = functools.partial(era.index_update, x, np.s_[0])\n"
@@ -208,8 +212,8 @@ FIXES: dict[str, tuple[str, str]] = {
             "random.shuffle(*a)\n"
         ),
         (
-            "from jax import random\n"
             "from flaxoptim_compat import era\n"
+            "from jax import random\n"
             "random.permutation(\n"
             "    key,\n"
             "    x, independent=True,  # all\n"
@@ -264,8 +268,8 @@ FIXES: dict[str, tuple[str, str]] = {
             'y = f"{jax.random.threefry2x32_key(1)} {np.NINF!r}"\n'
         ),
         (
-            "from flaxoptim_compat import era\n"
             "import numpy as np\n"
+            "from flaxoptim_compat import era\n"
             'x = f"""\n'
             "{np.float64(1)}\n"
             '"""\n'
