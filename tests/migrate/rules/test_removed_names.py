@@ -98,3 +98,20 @@ def test_neither_jax_nor_numpy_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("target", ["shim", "optax"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from flax.metrics import tensorboard",
+        "from flax.metrics.tensorboard import SummaryWriter as Writer",
+        "import flax.metrics.tensorboard",
+        "import flax.metrics.tensorboard as tb",
+    ],
+)
+def test_a_module_that_is_there_is_imported_as_it_was(statement: str, target: str) -> None:
+    text = f"{statement}\nimport jax\njax.tree_map(f, x)\n"
+    lines = rewrite_alone(text, target).splitlines()
+    assert [line for line in lines if "tensorboard" in line and line[0] != "#"] == [statement]
+    assert lines[0].startswith("# FOC160: ") and lines[-1] == "jax.tree.map(f, x)"
