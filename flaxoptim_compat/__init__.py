@@ -11,6 +11,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all of 
 if TYPE_CHECKING:
     from typing import Any
 
+    from flaxoptim_compat import era as era
     from flaxoptim_compat import optim as optim
     from flaxoptim_compat import parity as parity
     from flaxoptim_compat.bridge.compiled import compiled_steps as compiled_steps
@@ -39,7 +40,7 @@ _HOMES = {
     "to_optax": "optim.to_optax",
     "uninstall": "legacy.installing",
 }
-_ROOMS = ("optim", "parity")
+_ROOMS = ("era", "optim", "parity")
 
 
 # Importing this package imports no jax: the command line answers at once, and a program may still

@@ -132,8 +132,7 @@ class _Lines:
             return text
         match node:
             case ast.Lambda():
-                start = _start_of_lambda(node)
-                return _text(start, self.of(node.body, indent, before + _length(start), after))
+                return self._lambda(node, indent, before, after)
             case ast.IfExp():
                 lines = self._branches(node, indent + self._step)
                 return _text("(\n", _joined("\n", lines), f"\n{' ' * indent})")
@@ -150,6 +149,16 @@ class _Lines:
             case ast.List():
                 return _text("[", self._items([((), each) for each in node.elts], indent, "]"))
         return text
+
+    def _lambda(self, node: ast.Lambda, indent: int, before: int, after: int) -> Text:
+        """A lambda, with a body on lines of its own if not even its beginning fits behind."""
+        start = _start_of_lambda(node)
+        body = self.of(node.body, indent, before + _length(start), after)
+        if indent + before + _length(start) + _length(_first_line(body)) <= self._width:
+            return _text(start, body)
+        inner = indent + self._step
+        body = self.of(node.body, inner, 0, 0)
+        return _text(start, f"(\n{' ' * inner}", body, f"\n{' ' * indent})")
 
     def _function(self, node: ast.expr, indent: int, before: int, after: int) -> Text:
         """A call or a lambda that is called in turn."""

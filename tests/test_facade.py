@@ -66,7 +66,7 @@ def test_every_way_to_import(code: str) -> None:
 
 
 def test_the_names_of_optim_are_names_of_the_package() -> None:
-    own = {"optim", "parity", *flaxoptim_compat._HOMES}
+    own = {"era", "optim", "parity", *flaxoptim_compat._HOMES}
     assert set(flaxoptim_compat.__all__) == {*optim.__all__, *MODULES, *own}
     for name in optim.__all__:
         assert getattr(flaxoptim_compat, name) is getattr(optim, name)

@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from flaxoptim_compat import deprecation
-from flaxoptim_compat.legacy import alias, attributes
-from flaxoptim_compat.legacy import era as era_table
+from flaxoptim_compat.legacy import alias, attributes, lost
 from flaxoptim_compat.legacy.finders import LastResort, Watch, find_elsewhere
 from flaxoptim_compat.legacy.names import of_flax_optim
 from flaxoptim_compat.legacy.registry import Registry
@@ -22,7 +21,7 @@ _lock = threading.RLock()
 _wishes: dict[object, bool] = {}
 _INSTALL = "install()"
 _OPTIM, _ERA = "optim", "era"
-_ENTRIES = {_OPTIM: of_flax_optim.ENTRIES, _ERA: era_table.ENTRIES}
+_ENTRIES = {_OPTIM: of_flax_optim.ENTRIES, _ERA: lost.ENTRIES}
 # Whatever is in force: who installs more while another thread imports must reach that module too.
 _WATCHED = frozenset(entry.module for entries in _ENTRIES.values() for entry in entries)
 _in_force: set[str] = set()
@@ -143,7 +142,7 @@ def _after_import(module: ModuleType) -> None:
     undo: list[Callable[[], None]] = []
     # Of threads that come here at once, one switches the behaviours on.
     if _ERA in _in_force and _undo_behaviours.setdefault(name, undo) is undo:
-        undo.extend(era_table.switch_on(name))
+        undo.extend(lost.switch_on(name))
 
 
 def _withdraw(part: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 
-from flaxoptim_compat.legacy.era import ENTRIES
+from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.migrate.successors.dropped import GONE
 
 _MODULES = re.compile(rb"\b(?:flax|jax|jaxlib|flaxoptim_compat)\b")

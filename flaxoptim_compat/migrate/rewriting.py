@@ -12,6 +12,8 @@ from flaxoptim_compat.migrate.analysis import FileFindings
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.imports.sorting import in_order
+from flaxoptim_compat.migrate.optax_text.surroundings import indentation
 
 
 class Rewritten(NamedTuple):
@@ -47,7 +49,7 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     text = apply_edits(document.text, edits)
     try:
         if not document.is_gin:
-            ast.parse(text)
+            text = in_order(document, text, indentation(document))
     except SyntaxError as error:
         raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
     return Rewritten(text, done, left)

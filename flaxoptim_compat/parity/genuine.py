@@ -20,8 +20,8 @@ import jax.numpy as jnp
 from flax import serialization
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.era import ENTRIES
 from flaxoptim_compat.legacy.installing import existing_flax_optim
+from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.parity.sides import is_optimizer
 
 # Inside flax, for the sake of its relative imports.

@@ -133,9 +133,9 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
         (
             '"""Train."""\n'
+            "import flax\n"
             "from flax.training.checkpoints import save_checkpoint\n"
             "import os\n"
-            "import flax\n"
             "\n"
             'flax.config.update("flax_use_orbax_checkpointing", False)\n'
             "\n"

@@ -107,8 +107,8 @@ FIXES: dict[str, tuple[str, str]] = {
         ("import jax\njax.tree_map(f, {'a': None}, x)\njax.tree_map(f, {'a': None})\n"),
         (
             "import jax\n"
-            "from flaxoptim_compat.legacy.stand_ins import jax_trees\n"
-            "jax_trees.tree_map(f, {'a': None}, x)\n"
+            "from flaxoptim_compat import era\n"
+            "era.tree_map(f, {'a': None}, x)\n"
             "jax.tree.map(f, {'a': None})\n"
         ),
     ),
@@ -122,7 +122,10 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "names of numpy": (
         "import numpy as np\nnp.float_, np.AxisError, np.math.pi, np.lib.index_tricks.ix_\n",
-        ("import numpy as np\nimport math\nnp.float64, np.exceptions.AxisError, math.pi, np.ix_\n"),
+        (
+            "import math\n\nimport numpy as np\n"
+            "np.float64, np.exceptions.AxisError, math.pi, np.ix_\n"
+        ),
     ),
     "constants": (
         (
@@ -136,12 +139,7 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "a constant in a pattern": (
         ("import numpy as np\nmatch x:\n    case np.NINF:\n        pass\n"),
-        (
-            "from flaxoptim_compat.legacy.stand_ins import numpy_names\n"
-            "match x:\n"
-            "    case numpy_names.NINF:\n"
-            "        pass\n"
-        ),
+        ("from flaxoptim_compat import era\nmatch x:\n    case era.NINF:\n        pass\n"),
     ),
     "constants by name": (
         "from jax.numpy import NINF\nprint(NINF)\n",
@@ -160,7 +158,7 @@ FIXES: dict[str, tuple[str, str]] = {
             "x = index_add(idx=0, x=x, y=1)\n"
         ),
         (
-            "from flaxoptim_compat.legacy.stand_ins.jax_ops import index_add\n"
+            "from flaxoptim_compat.era import index_add\n"
             "import jax.numpy as jnp\n"
             "x = jnp.zeros(3)\n"
             "x = x.at[1].add(2)\n"
@@ -185,9 +183,10 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
         (
             "import functools\n"
+            "\n"
             "import numpy as np\n"
-            "from flaxoptim_compat.legacy.stand_ins import jax_ops\n"
-            "f = functools.partial(jax_ops.index_update, x, np.s_[0])\n"
+            "from flaxoptim_compat import era\n"
+            "f = functools.partial(era.index_update, x, np.s_[0])\n"
         ),
     ),
     "an update with comments": (
@@ -201,11 +200,7 @@ FIXES: dict[str, tuple[str, str]] = {
             "z = lax.tie_in(x, a + b) * 2\n"
             "lax.tie_in(f(), y)\n"
         ),
-        (
-            "from flaxoptim_compat.legacy.stand_ins import jax_lax\n"
-            "z = (a + b) * 2\n"
-            "jax_lax.tie_in(f(), y)\n"
-        ),
+        ("from flaxoptim_compat import era\nz = (a + b) * 2\nera.tie_in(f(), y)\n"),
     ),
     "shuffle": (
         (
@@ -217,13 +212,13 @@ FIXES: dict[str, tuple[str, str]] = {
             "random.shuffle(*a)\n"
         ),
         (
+            "from flaxoptim_compat import era\n"
             "from jax import random\n"
-            "from flaxoptim_compat.legacy.stand_ins import jax_random\n"
             "random.permutation(\n"
             "    key,\n"
             "    x, independent=True,  # all\n"
             ")\n"
-            "jax_random.shuffle(*a)\n"
+            "era.shuffle(*a)\n"
         ),
     ),
     "methods in place of functions": (
@@ -234,8 +229,8 @@ FIXES: dict[str, tuple[str, str]] = {
         "import numpy as np\nnp.msort(x), np.in1d(a, b, invert=True), np.asfarray((x))\n",
         (
             "import numpy as np\n"
-            "from flaxoptim_compat.legacy.stand_ins import numpy_names\n"
-            "np.sort(x, axis=0), np.isin(a, b, invert=True).ravel(), numpy_names.asfarray((x))\n"
+            "from flaxoptim_compat import era\n"
+            "np.sort(x, axis=0), np.isin(a, b, invert=True).ravel(), era.asfarray((x))\n"
         ),
     ),
     "spherical harmonics": (
@@ -249,8 +244,8 @@ FIXES: dict[str, tuple[str, str]] = {
             "hcb.id_tap, safe_map, partial\n"
         ),
         (
-            "from flaxoptim_compat.legacy.stand_ins import jax_host_callback as hcb\n"
-            "from flaxoptim_compat.legacy.stand_ins.jax_util import safe_map\n"
+            "from flaxoptim_compat.era import host_callback as hcb\n"
+            "from flaxoptim_compat.era.jax_util import safe_map\n"
             "from functools import partial\n"
             "hcb.id_tap, safe_map, partial\n"
         ),
@@ -273,12 +268,12 @@ FIXES: dict[str, tuple[str, str]] = {
             'y = f"{jax.random.threefry2x32_key(1)} {np.NINF!r}"\n'
         ),
         (
-            "from flaxoptim_compat.legacy.stand_ins import jax_random\n"
             "import numpy as np\n"
+            "from flaxoptim_compat import era\n"
             'x = f"""\n'
             "{np.float64(1)}\n"
             '"""\n'
-            'y = f"{jax_random.threefry2x32_key(1)} {-np.inf!r}"\n'
+            'y = f"{era.threefry2x32_key(1)} {-np.inf!r}"\n'
         ),
     ),
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+__all__ = ["GlobalDeviceArray"]
+
 
 class GlobalDeviceArray:
     """A class without instances, so that programs find they have none, and take the other way."""

@@ -15,6 +15,8 @@ from jax.experimental import io_callback
 
 from flaxoptim_compat.legacy.stand_ins.host_callback_print import printed
 
+__all__ = ["barrier_wait", "call", "id_print", "id_tap"]
+
 Transforms = tuple[tuple[str, dict[str, Any]], ...]
 _one_print_at_a_time = threading.Lock()
 

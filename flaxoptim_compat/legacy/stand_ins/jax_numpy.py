@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-NINF = -jnp.inf
-NZERO = -0.0
-PZERO = 0.0
+from flaxoptim_compat.legacy.stand_ins.numpy_names import NINF, NZERO, PZERO
+
+__all__ = ["NINF", "NZERO", "PZERO", "fix", "in1d", "msort"]
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> jax.Array:

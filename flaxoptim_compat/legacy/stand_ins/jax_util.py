@@ -9,6 +9,27 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+__all__ = [
+    "canonicalize_axis",
+    "ceil_of_ratio",
+    "concatenate",
+    "curry",
+    "partial",
+    "prod",
+    "safe_map",
+    "safe_zip",
+    "split_dict",
+    "split_list",
+    "split_merge",
+    "subvals",
+    "tuple_delete",
+    "tuple_insert",
+    "unzip2",
+    "unzip3",
+    "wrap_name",
+    "wraps",
+]
+
 partial = functools.partial
 prod = math.prod
 wraps = functools.wraps

@@ -9,6 +9,8 @@ from typing import Any
 import jax
 from jax import experimental
 
+__all__ = ["disable_x64", "enable_x64"]
+
 # Before jax 0.8 it was only in jax.experimental, from where it went in 0.9.
 _context: Any = vars(jax if hasattr(jax, "enable_x64") else experimental)["enable_x64"]
 

@@ -79,7 +79,7 @@ class Expression:
 
     def injecting(self) -> Injecting:
         """An ``optax.inject_hyperparams`` to put around a chain, with nothing injected yet."""
-        return Injecting(self.document, self._is_settled)
+        return Injecting(self.document, self._is_settled, _parameters_of)
 
     def labels(self, filters: Sequence[ast.expr]) -> Labels:
         """What labels the parameters with the first of these filters that selects them."""
@@ -106,7 +106,7 @@ class Expression:
     def finished(self, node: ast.expr, place: Surroundings) -> Parts:
         """The parts of the whole, in lines of bearable length."""
         named = _InFile(self._name_of).visit(node)
-        return parts_of(syntax.laid_out(named, *place))
+        return parts_of(place.laid_out(named))
 
     def _written(
         self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None
@@ -186,5 +186,11 @@ def _takes_schedule(node: ast.expr, function: ast.expr) -> bool:
         if isinstance(each, ast.Call) and function in each.args:
             match each.func:
                 case ast.Attribute(value=ast.Name(id="optax"), attr=name):
-                    return RATE in inspect.signature(getattr(optax, name)).parameters
+                    return RATE in _parameters_of(name)
     return False
+
+
+def _parameters_of(function: str) -> dict[str, Any]:
+    """The parameters of a function of optax, with their defaults."""
+    parameters = inspect.signature(getattr(optax, function)).parameters
+    return {name: each.default for name, each in parameters.items()}

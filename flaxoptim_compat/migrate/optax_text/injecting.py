@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.optax_text.injected_function import injected_function
 from flaxoptim_compat.migrate.optax_text.quoting import quoted
 
 
 class Injecting:
-    """One ``optax.inject_hyperparams`` with a lambda, whose arguments are collected one by one.
+    """One ``optax.inject_hyperparams``, with a lambda whose arguments are collected one by one.
 
     The lambda is run again at each step. So what could have changed by then is computed before, as
-    it was, and handed in as a static argument.
+    it was, and handed in as a static argument. Where the lambda would just call a function of
+    optax, that takes its place.
 
     Args:
       document: the file.
       is_settled: whether an expression is a name that has its value for good.
+      parameters_of: the parameters of a function of optax, with their defaults.
     """
 
-    def __init__(self, document: Document, is_settled: Callable[[ast.expr], bool]) -> None:
+    def __init__(
+        self,
+        document: Document,
+        is_settled: Callable[[ast.expr], bool],
+        parameters_of: Callable[[str], Mapping[str, Any]],
+    ) -> None:
         self._document = document
         self._is_settled = is_settled
+        self._parameters_of = parameters_of
         self._starts: dict[str, ast.expr] = {}
         self._static: dict[str, ast.expr] = {}
         # Names of the program that the lambda reads.
@@ -66,7 +76,10 @@ class Injecting:
         return ast.Name(chosen)
 
     def around(self, body: ast.expr) -> ast.expr:
-        """The lambda with this body, injected, and called."""
+        """What makes this body, injected, and called."""
+        function = injected_function(body, self._starts, self._static, self._parameters_of)
+        if function is not None:
+            return function
         used = syntax.names_in(body)
         static = {name: value for name, value in self._static.items() if name in used}
         given = {**self._starts, **static}

@@ -61,11 +61,11 @@ def laid_out(
     )
     # A file whose lines are longer has a formatter that allows it.
     width = max(place.width, min(100, max(len(line) - 1 for line in lines)))
-    if place.indent + place.before + length + place.after <= width:
+    if place.start + length + place.after <= width:
         return tuple(on_one_line)
-    margin = f"\n{' ' * place.indent}"
+    margin = f"\n{place.margin}"
     result: list[str | Span] = [*start]
     for argument in arguments:
         # A comma after a single argument would be noise.
-        result += [margin, " " * place.step, *argument, "," if len(arguments) > 1 else ""]
+        result += [margin, place.unit, *argument, "," if len(arguments) > 1 else ""]
     return (*result, margin, *end)

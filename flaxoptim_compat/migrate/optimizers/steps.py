@@ -49,9 +49,8 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     arguments: list[Parts] = [(receiver, ".opt_state")]
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
     place = surroundings_of(reading.document, call)
-    inside = place._replace(indent=place.indent + place.step, before=0, after=0)
     setting = laid_out(
-        reading, inside, (f"opt_state={optax}.tree_utils.tree_set(",), arguments, (")",)
+        reading, place.inside(), (f"opt_state={optax}.tree_utils.tree_set(",), arguments, (")",)
     )
     parts = laid_out(reading, place, (receiver, ".replace("), [setting], (")", *end))
     return (replaced(reading, call, *parts),)

@@ -118,7 +118,7 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
     if site is not None and reading.writes:
         # Here and not as an edit of its own, because only so it is known how long the line gets.
         place = surroundings_of(reading.document, call)
-        inside = place._replace(indent=place.indent + place.step, before=len("tx="), after=1)
+        inside = place.inside(before=len("tx="), after=1)
         return definition_parts(reading, facts.points_to, site, unit, imports, inside, focus)
     if focus is None or not reading.writes:
         return value(reading, definition)

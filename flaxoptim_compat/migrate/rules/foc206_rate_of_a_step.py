@@ -59,8 +59,8 @@ def make(params):
     return train_state.TrainState.create(
         apply_fn=None,
         tx=optax.inject_hyperparams(
-            lambda learning_rate: optax.adam(learning_rate, b2=0.98),
-        )(learning_rate=0.0),
+            optax.adam, static_args=("b1", "b2", "eps", "eps_root")
+        )(learning_rate=0.0, b2=0.98),
         params=params,
     )
 

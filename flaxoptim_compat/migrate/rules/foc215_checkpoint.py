@@ -37,8 +37,7 @@ def make(params, pretrained_dir):
 """,
             optax="""\
 import optax
-from flax.training import train_state
-from flax.training import checkpoints
+from flax.training import checkpoints, train_state
 
 
 def make(params, pretrained_dir):

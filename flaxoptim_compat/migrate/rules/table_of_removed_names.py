@@ -28,7 +28,7 @@ RULES = (
             "`import *` of a module that is gone, names that a program gives to a module itself"
             " (`jax.tree_map = ...`), and `getattr` with a default. Where a tree that `tree_map` is"
             " given first has `None` evidently, it becomes the stand-in"
-            " `flaxoptim_compat.legacy.stand_ins.jax_trees.tree_map`: the old one let `None` there"
+            " `flaxoptim_compat.era.tree_map`: the old one let `None` there"
             " stand for anything in the others, while `jax.tree.map` raises an error."
         ),
         examples=(
@@ -62,7 +62,7 @@ RULES = (
         ),
         refuses=(
             "Unpacked arguments, arguments in another order, and functions that are passed on"
-            " without being called: there the stand-in of `flaxoptim_compat.legacy.stand_ins` takes"
+            " without being called: there the stand-in of `flaxoptim_compat.era` takes"
             " the place of the name."
         ),
         examples=(
@@ -80,7 +80,7 @@ RULES = (
         name="stand-ins-for-jax",
         summary="a name that jax removed, and that only this package still has",
         what=(
-            "The name is imported from `flaxoptim_compat.legacy.stand_ins`, where it does what it"
+            "The name is imported from `flaxoptim_compat.era`, where it does what it"
             " did: `host_callback`, `custom_transforms`, `safe_map`, `device_put_replicated`,"
             " `xla_computation` and others."
         ),
@@ -96,7 +96,7 @@ RULES = (
             Example(
                 before="from jax.util import safe_map\n\nprint(safe_map(abs, [1]))\n",
                 shim=(
-                    "from flaxoptim_compat.legacy.stand_ins.jax_util import safe_map\n\n"
+                    "from flaxoptim_compat.era.jax_util import safe_map\n\n"
                     "print(safe_map(abs, [1]))\n"
                 ),
             ),
@@ -109,7 +109,7 @@ RULES = (
         what=(
             "Activations, initializers and poolings of `flax.nn` come from `flax.linen`, where they"
             " are the same functions. The rest of `flax.nn`, and `flax.linen.ConvLSTM`, come from"
-            " `flaxoptim_compat.legacy.stand_ins`."
+            " `flaxoptim_compat.era`."
         ),
         why=(
             "flax raises an AttributeError or an ImportError. The stand-in of `flax.nn` imports,"
@@ -160,7 +160,7 @@ RULES = (
         refuses=(
             "Unpacked arguments, keywords that have another name today, and functions that are"
             " passed on without being called: there the stand-in of"
-            " `flaxoptim_compat.legacy.stand_ins` takes the place of the name."
+            " `flaxoptim_compat.era` takes the place of the name."
         ),
         examples=(
             Example(
@@ -174,7 +174,7 @@ RULES = (
         name="stand-ins-for-numpy",
         summary="a name that numpy removed, and that only this package still has",
         what=(
-            "The name is imported from `flaxoptim_compat.legacy.stand_ins`, where it does what it"
+            "The name is imported from `flaxoptim_compat.era`, where it does what it"
             " did: `find_common_type`, `cast`, `sctypes`, `obj2sctype`, `alen`, `disp` and others."
         ),
         why=(
@@ -185,10 +185,7 @@ RULES = (
         examples=(
             Example(
                 before="import numpy as np\n\nprint(np.obj2sctype('f4'))\n",
-                shim=(
-                    "from flaxoptim_compat.legacy.stand_ins import numpy_types\n\n"
-                    "print(numpy_types.obj2sctype('f4'))\n"
-                ),
+                shim="from flaxoptim_compat import era\n\nprint(era.obj2sctype('f4'))\n",
             ),
         ),
     ),

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.legacy.names.groups import STAND_INS
 from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.names import Use
@@ -21,9 +20,6 @@ from flaxoptim_compat.migrate.successors.successor import (
     Successor,
     successor,
 )
-
-if TYPE_CHECKING:
-    pass
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.imports import ImportPlan
@@ -205,6 +201,6 @@ def _dotted(path: str) -> str:
 
 def _shown(found: Successor) -> str:
     """What replaces a name, for people: a stand-in is not the last word."""
-    if not found.today.startswith(STAND_INS):
+    if not found.is_stand_in:
         return found.dotted
     return f"{found.dotted}; later {found.instead}"

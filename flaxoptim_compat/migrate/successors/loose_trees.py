@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ast
 
-from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.successors.places import Place
 
 _NAMES = frozenset(
     {"jax.tree_map", "jax.tree_multimap", "jax.tree_util.tree_multimap", "jax.api.tree_multimap"}
 )
-STAND_IN = f"{STAND_INS}jax_trees:tree_map"
+STAND_IN = f"{ERA}:tree_map"
 
 
 def stand_in(place: Place) -> str:

@@ -6,8 +6,6 @@ public name elsewhere, which is what a program should say.
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.names.groups import STAND_INS
-
 _LINEN = (
     "activation avg_pool celu elu gelu glu initializers leaky_relu log_sigmoid log_softmax max_pool"
     " pooling relu sigmoid silu soft_sign softmax softplus swish tanh"
@@ -24,8 +22,6 @@ PUBLIC: dict[str, str] = {
     "jax.config.config": "jax:config",
     "jax.experimental.maps.Mesh": "jax.sharding:Mesh",
     "jax.experimental.maps.mesh": "jax.sharding:Mesh",
-    "jax.experimental.x64_context.enable_x64": f"{STAND_INS}jax_x64:enable_x64",
-    "jax.experimental.x64_context.disable_x64": f"{STAND_INS}jax_x64:disable_x64",
     "jax.lib.xla_bridge.get_backend": "jax.extend.backend:get_backend",
     "jax.lib.xla_bridge.get_compile_options": "jax.extend.backend:get_compile_options",
     "jax.lib.xla_client.bfloat16": "ml_dtypes:bfloat16",

@@ -6,8 +6,8 @@ import functools
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.era import ENTRIES
-from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.lost import ENTRIES
+from flaxoptim_compat.legacy.names.public import ERA, public
 from flaxoptim_compat.legacy.stand_ins.flax_nn_removed import REMOVED_FROM_PARTS
 from flaxoptim_compat.migrate.successors.dropped import GONE
 from flaxoptim_compat.migrate.successors.public import IMPORTED, NOT_EVERYWHERE, PUBLIC
@@ -43,7 +43,7 @@ class Successor(NamedTuple):
     @property
     def is_stand_in(self) -> bool:
         """Whether it is one of this package."""
-        return self.today.startswith(STAND_INS)
+        return self.today.startswith(ERA)
 
     @property
     def dotted(self) -> str:
@@ -90,8 +90,8 @@ def _known(name: str, inside: list[str]) -> Successor | None:
     if entry is None:
         return None
     if not entry.is_module or not inside:
-        today = _reached(entry.served_by)
-        return Successor(name, today, since, entry.replacement, entry.served_by)
+        today = public(entry.served_by)
+        return Successor(name, _reached(today), since, entry.replacement, today)
     return _inside(entry, inside[0])
 
 
@@ -104,7 +104,7 @@ def _inside(entry: Entry, attribute: str) -> Successor:
     deeper = successor(f"{entry.served_by}.{attribute}")
     if deeper is not None:
         return deeper._replace(old=name, gone_since=entry.gone_since)
-    today = f"{entry.served_by}:{attribute}"
+    today = public(f"{entry.served_by}:{attribute}")
     served_itself = entry.replacement == entry.served_by
     instead = today.replace(":", ".") if served_itself else entry.replacement
     return Successor(name, _reached(today), entry.gone_since, instead, today)

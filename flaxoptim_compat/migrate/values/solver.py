@@ -21,8 +21,9 @@ from flaxoptim_compat.migrate.values.objects import LEGACY, Object
 # A set does not get more objects than these that do not matter, or that are followed.
 MOST_OBJECTS = 24
 MOST_FOLLOWED = 400
-# Programs pass on ten objects for each constraint at most. Those that pass their optimizers through
-# machinery that everything else goes through too would take a thousand times that, and tell nothing.
+# Programs pass on ten objects for each constraint at most. Those that pass their optimizers
+# through machinery that everything else goes through too would take a thousand times that, and it
+# would tell nothing.
 _MOST_PER_CONSTRAINT = 40
 _MOST_ANYWAY = 100_000
 Watcher = Callable[[Object], None]

@@ -30,7 +30,7 @@ PLANNED = {
     ),
     ("def f(optax):\n    HERE", "optax", ""): (
         "optax_lib",
-        "import optax as optax_lib\n\ndef f(optax):\n    HERE",
+        "import optax as optax_lib\n\n\ndef f(optax):\n    HERE",
     ),
     ("import optax\ndef f(optax):\n    HERE", "optax", ""): (
         "optax_lib",
@@ -62,11 +62,11 @@ PLANNED = {
     ),
     ("#!/usr/bin/python\n'''Doc.'''\n\n@HERE\ndef f(): ...", "optax", ""): (
         "optax",
-        "#!/usr/bin/python\n'''Doc.'''\n\nimport optax\n\n@HERE\ndef f(): ...",
+        "#!/usr/bin/python\n'''Doc.'''\n\nimport optax\n\n\n@HERE\ndef f(): ...",
     ),
     ("from __future__ import annotations\nHERE", "optax", ""): (
         "optax",
-        "from __future__ import annotations\nimport optax\nHERE",
+        "from __future__ import annotations\n\nimport optax\nHERE",
     ),
     ("import jax; HERE", "optax", ""): ("optax", "import jax; import optax; HERE"),
 }
@@ -82,7 +82,7 @@ def test_one_import_for_all_places() -> None:
     file = File("import jax\nHERE\nTHERE")
     names = [file.name_of("optax"), file.name_of("optax:sgd", mark="THERE"), file.name_of("flax")]
     assert names == ["optax", "optax.sgd", "flax"]
-    assert file.result() == "import jax\nimport flax\nimport optax\nHERE\nTHERE"
+    assert file.result() == "import flax\nimport jax\nimport optax\nHERE\nTHERE"
 
 
 def test_imports_are_sorted_as_isort_does() -> None:

@@ -66,7 +66,7 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "out of several": (
         "from jax import api, jit\napi.jit, jit",
         moved("jax.api", "jax"),
-        "from jax import jit\nimport jax as api\napi.jit, jit",
+        "import jax as api\nfrom jax import jit\napi.jit, jit",
     ),
     "to an object": (
         "import jax.config as c\nc.update",
@@ -86,7 +86,7 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "a name that is renamed, beside others": (
         "from jax import jit, tree_multimap\njit(tree_multimap(f, x))",
         MULTIMAP,
-        "from jax import jit\nimport jax\njit(jax.tree.map(f, x))",
+        "import jax\nfrom jax import jit\njit(jax.tree.map(f, x))",
     ),
     "a name that is renamed where its package is imported": (
         "import jax\nfrom jax import tree_multimap\ntree_multimap(f, x)",

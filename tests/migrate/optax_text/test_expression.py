@@ -48,20 +48,19 @@ def test_texts(call: str, expected: str) -> None:
 def test_a_rate_that_is_given_with_each_step() -> None:
     assert rewritten("optim.Adam(eps=1e-9)\n", ["learning_rate"]) == (
         "optax.inject_hyperparams(\n"
-        "    lambda learning_rate: optax.adam(learning_rate, eps=1e-9),\n"
-        ")(learning_rate=0.0)\n"
+        '    optax.adam, static_args=("b1", "b2", "eps", "eps_root")\n'
+        ")(learning_rate=0.0, eps=1e-9)\n"
     )
     for rate in ("None", "0", "learning_rate=0.0"):
         assert rewritten(f"optim.Adam({rate})\n", ["learning_rate"]) == (
             "optax.inject_hyperparams(\n"
-            "    lambda learning_rate: optax.adam(learning_rate),\n"
+            '    optax.adam, static_args=("b1", "b2", "eps", "eps_root")\n'
             ")(learning_rate=0.0)\n"
         )
     assert rewritten("optim.Adam(3, beta1=cfg.b)\n", ["learning_rate"]) == (
         "optax.inject_hyperparams(\n"
-        "    lambda learning_rate, beta1: optax.adam(learning_rate, b1=beta1),\n"
-        '    static_args="beta1",\n'
-        ")(learning_rate=3.0, beta1=cfg.b)\n"
+        '    optax.adam, static_args=("b1", "b2", "eps", "eps_root")\n'
+        ")(learning_rate=3.0, b1=cfg.b)\n"
     )
 
 

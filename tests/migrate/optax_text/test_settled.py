@@ -1,4 +1,8 @@
-"""Hyper-parameters beside one that is injected: read in the lambda if they cannot change."""
+"""Hyper-parameters beside one that is injected: read in the lambda if they cannot change.
+
+The constructor calls all become chains of several functions: where one is enough, there is no
+lambda.
+"""
 
 from __future__ import annotations
 
@@ -69,21 +73,27 @@ def is_constructor(node: ast.AST) -> bool:
 @pytest.mark.parametrize(
     ("text", "static"),
     [
-        ("b = 0.8\ntx = optim.Momentum(beta=b)\n", []),
-        ("for b in (1, 2):\n  tx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("while True:\n  b = read()\n  tx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("if x:\n  b = 1\nelse:\n  b = 2\ntx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("class A:\n  b = 0.8\n  tx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("txs = [optim.Momentum(beta=b) for b in rates]\n", ["beta"]),
-        ("try: f()\nexcept E as b: tx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("f([b := each for each in x])\ntx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("b: float\ntx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("make = lambda b: optim.Momentum(beta=b)\n", []),
-        ("tx = optim.Momentum(beta=unknown)\n", ["beta"]),
-        ("from settings import b\ntx = optim.Momentum(beta=b)\n", ["beta"]),
-        ("b = 1\ntx = optim.Momentum(beta=-b)\n", ["beta"]),
+        ("b = 0.8\ntx = optim.LARS(beta=b)\n", []),
+        ("for b in (1, 2):\n  tx = optim.LARS(beta=b)\n", ["beta"]),
+        ("while True:\n  b = read()\n  tx = optim.LARS(beta=b)\n", ["beta"]),
+        (
+            "if x:\n  b = 1\nelse:\n  b = 2\ntx = optim.LARS(beta=b)\n",
+            ["beta"],
+        ),
+        ("class A:\n  b = 0.8\n  tx = optim.LARS(beta=b)\n", ["beta"]),
+        ("txs = [optim.LARS(beta=b) for b in rates]\n", ["beta"]),
+        ("try: f()\nexcept E as b: tx = optim.LARS(beta=b)\n", ["beta"]),
+        ("f([b := each for each in x])\ntx = optim.LARS(beta=b)\n", ["beta"]),
+        ("b: float\ntx = optim.LARS(beta=b)\n", ["beta"]),
+        ("make = lambda b: optim.LARS(beta=b)\n", []),
+        ("tx = optim.LARS(beta=unknown)\n", ["beta"]),
+        ("from settings import b\ntx = optim.LARS(beta=b)\n", ["beta"]),
+        ("b = 1\ntx = optim.LARS(beta=-b)\n", ["beta"]),
         # Its name is that of an argument of the lambda.
-        ("learning_rate = 1\ntx = optim.Momentum(beta=learning_rate)\n", ["beta"]),
+        (
+            "learning_rate = 1\ntx = optim.LARS(beta=learning_rate)\n",
+            ["beta"],
+        ),
     ],
 )
 def test_where_a_name_has_one_value(text: str, static: list[str]) -> None:
@@ -93,15 +103,14 @@ def test_where_a_name_has_one_value(text: str, static: list[str]) -> None:
 def test_a_name_that_an_argument_of_the_lambda_would_hide() -> None:
     text = """\
 def make(beta1, other):
-    return optim.Adam(beta1=other.beta, beta2=beta1)
+    return optim.AdaBelief(beta1=other.beta, beta2=beta1, weight_decay=0.1)
 """
     each = document(text)
     call = next(node for node in ast.walk(each.tree) if is_constructor(node))
-    bound = bind(call, "Adam")  # type: ignore[arg-type]
+    bound = bind(call, "AdaBelief")  # type: ignore[arg-type]
     assert not isinstance(bound, Refused)
     parts = chain(bound, each, NAMES.__getitem__, ["learning_rate"], place=Surroundings(width=200))
     new = apply_edits(text, [Edit(*each.span(bound.call), parts)])
-    assert (
-        "lambda learning_rate, beta1, beta2: optax.adam(learning_rate, b1=beta1, b2=beta2)" in new
-    )
+    assert "lambda learning_rate, beta1, beta2: optax.chain(" in new
+    assert "optax.scale_by_belief(b1=beta1, b2=beta2)," in new
     assert new.endswith("(learning_rate=0.0, beta1=other.beta, beta2=beta1)\n")

@@ -57,9 +57,7 @@ TREE_SET = "optax.tree_utils.tree_set(o.opt_state, learning_rate=r)"
 INJECTED = (
     "train_state.TrainState.create(\n"
     "        apply_fn=None,\n"
-    "        tx=optax.inject_hyperparams(\n"
-    "            lambda learning_rate: optax.sgd(learning_rate),\n"
-    "        )(learning_rate=0.1),\n"
+    "        tx=optax.inject_hyperparams(optax.sgd)(learning_rate=0.1),\n"
     "        params=p,\n"
     "    )"
 )

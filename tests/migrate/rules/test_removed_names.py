@@ -43,8 +43,8 @@ def test_what_linen_has_of_flax_nn_comes_from_there_though_not_all_can() -> None
     text = "from flax import nn\nnn.relu, nn.Module\n"
     lines = rewrite_alone(text).splitlines()
     assert lines[:2] == [
-        "from flaxoptim_compat.legacy.stand_ins import flax_nn as nn",
         "from flax import linen as flax_nn",
+        "from flaxoptim_compat.era import flax_nn as nn",
     ]
     assert lines[2].startswith("# FOC158: flax.nn.Module, gone since flax 0.4.0: subclass")
     assert lines[3:] == ["flax_nn.relu, nn.Module"]
@@ -60,8 +60,8 @@ def test_what_is_ignored_stays() -> None:
     codes = {2: frozenset({"FOC151"}), 3: frozenset({""}), 4: frozenset({"FOC152"})}
     assert rewrite_alone(text, ignored=codes) == (
         "import jax\n"
-        "from jax import tree_map\n"
         "import numpy as np\n"
+        "from jax import tree_map\n"
         "jax.tree_leaves\n"
         # The index is a name of its own, which is rewritten where the update around it is not.
         "x = jax.ops.index_add(x, np.s_[0], 1)\n"
@@ -98,3 +98,20 @@ def test_neither_jax_nor_numpy_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("target", ["shim", "optax"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from flax.metrics import tensorboard",
+        "from flax.metrics.tensorboard import SummaryWriter as Writer",
+        "import flax.metrics.tensorboard",
+        "import flax.metrics.tensorboard as tb",
+    ],
+)
+def test_a_module_that_is_there_is_imported_as_it_was(statement: str, target: str) -> None:
+    text = f"{statement}\nimport jax\njax.tree_map(f, x)\n"
+    lines = rewrite_alone(text, target).splitlines()
+    assert [line for line in lines if "tensorboard" in line and line[0] != "#"] == [statement]
+    assert lines[0].startswith("# FOC160: ") and lines[-1] == "jax.tree.map(f, x)"

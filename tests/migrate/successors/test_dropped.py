@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.legacy import era
+from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.migrate.successors.dropped import GONE
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED
 from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
@@ -19,8 +19,8 @@ from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
 
 def test_the_tables_of_this_package_are_about_names_that_are_gone() -> None:
-    names = {entry.name for entry in era.ENTRIES}
-    modules = {entry.name for entry in era.ENTRIES if entry.is_module}
+    names = {entry.name for entry in lost.ENTRIES}
+    modules = {entry.name for entry in lost.ENTRIES if entry.is_module}
     assert set(REARRANGED) <= names and names >= NOT_EVERYWHERE
     assert all(name in names or name.rpartition(".")[0] in modules for name in PUBLIC)
     assert not set(GONE) & names

@@ -11,5 +11,5 @@ def test_a_finding_says_what_it_is_and_what_is_instead() -> None:
     assert (use.code, text[use.start : use.end]) == ("FOC151", "jax.tree_map")
     assert (use.what, use.instead) == ("jax.tree_map, gone since jax 0.6.0", "jax.tree.map")
     assert module.instead == (
-        "flaxoptim_compat.legacy.stand_ins.jax_util.safe_map; later list(map(..., strict=True))"
+        "flaxoptim_compat.era.jax_util.safe_map; later list(map(..., strict=True))"
     )

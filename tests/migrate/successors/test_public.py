@@ -8,14 +8,15 @@ import jax
 import numpy as np
 import pytest
 
-from flaxoptim_compat.legacy import era
+from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.public import public
 from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
 from flaxoptim_compat.migrate.successors.successor import BACK
 from tests.support.old_code import run
 from tests.support.rewriting_texts import rewrite_alone
 
-ENTRIES = [each for each in era.ENTRIES if each.name not in NOT_EVERYWHERE | BACK]
+ENTRIES = [each for each in lost.ENTRIES if each.name not in NOT_EVERYWHERE | BACK]
 
 
 def objects_of_today(entry: Entry) -> list[Any]:
@@ -24,7 +25,11 @@ def objects_of_today(entry: Entry) -> list[Any]:
     if entry.attribute.startswith("tree_"):
         return [getattr(jax.tree, tree_function), getattr(jax.tree_util, f"tree_{tree_function}")]
     known = {"jax.config": jax.config, "jax.ops.index": np.s_}
-    return [known[entry.name] if entry.name in known else entry.serve()]
+    if entry.name in known:
+        return [known[entry.name]]
+    # Of a lost module, the public one with the same names.
+    public_entry = entry._replace(served_by=public(entry.served_by))
+    return [public_entry.serve() if entry.is_module else entry.serve()]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.legacy import era
+from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_of
 from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE
 from flaxoptim_compat.migrate.successors.successor import BACK, OBJECTS_TODAY, successor
 
-ENTRIES = [entry for entry in era.ENTRIES if entry.name not in BACK]
+ENTRIES = [entry for entry in lost.ENTRIES if entry.name not in BACK]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)

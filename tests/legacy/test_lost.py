@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 import flaxoptim_compat
-from flaxoptim_compat.legacy import era, lists
+from flaxoptim_compat.legacy import lists, lost
 from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_flax_optim
 from tests.support.places import GUIDE
 
 PAGE = GUIDE / "served_names.md"
-ALL = (*of_flax_optim.ENTRIES, *era.ENTRIES)
+ALL = (*of_flax_optim.ENTRIES, *lost.ENTRIES)
 MODULES = sorted({entry.module for entry in ALL})
 
 
@@ -86,7 +86,7 @@ def value_of(entry: Entry) -> Any:
 
 def rows() -> list[str]:
     shown = []
-    for entry in sorted(era.ENTRIES, key=lambda entry: entry.name.lower()):
+    for entry in sorted(lost.ENTRIES, key=lambda entry: entry.name.lower()):
         shown.append(f"| `{entry.name}` | `{entry.replacement}` | {entry.gone_since} |")
     return shown
 

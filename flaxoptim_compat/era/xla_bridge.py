@@ -1,0 +1,3 @@
+"""``jax.lib.xla_bridge``: backends, devices and processes."""
+
+from flaxoptim_compat.legacy.stand_ins.jax_xla_bridge import *  # noqa: F403

@@ -1,0 +1,72 @@
+"""The names of ``flaxoptim_compat.era``, by which programs that were rewritten import stand-ins.
+
+Where a module lost a name, the name is in the package itself; where a whole module is lost, the
+package has a module for it.
+"""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.names.groups import STAND_INS
+
+ERA = "flaxoptim_compat.era"
+
+# {module of the stand-ins: the module of the era that has its names}
+MODULES: dict[str, str] = {
+    "flax_nn": "flax_nn",
+    "flax_nn_deprecated": "flax_deprecated",
+    "flax_nn_parts": "flax_nn_parts",
+    "jax_global_device_array": "global_device_array",
+    "jax_host_callback": "host_callback",
+    "jax_maps": "maps",
+    "jax_util": "jax_util",
+    "jax_x64": "x64_context",
+    "jax_xla_bridge": "xla_bridge",
+    "jax_xla_client": "xla_client",
+    "jaxlib_xla_extension": "xla_extension",
+}
+
+# {module of the stand-ins: the names in the era itself; new=old where numpy has it as well}
+_NAMES = {
+    "flax_linen_conv_lstm": "ConvLSTM",
+    "jax_core": "axis_frame raise_to_shaped",
+    "jax_custom_transforms": "custom_transforms defjvp defjvp_all defvjp defvjp_all",
+    "jax_device_put": "device_put_replicated device_put_sharded",
+    "jax_dlpack": "to_dlpack",
+    "jax_lax": "tie_in",
+    "jax_numpy": "fix jnp_in1d=in1d jnp_msort=msort",
+    "jax_ops": "index_add index_max index_min index_mul index_update",
+    "jax_random": "shuffle threefry2x32_key",
+    "jax_scipy": "sph_harm",
+    "jax_test_case": "JaxTestCase",
+    "jax_test_util": "check_close check_eq",
+    "jax_trees": "tree_map",
+    "jax_x64": "disable_x64 enable_x64",
+    "jax_xla_computation": "xla_computation",
+    "numpy_names": "NINF NZERO PZERO alen asfarray asscalar disp in1d msort",
+    "numpy_types": (
+        "cast find_common_type issctype issubclass_ issubsctype maximum_sctype nbytes obj2sctype"
+        " sctype2char sctypes"
+    ),
+}
+
+# {name in the era: module:attribute of the stand-in}
+NAMES: dict[str, str] = {
+    new: f"{STAND_INS}{module}:{old or new}"
+    for module, names in _NAMES.items()
+    for new, _, old in (each.partition("=") for each in names.split())
+}
+_PUBLIC = {served_by: f"{ERA}:{name}" for name, served_by in NAMES.items()}
+
+
+def public(served_by: str) -> str:
+    """The name by which a program imports what serves a lost name.
+
+    Args:
+      served_by: ``module:attribute``, or just a module.
+    """
+    if not served_by.startswith(STAND_INS):
+        return served_by
+    if served_by in _PUBLIC:
+        return _PUBLIC[served_by]
+    module, colon, attribute = served_by.removeprefix(STAND_INS).partition(":")
+    return f"{ERA}.{MODULES[module]}{colon}{attribute}"

@@ -1,0 +1,122 @@
+"""The public names of the stand-ins: each is the stand-in itself, and the guide lists them all."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import types
+
+import pytest
+
+import flaxoptim_compat
+from flaxoptim_compat import era
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.lost import ENTRIES
+from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.names.public import MODULES, NAMES
+from flaxoptim_compat.migrate.successors import loose_trees
+from flaxoptim_compat.migrate.successors.successor import successor
+from tests.support.places import GUIDE, ROOT
+from tests.support.processes import output_of
+
+PAGE = GUIDE / "stand_ins.md"
+FACADE = ROOT / "flaxoptim_compat" / "era" / "__init__.py"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_that_of_a_stand_in(name: str) -> None:
+    module, _, attribute = NAMES[name].partition(":")
+    assert getattr(era, name) is getattr(importlib.import_module(module), attribute)
+
+
+@pytest.mark.parametrize("home", MODULES)
+def test_a_module_has_what_the_stand_in_has(home: str) -> None:
+    module = getattr(era, MODULES[home])
+    assert isinstance(module, types.ModuleType)
+    assert module is importlib.import_module(f"flaxoptim_compat.era.{MODULES[home]}")
+    stand_in = importlib.import_module(STAND_INS + home)
+    assert stand_in.__all__
+    for name in stand_in.__all__:
+        assert getattr(module, name) is getattr(stand_in, name)
+    # What it looks up elsewhere, and what it says of what it does not have.
+    assert module.__dict__.get("__getattr__") is stand_in.__dict__.get("__getattr__")
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
+def test_no_program_is_made_to_import_what_is_not_public(entry: Entry) -> None:
+    found = successor(entry.name)
+    if found is None:
+        return
+    for written in (found.today, found.imported):
+        assert not written.startswith("flaxoptim_compat.legacy")
+        if written.startswith("flaxoptim_compat."):
+            module, _, attribute = written.partition(":")
+            served = importlib.import_module(module)
+            assert not attribute or hasattr(served, attribute)
+
+
+def test_every_public_name_is_of_use() -> None:
+    found = [successor(each.name) for each in ENTRIES]
+    written = {loose_trees.STAND_IN, *(each.today for each in found if each is not None)}
+    assert {f"flaxoptim_compat.era:{name}" for name in NAMES} <= written
+    assert {f"flaxoptim_compat.era.{name}" for name in MODULES.values()} <= written
+
+
+def test_type_checkers_are_told_every_name() -> None:
+    told = [
+        alias.asname
+        for block in ast.parse(FACADE.read_text(encoding="utf-8")).body
+        if isinstance(block, ast.If)
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom) and statement.module != "typing"
+        for alias in statement.names
+    ]
+    assert sorted(filter(None, told)) == sorted(era.__all__) == sorted({*told})
+
+
+def test_a_name_of_numpy_needs_no_jax() -> None:
+    code = "import sys\nfrom flaxoptim_compat.era import obj2sctype\nprint('jax' in sys.modules)"
+    assert output_of(["-c", code], ROOT) == "False\n"
+
+
+def test_an_unknown_name_fails_as_in_any_module() -> None:
+    with pytest.raises(AttributeError, match=r"module 'flaxoptim_compat\.era' has no attribute"):
+        _ = era.nothing
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        from flaxoptim_compat.era import nothing  # noqa: F401
+
+
+def test_dir_lists_every_name() -> None:
+    assert {*era.__all__, "__name__"} <= set(dir(era))
+    assert "era" in dir(flaxoptim_compat)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from flaxoptim_compat.legacy.stand_ins import jax_host_callback as hcb; hcb.id_tap",
+        "from flaxoptim_compat.legacy.stand_ins.jax_util import safe_map",
+        "from flaxoptim_compat.legacy.stand_ins.jax_numpy import NINF",
+        "from flaxoptim_compat.legacy.stand_ins import jax_ops; jax_ops.index_add",
+        "from flaxoptim_compat.legacy.stand_ins import flax_nn as nn; nn.relu",
+    ],
+)
+def test_what_earlier_versions_wrote_goes_on_working(code: str) -> None:
+    exec(code, {})
+
+
+def rows(public_name: str, old: list[Entry]) -> str:
+    names = ", ".join(f"`{each.name}`" for each in old)
+    later = "; ".join(dict.fromkeys(f"`{each.replacement}`" for each in old))
+    return f"| `{public_name}` | {names} | {later} |"
+
+
+def test_the_page_lists_them_all() -> None:
+    expected = []
+    for name, path in sorted(NAMES.items(), key=lambda each: each[0].lower()):
+        expected.append(rows(name, [each for each in ENTRIES if each.served_by == path]))
+    for home, name in sorted(MODULES.items(), key=lambda each: each[1]):
+        old = [each for each in ENTRIES if each.served_by == f"{STAND_INS}{home}"]
+        expected.append(rows(name, old))
+    shown = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line[:3] == "| `"]
+    assert shown == expected
