@@ -13,7 +13,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.flow import legacy_names
 from flaxoptim_compat.migrate.flow.calls import ANYWHERE, returned
-from flaxoptim_compat.migrate.flow.modules import connected_files
 from flaxoptim_compat.migrate.flow.scopes import Scopes
 from flaxoptim_compat.migrate.flow.statements import follow
 from flaxoptim_compat.migrate.flow.values import (
@@ -34,6 +33,7 @@ from flaxoptim_compat.migrate.flow.values import (
     Values,
     key_of,
 )
+from flaxoptim_compat.migrate.program.modules import connected_files
 
 # Annotations that say nothing of how a value is wrapped, and those of containers.
 _TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "Optional", "Union"})

@@ -47,8 +47,3 @@ def is_traversal(name: str) -> bool:
 def is_package(name: str) -> bool:
     """Whether a full name is that of flax.optim itself."""
     return name in (_MODULE, _TODAY[0])
-
-
-def is_of_flax_optim(name: str) -> bool:
-    """Whether a full name is that of flax.optim, or of something in it."""
-    return is_package(name) or legacy_name(name) is not None

@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.migrate.flow.modules import joined
 from flaxoptim_compat.migrate.flow.scopes import parameters
 from flaxoptim_compat.migrate.flow.values import (
     Class,
@@ -19,6 +18,7 @@ from flaxoptim_compat.migrate.flow.values import (
     Values,
     key_of,
 )
+from flaxoptim_compat.migrate.program.modules import joined
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.flow.evaluation import Evaluation

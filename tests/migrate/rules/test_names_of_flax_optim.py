@@ -23,6 +23,7 @@ from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.legacy_surface import full_names
+from tests.support.names_in_texts import exporter_of
 from tests.support.oracle.in_process import genuine_optim
 
 RULES = {code: module for code, module in rule_modules().items() if "FOC101" <= code <= "FOC119"}
@@ -32,7 +33,7 @@ SHIM = "flaxoptim_compat.optim"
 def read(text: str, module: str = "", is_package: bool = False, **more: Any) -> Reading:
     document = Document(Path("program.py"), text, ast.parse(text), module, is_package)
     exports: Mapping[str, Mapping[str, str]] = more.pop("exports", {})
-    names = Names(document, exports)
+    names = Names(document, exporter_of(document, exports))
     needed = more.pop("needed", ())
     plans = {target: ImportPlan(document, names, needed) for target in ("shim", "optax")}
     return Reading(document, names, plans, **more)
