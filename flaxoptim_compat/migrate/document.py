@@ -11,7 +11,23 @@ from typing import NamedTuple
 
 # Rules walk the tree recursively.
 _MOST_NESTED = 800
-_SHARED = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
+# Fields that hold no nodes, or none but operators and contexts, which are shared.
+_PLAIN_FIELDS = {
+    *("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs"),
+    *("level", "module", "op", "ops", "rest", "simple", "tag", "type_comment", "type_ignores"),
+}
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """For each kind of node the fields that can hold nodes."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        fields = () if issubclass(kind, ast.Constant) else kind._fields
+        self[kind] = tuple(name for name in fields if name not in _PLAIN_FIELDS)
+        return self[kind]
+
+
+_FIELDS = _Fields()
 
 
 class _Seen(NamedTuple):
@@ -106,13 +122,16 @@ class Document:
             for node in level:
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     imports.append(node)
-                for name in node._fields:
+                for name in _FIELDS[type(node)]:
                     child = getattr(node, name, None)
-                    children = child if type(child) is list else (child,)
-                    for each in children:
-                        if isinstance(each, ast.AST) and not isinstance(each, _SHARED):
-                            parents[each] = node
-                            below.append(each)
+                    if type(child) is list:
+                        for each in child:
+                            if isinstance(each, ast.AST):
+                                parents[each] = node
+                                below.append(each)
+                    elif isinstance(child, ast.AST):
+                        parents[child] = node
+                        below.append(child)
             level = below
         return _Seen(parents, imports, depth)
 

@@ -51,11 +51,11 @@ class Project:
 
         ``mylib.opt.Adam`` becomes ``flax.optim.Adam`` if ``mylib/opt.py`` imports it from there.
         """
-        for _ in range(20):  # files can import a name from each other in a circle
-            following = self._through_one(name)
-            if following is None:
-                return name
-            name = following
+        seen: set[str] = set()
+        # Files can import a name from each other in a circle, and it may get longer with each turn.
+        while name not in seen and len(seen) < 20:
+            seen.add(name)
+            name = self._through_one(name) or name
         return name
 
     def in_star(self, module: str) -> dict[str, str]:
