@@ -11,12 +11,12 @@ from flaxoptim_compat.migrate.edits import Edit
 from flaxoptim_compat.migrate.finding import Finding
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.names.exporter import exporters
 from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.program.modules import imported_files, imported_names
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.settling import settled
-from flaxoptim_compat.migrate.values.legacy_names import is_of_flax_optim
-from flaxoptim_compat.migrate.values.modules import imported_files, imported_names
 
 TARGETS = ("shim", "optax")
 Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
@@ -44,6 +44,7 @@ def analyse(
     *,
     writes: bool,
     accept_changes: bool = False,
+    elsewhere: bool = False,
 ) -> list[FileFindings]:
     """Find everything in files that belong together.
 
@@ -54,19 +55,14 @@ def analyse(
       writes: whether the edits to optax are wanted too; jax is only imported if they are.
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
+      elsewhere: whether files that these have nothing to do with name flax.optim.
     """
-    alone = {document: Names(document) for document in documents}
-    exports = {
-        document.module: names.exported() for document, names in alone.items() if document.module
-    }
+    exporting = exporters(documents)
+    read = {document: Names(document, exporter) for document, exporter in exporting.items()}
     # Others have methods of these names too: without flax.optim nobody has an optimizer.
-    has_optimizers = any(map(_mentions_flax_optim, alone.values()))
+    has_optimizers = elsewhere or any(each.names_flax_optim() for each in exporting.values())
     imported = imported_files(documents)
     facts = Facts(documents, imported, ignored) if has_optimizers else None
-    read = {
-        document: Names(document, exports) if names.project_imports() else names
-        for document, names in alone.items()
-    }
     needed = _needed_elsewhere(imported, read.values())
     return [
         _findings(
@@ -82,10 +78,6 @@ def analyse(
         )
         for document, names in read.items()
     ]
-
-
-def _mentions_flax_optim(names: Names) -> bool:
-    return bool(names.lookups) or any(is_of_flax_optim(use.name) for use in names.uses)
 
 
 def _needed_elsewhere(

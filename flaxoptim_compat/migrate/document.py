@@ -8,8 +8,35 @@ import dataclasses
 import functools
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-_SHARED = (ast.expr_context, ast.operator, ast.boolop, ast.unaryop, ast.cmpop)
+# Rules walk the tree recursively.
+_MOST_NESTED = 800
+# Fields that hold no nodes, or none but operators and contexts, which are shared.
+_PLAIN_FIELDS = {
+    *("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs"),
+    *("level", "module", "op", "ops", "rest", "simple", "tag", "type_comment", "type_ignores"),
+}
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """For each kind of node the fields that can hold nodes."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        fields = () if issubclass(kind, ast.Constant) else kind._fields
+        self[kind] = tuple(name for name in fields if name not in _PLAIN_FIELDS)
+        return self[kind]
+
+
+_FIELDS = _Fields()
+
+
+class _Seen(NamedTuple):
+    """What one walk over a tree, from above to below, has seen."""
+
+    parents: dict[ast.AST, ast.AST]
+    imports: list[ast.Import | ast.ImportFrom]
+    depth: int
 
 
 @dataclasses.dataclass(eq=False)
@@ -76,20 +103,45 @@ class Document:
         line = bisect.bisect_right(self.line_starts, offset)
         return line, offset - self.line_starts[line - 1] + 1
 
-    @functools.cached_property
+    @property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node; of operators and contexts, which are shared, none is kept."""
-        found: dict[ast.AST, ast.AST] = {}
-        waiting: list[ast.AST] = [self.tree]
-        for node in waiting:
-            for name in node._fields:
-                child = getattr(node, name, None)
-                children = child if type(child) is list else (child,)
-                for each in children:
-                    if isinstance(each, ast.AST) and not isinstance(each, _SHARED):
-                        found[each] = node
-                        waiting.append(each)
-        return found
+        return self._seen.parents
+
+    @property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """The import statements, wherever they stand."""
+        return self._seen.imports
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether its nodes are nested too deeply for those who walk the tree recursively."""
+        return self._seen.depth > _MOST_NESTED
+
+    @functools.cached_property
+    def _seen(self) -> _Seen:
+        parents: dict[ast.AST, ast.AST] = {}
+        imports: list[ast.Import | ast.ImportFrom] = []
+        depth = 0
+        level: list[ast.AST] = [self.tree]
+        while level:
+            depth += 1
+            below: list[ast.AST] = []
+            for node in level:
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    imports.append(node)
+                for name in _FIELDS[type(node)]:
+                    child = getattr(node, name, None)
+                    if type(child) is list:
+                        for each in child:
+                            if isinstance(each, ast.AST):
+                                parents[each] = node
+                                below.append(each)
+                    elif isinstance(child, ast.AST):
+                        parents[child] = node
+                        below.append(child)
+            level = below
+        return _Seen(parents, imports, depth)
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that a node is a part of."""

@@ -12,15 +12,15 @@ from flaxoptim_compat.migrate.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.containers import Place, Unwritable
 from flaxoptim_compat.migrate.files import FoundFile
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.linking import Imported, imports_in, old_exports
 from flaxoptim_compat.migrate.loading import Loaded, load
-from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.names.exporter import Exporter
 from flaxoptim_compat.migrate.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.prefilter import (
     mentions_in_gin,
     mentions_old_names,
     mentions_optimizers,
 )
+from flaxoptim_compat.migrate.program.linking import Imported, imports_in, old_exports
 from flaxoptim_compat.migrate.reports import FileReport, Noted
 from flaxoptim_compat.migrate.rewriting import rewritten
 from flaxoptim_compat.migrate.settings import Settings
@@ -52,51 +52,54 @@ class Examined(NamedTuple):
     """What one file is by itself.
 
     Args:
-      report: what was found; nothing yet if it is to be read with others.
+      report: what there is to say about it; None: that takes reading it, alone or with others.
       imports: what it imports.
       exports: the names that it passes on to other files and that may be gone.
       has_optimizers: whether it is to be read together with the files that import from it.
+      names_flax_optim: whether it names flax.optim, or what serves it.
+      loaded: the file, if it was parsed.
     """
 
-    report: FileReport
+    report: FileReport | None
     imports: tuple[Imported, ...] = ()
     exports: frozenset[str] = frozenset()
     has_optimizers: bool = False
+    names_flax_optim: bool = False
+    loaded: Loaded | None = None
 
 
-def examine(file: FoundFile, task: Task) -> Examined:
-    """Read one file, and look for what is gone unless that takes other files.
+def examine(file: FoundFile) -> Examined:
+    """Look at one file, and parse it if it can name what is gone.
 
     Args:
       file: where it is.
-      task: what the run is to do.
     """
-    report = FileReport(file)
     try:
         source = file.path.read_bytes()
         if file.path.suffix == ".gin":
-            return Examined(_of_gin(file, source, task) if mentions_in_gin(source) else report)
+            if not mentions_in_gin(source):
+                return Examined(FileReport(file))
+            return Examined(None, loaded=load(file, source))
         # A null byte may be half of a letter.
         imports = imports_in(source)
         if b"\0" not in source and not mentions_old_names(source):
-            return Examined(report, imports)
-        with deep_recursion():
-            loaded = load(file, source)
-            exports = old_exports(Names(loaded.document).exported())
-            if mentions_optimizers(source):
-                return Examined(report, imports, exports, has_optimizers=True)
-            found = analyse_alone(loaded.document, ignored_in(loaded, task))
-            return Examined(report_of(loaded, found, task), imports, exports)
-    except (OSError, Unreadable) as error:
-        report.unread.append((None, reason_of(error)))
+            return Examined(FileReport(file), imports)
+        loaded = load(file, source)
+        exporter = Exporter(loaded.document)
+        exports = old_exports(exporter)
+        has_optimizers = mentions_optimizers(source)
+        names_flax_optim = has_optimizers and exporter.names_flax_optim()
+        return Examined(None, imports, exports, has_optimizers, names_flax_optim, loaded)
     except Exception as error:
-        report.unread.append((None, mistake(error)))
-    return Examined(report)
+        return Examined(unread(file, error))
 
 
-def _of_gin(file: FoundFile, source: bytes, task: Task) -> FileReport:
-    loaded = load(file, source)
-    return report_of(loaded, analyse_alone(loaded.document, ignored_in(loaded, task)), task)
+def report_alone(loaded: Loaded, task: Task) -> FileReport:
+    """What was found in a file that has nothing to do with others."""
+    try:
+        return report_of(loaded, analyse_alone(loaded.document, ignored_in(loaded, task)), task)
+    except Exception as error:
+        return unread(loaded.file, error)
 
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:
@@ -135,9 +138,13 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
     return report
 
 
-def reason_of(error: OSError | Unreadable) -> str:
-    """Why a file could not be read."""
-    return (error.strerror if isinstance(error, OSError) else "") or str(error)
+def unread(file: FoundFile, error: Exception) -> FileReport:
+    """What is said of a file that could not be read."""
+    if isinstance(error, OSError | Unreadable):
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+    else:
+        why = mistake(error)
+    return FileReport(file, unread=[(None, why)])
 
 
 def mistake(error: Exception) -> str:

@@ -67,6 +67,8 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     except Unparsable as error:
         raise Unreadable(str(error)) from error
     document = Document(file.path, text, tree, file.module, file.is_package, magics)
+    if document.is_too_deep:
+        raise Unreadable("it is nested too deeply")
     kept = file.kept or kept or _why_kept(file, source)
     if broken:
         kept = kept or "a cell of it is no Python"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
+from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.parsing import Unparsable, parse
 from flaxoptim_compat.migrate.source_text import Unreadable
 
@@ -63,7 +65,7 @@ class MaskedCell:
         while True:
             text = "\n".join(lines)
             try:
-                parse(text)
+                tree = parse(text)
             except Unparsable as error:
                 index = error.line - 1
                 kept = _kept_of_magic(lines[index]) if index < len(lines) else None
@@ -71,6 +73,8 @@ class MaskedCell:
                     raise Unreadable(f"line {error.line}: {error.message}") from error
                 self._mask(lines, index, kept)
             else:
+                if Document(Path(), text, tree).is_too_deep:
+                    raise Unreadable("it is nested too deeply")
                 return text
 
     def _mask(self, lines: list[str], index: int, kept: str) -> None:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import warnings
 
-# Rules walk the tree recursively.
-MOST_NESTED = 800
-
 
 class Unparsable(Exception):
     """Text that is no Python.
@@ -27,26 +24,14 @@ def parse(text: str) -> ast.Module:
     """Parse a module; nothing is said of what Python only warns about.
 
     Raises:
-      Unparsable: it is no Python of this version, or nested too deeply.
+      Unparsable: it is no Python of this version, or nested too deeply for its parser.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(text)
+            return ast.parse(text)
     except SyntaxError as error:
         raise Unparsable(error.lineno or 0, error.msg) from error
     except (RecursionError, MemoryError, ValueError) as error:
         # What Python's parser says of it depends on what is nested.
         raise Unparsable(0, "it is nested too deeply") from error
-    if _depth_exceeds(tree, MOST_NESTED):
-        raise Unparsable(0, "it is nested too deeply")
-    return tree
-
-
-def _depth_exceeds(tree: ast.Module, most: int) -> bool:
-    level: list[ast.AST] = [tree]
-    for _ in range(most):
-        level = [child for node in level for child in ast.iter_child_nodes(node)]
-        if not level:
-            return False
-    return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.analysis import analyse, analyse_alone
@@ -10,17 +10,21 @@ from flaxoptim_compat.migrate.examination import (
     Examined,
     Task,
     deep_recursion,
+    examine,
     ignored_in,
     mistake,
-    reason_of,
+    report_alone,
     report_of,
+    unread,
 )
 from flaxoptim_compat.migrate.files import FoundFile, FoundFiles
-from flaxoptim_compat.migrate.linking import Links, Module, attributes_in
 from flaxoptim_compat.migrate.loading import Loaded, load
+from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
 from flaxoptim_compat.migrate.reports import FileReport, Report
 from flaxoptim_compat.migrate.source_text import Unreadable
-from flaxoptim_compat.migrate.workers import Progress, examine_all
+from flaxoptim_compat.migrate.waiting import Waiting
+
+Progress = Callable[[int, int], None]
 
 
 def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
@@ -34,87 +38,124 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
       progress: is told how many files are done, and of how many.
     """
     found = FoundFiles(paths, task.settings.is_excluded)
-    examined = examine_all(found.files, task, progress)
-    reports = [each.report for each in examined]
-    for number, report in _together(_linked(found.files, examined), task).items():
-        reports[number] = report
+    with deep_recursion():
+        reports = _Run(found.files, task, progress).reports()
     return Report(reports, found.left_out, found.unreadable, found.unfinished)
 
 
-def _linked(files: Sequence[FoundFile], examined: Sequence[Examined]) -> dict[int, FoundFile]:
-    """The files that must be read together: those with optimizers, and those that names link."""
-    modules = [
-        Module(file.module, file.is_package, each.imports, each.exports, each.has_optimizers)
-        for file, each in zip(files, examined, strict=True)
-    ]
+class _Run:
+    """The files of a run, and what is known of them by now."""
 
-    def attributes(number: int) -> set[str]:
-        try:
-            return attributes_in(files[number].path.read_bytes())
-        except OSError:
-            # It was there a moment ago; reading it with the others says what is the matter.
-            return set()
+    def __init__(self, files: Sequence[FoundFile], task: Task, progress: Progress) -> None:
+        self._files = files
+        self._task = task
+        self._progress = progress
+        self._examined: list[Examined] = []
+        self._waiting = Waiting()
+        self._reports: dict[int, FileReport] = {}
 
-    return {number: files[number] for number in sorted(Links(modules, attributes).linked)}
+    def reports(self) -> list[FileReport]:
+        for number, file in enumerate(self._files):
+            self._examine(number, file)
+            self._progress(number + 1, len(self._files))
+        links = self._links()
+        for number in range(len(self._files)):
+            if number not in self._reports and number not in links.linked:
+                self._read_alone(number)
+        for group in links.groups():
+            self._read_together(group)
+        return [self._reports[number] for number in range(len(self._files))]
 
+    def _examine(self, number: int, file: FoundFile) -> None:
+        examined = examine(file)
+        self._examined.append(examined._replace(loaded=None))
+        if examined.report is not None:
+            self._reports[number] = examined.report
+        elif examined.loaded is not None:
+            self._waiting.keep(number, examined.loaded)
+            if number not in self._waiting and not examined.has_optimizers:
+                # Most files turn out to belong to no other.
+                self._reports[number] = report_alone(examined.loaded, self._task)
 
-def _together(files: dict[int, FoundFile], task: Task) -> dict[int, FileReport]:
-    """The reports of files that are read together, by their numbers."""
-    loaded: dict[int, Loaded] = {}
-    reports: dict[int, FileReport] = {}
-    for number, file in files.items():
-        try:
-            loaded[number] = load(file, file.path.read_bytes())
-        except (OSError, Unreadable) as error:
-            reports[number] = _unread(file, reason_of(error))
-    mistakes: dict[int, FileReport] = {}
-    with deep_recursion():
+    def _links(self) -> Links:
+        modules = [
+            Module(file.module, file.is_package, each.imports, each.exports, each.has_optimizers)
+            for file, each in zip(self._files, self._examined, strict=True)
+        ]
+
+        def attributes(number: int) -> set[str]:
+            try:
+                return attributes_in(self._files[number].path.read_bytes())
+            except OSError:
+                # It was there a moment ago; reading it with the others says what is the matter.
+                return set()
+
+        return Links(modules, attributes)
+
+    def _read_alone(self, number: int) -> None:
+        loaded = self._loaded(number)
+        if loaded is not None:
+            self._reports[number] = report_alone(loaded, self._task)
+
+    def _read_together(self, group: Sequence[int]) -> None:
+        """Read files that belong together."""
+        found = ((number, self._loaded(number)) for number in group)
+        loaded = {number: each for number, each in found if each is not None}
+        mistakes: dict[int, FileReport] = {}
         while True:
-            found = _analysed(loaded, task)
+            reports = self._analysed(loaded)
             stubborn = [
                 number
-                for number, report in found.items()
+                for number, report in reports.items()
                 if report.kept and not loaded[number].kept
             ]
             if not stubborn:
-                return reports | found | mistakes
+                break
             # What others become may have counted on these.
             for number in stubborn:
-                loaded[number].kept = found[number].kept
-                if found[number].unread:
-                    mistakes[number] = found[number]
+                loaded[number].kept = reports[number].kept
+                if reports[number].unread:
+                    mistakes[number] = reports[number]
+        self._reports |= reports | mistakes
 
+    def _loaded(self, number: int) -> Loaded | None:
+        """A file that was parsed, which is read again if it did not wait; None if it is gone."""
+        loaded = self._waiting.take(number)
+        if loaded is None:
+            file = self._files[number]
+            try:
+                loaded = load(file, file.path.read_bytes())
+            except (OSError, Unreadable) as error:
+                self._reports[number] = unread(file, error)
+        return loaded
 
-def _analysed(loaded: Mapping[int, Loaded], task: Task) -> dict[int, FileReport]:
-    try:
-        found = analyse(
-            [each.document for each in loaded.values()],
-            {each.file.path: ignored_in(each, task) for each in loaded.values()},
-            writes=task.target == "optax",
-            accept_changes=task.accept_changes,
-        )
-    except Exception as error:
-        return {number: _by_itself(each, task, error) for number, each in loaded.items()}
-    reports = {}
-    for (number, each), findings in zip(loaded.items(), found, strict=True):
+    def _analysed(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:
         try:
-            reports[number] = report_of(each, findings, task)
+            found = analyse(
+                [each.document for each in loaded.values()],
+                {each.file.path: ignored_in(each, self._task) for each in loaded.values()},
+                writes=self._task.target == "optax",
+                accept_changes=self._task.accept_changes,
+                elsewhere=any(each.names_flax_optim for each in self._examined),
+            )
         except Exception as error:
-            reports[number] = _unread(each.file, mistake(error))
-            reports[number].kept = reports[number].unread[0][1]
-    return reports
+            return {number: self._by_itself(each, error) for number, each in loaded.items()}
+        reports = {}
+        for (number, each), findings in zip(loaded.items(), found, strict=True):
+            try:
+                reports[number] = report_of(each, findings, self._task)
+            except Exception as error:
+                reports[number] = unread(each.file, error)
+                reports[number].kept = mistake(error)
+        return reports
 
-
-def _by_itself(loaded: Loaded, task: Task, error: Exception) -> FileReport:
-    """What can be said of a file if reading it together with others has failed."""
-    loaded.kept = loaded.kept or mistake(error)
-    try:
-        report = report_of(loaded, analyse_alone(loaded.document, ignored_in(loaded, task)), task)
-    except Exception:
-        report = FileReport(loaded.file)
-    report.unread.append((None, mistake(error)))
-    return report
-
-
-def _unread(file: FoundFile, why: str) -> FileReport:
-    return FileReport(file, unread=[(None, why)])
+    def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
+        """What can be said of a file if reading it together with others has failed."""
+        loaded.kept = loaded.kept or mistake(error)
+        try:
+            found = analyse_alone(loaded.document, ignored_in(loaded, self._task))
+            report = report_of(loaded, found, self._task)
+        except Exception:
+            report = FileReport(loaded.file)
+        report.unread.append((None, mistake(error)))
+        return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import tokenize
 from collections.abc import Iterable, Iterator
@@ -47,11 +48,11 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits += file.imports[target]
     edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
     text = apply_edits(document.text, edits)
-    try:
-        if not document.is_gin:
+    if text != document.text and not document.is_gin:
+        try:
             text = in_order(document, text, indentation(document))
-    except SyntaxError as error:
-        raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
+        except SyntaxError as error:
+            raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
     return Rewritten(text, done, left)
 
 
@@ -97,8 +98,13 @@ class _Lines(NamedTuple):
     is_behind: bool
 
 
-def _statements(document: Document) -> Iterator[_Lines]:
-    for node in ast.walk(document.tree):
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _statements(document: Document) -> tuple[_Lines, ...]:
+    return tuple(_lines_of_statements(document))
+
+
+def _lines_of_statements(document: Document) -> Iterator[_Lines]:
+    for node in document.parents:
         if isinstance(node, ast.stmt):
             decorators = getattr(node, "decorator_list", [])
             start = min([node.lineno, *(each.lineno for each in decorators)])
@@ -111,7 +117,7 @@ def _statements(document: Document) -> Iterator[_Lines]:
 
 def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
     """The comments inside of what is replaced, by the line of the statement they belong to."""
-    replaced = [each for each in edits if each.start < each.end]
+    replaced = [each for each in edits if "#" in document.text[each.start : each.end]]
     moved: dict[int, list[str]] = {}
     for start, comment in _comments(document) if replaced else ():
         around = [each for each in replaced if each.start <= start < each.end]
@@ -139,8 +145,6 @@ def _keeps(edit: Edit, place: int) -> bool:
 
 def _comments(document: Document) -> Iterator[tuple[int, str]]:
     """Where each comment starts, and its text."""
-    if "#" not in document.text:
-        return
     for token in tokenize.generate_tokens(io.StringIO(document.text).readline):
         if token.type == tokenize.COMMENT:
             line, column = token.start

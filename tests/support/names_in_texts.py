@@ -8,16 +8,30 @@ from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.names import Names, project
+from flaxoptim_compat.migrate.names.exporter import Exporter
 
 Exports = Mapping[str, Mapping[str, str]]
+
+
+def document_of(text: str, module: str = "", is_package: bool = False) -> Document:
+    return Document(Path("a.py"), text, ast.parse(text), module, is_package)
 
 
 def names_of(
     text: str, exports: Exports | None = None, module: str = "", is_package: bool = False
 ) -> Names:
-    document = Document(Path("a.py"), text, ast.parse(text), module, is_package)
-    return Names(document, exports)
+    document = document_of(text, module, is_package)
+    return Names(document, exporter_of(document, exports))
+
+
+def exporter_of(document: Document, exports: Exports | None) -> Exporter:
+    return Exporter(document, project.Exports((exports or {}).keys(), exports or {}))
+
+
+def passed_on(text: str, exports: Exports | None = None, module: str = "") -> dict[str, str]:
+    """What a file passes on to those that import from it."""
+    return dict(exporter_of(document_of(text, module), exports))
 
 
 def meaning(text: str, exports: Exports | None = None, **more: Any) -> str | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.program.modules import absolute
 
 _BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
 
@@ -98,17 +100,22 @@ def type_arguments(node: ast.Call) -> list[ast.expr]:
     return []
 
 
-def imported_module(node: ast.ImportFrom, package: str | None) -> str | None:
+def imported_module(node: ast.ImportFrom, package: str) -> str | None:
     """The full name of the module that names are imported from; None if it is not known."""
-    if node.level == 0:
-        return node.module
-    if not package:
+    # Above the packages that are known, what looks like flax need not be it.
+    if node.level and (not package or node.level > package.count(".") + 1):
         return None
-    parts = package.split(".")
-    if node.level > len(parts):
-        return None
-    parts = parts[: len(parts) - node.level + 1]
-    return ".".join([*parts, node.module] if node.module else parts)
+    return absolute("." * node.level + (node.module or ""), package)
+
+
+def imports_of(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, ast.alias]]:
+    """The full names of all that a statement imports; of ``import *`` that of the module."""
+    if isinstance(node, ast.Import):
+        yield from ((each.name, each) for each in node.names)
+        return
+    module = imported_module(node, package)
+    for each in node.names if module is not None else ():
+        yield f"{module}.{each.name}".removesuffix(".*"), each
 
 
 def name_of_function(node: ast.Call) -> ast.Name:

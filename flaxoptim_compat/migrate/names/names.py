@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.document import Document
@@ -12,14 +11,14 @@ from flaxoptim_compat.migrate.names import quoted, strings
 from flaxoptim_compat.migrate.names.dotted import (
     Chain,
     constant_getattr,
-    imported_module,
     imports_by_name,
+    imports_of,
 )
-from flaxoptim_compat.migrate.names.meanings import Meanings, Way
-from flaxoptim_compat.migrate.names.project import Project
+from flaxoptim_compat.migrate.names.exporter import Exporter
+from flaxoptim_compat.migrate.names.meanings import Way
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim, served
-from flaxoptim_compat.migrate.names.walk import Walk
+from flaxoptim_compat.migrate.program.modules import package_of
 
 _TAKE_TYPES = frozenset(
     f"{module}.{name}" for module in ("typing", "typing_extensions") for name in ("cast", "TypeVar")
@@ -44,17 +43,15 @@ class Use(NamedTuple):
 
 
 class Names:
-    """The names of one file, which is walked over once.
+    """The names of one file.
 
     Args:
       document: the file.
-      exports: for the modules of the project the full names of what they took from elsewhere, as
-        ``exported`` gives them.
+      exporter: the file as others take names from it; None: there are no others.
     """
 
-    def __init__(
-        self, document: Document, exports: Mapping[str, Mapping[str, str]] | None = None
-    ) -> None:
+    def __init__(self, document: Document, exporter: Exporter | None = None) -> None:
+        exporter = Exporter(document) if exporter is None else exporter
         self.document = document
         self.uses: list[Use] = []
         self.unknown: list[tuple[ast.expr | ast.alias, str]] = []
@@ -64,15 +61,16 @@ class Names:
         self.lookups: list[ast.Call] = []
         # The constant that each use in a quoted annotation stands in.
         self.quoted: dict[ast.expr, ast.Constant] = {}
-        self._project = Project(document, exports or {})
-        self.walk = Walk(document.tree, self._project.package)
-        self.meanings = Meanings(self.walk.names, self._project)
+        self._project = exporter.project
+        self._scopes = exporter.names
+        self.walk = exporter.walk
+        self.meanings = exporter.meanings
         self._read_imports()
         for chain in self.walk.chains:
             self._read_chain(chain)
-        self._read_annotations()
+        strings_of_calls = self._read_annotations()
         self._read_lookups()
-        for node in self.walk.strings:
+        for node in [*self.walk.strings, *strings_of_calls]:
             found = strings.names_in(str(node.value))
             if found:
                 self.strings.append((node, found))
@@ -90,26 +88,6 @@ class Names:
         meaning = self.meanings.of_expression(node)
         return None if meaning is None else meaning.name
 
-    def exported(self) -> dict[str, str]:
-        """The names at the top of the file that stand for something from outside of it."""
-        top = self.walk.scopes[self.document.tree]
-        known = self.meanings.of_stars(top)
-        for name in top.bindings:
-            known.pop(name, None)
-            meaning = self.meanings.of(name, top) if name != "*" else None
-            if meaning is not None:
-                known[name] = meaning.name
-        return known
-
-    def project_imports(self) -> set[str]:
-        """The modules that it imports or might, any of which can be a file of the project."""
-        modules: set[str] = set()
-        for name in self.imported.values():
-            while name and name not in modules:
-                modules.add(name)
-                name = name.rpartition(".")[0]
-        return {each for module in modules for each in self._project.candidates(module)}
-
     def taken_from(self) -> frozenset[tuple[str, str]]:
         """The module and the name of everything that it takes from other files of the project."""
         return frozenset(self._project.taken)
@@ -118,30 +96,22 @@ class Names:
     def taken(self) -> frozenset[str]:
         """The names that are bound or used anywhere in the file, whatever they stand for."""
         bound = [name for scope in self.walk.scopes.values() for name in scope.bindings]
-        return frozenset([*bound, *(node.id for node in self.walk.names)])
+        return frozenset([*bound, *(node.id for node in self._scopes)])
 
     @functools.cached_property
     def readers(self) -> dict[tuple[Scope, str], list[ast.Name]]:
         """For the names that each scope binds where they are read or deleted."""
         found: dict[tuple[Scope, str], list[ast.Name]] = {}
-        for node, scope in self.walk.names.items():
+        for node, scope in self._scopes.items():
             home = scope.binder(node.id, (node.lineno, node.col_offset))
             found.setdefault((home or scope.module, node.id), []).append(node)
         return found
 
-    def _imported(self) -> Iterator[tuple[str, ast.alias]]:
-        """The full names of all that is imported; of ``import *`` that of the module."""
-        for node, _ in self.walk.imports:
-            if isinstance(node, ast.Import):
-                yield from ((each.name, each) for each in node.names)
-                continue
-            module = imported_module(node, self._project.package)
-            for each in node.names if module is not None else ():
-                yield f"{module}.{each.name}".removesuffix(".*"), each
-
     def _read_imports(self) -> None:
         self.imported: dict[ast.alias, str] = {}
-        for imported, alias in self._imported():
+        package = package_of(self.document.module, self.document.is_package)
+        named = (each for node, _ in self.walk.imports for each in imports_of(node, package))
+        for imported, alias in named:
             self.imported[alias] = imported
             name = self._project.through(imported)
             if self._project.is_own(imported):
@@ -172,21 +142,24 @@ class Names:
                 self.unknown.append((chain.node, f"{name} is bound to something else as well"))
                 return
 
-    def _read_annotations(self) -> None:
+    def _read_annotations(self) -> list[ast.Constant]:
+        """Read the annotations in quotes; returns those that are plain strings after all."""
+        others = []
         for constant, scope, taker in self.walk.annotations:
             if taker is not None and self.full_name(taker) not in _TAKE_TYPES:
-                self.walk.strings.append(constant)
+                others.append(constant)
                 continue
             expression = quoted.annotation(constant, self.document)
             if expression is None:
                 continue
             known = len(self.uses)
             for node, root, path in quoted.names_in(expression):
-                self.walk.names[root] = scope
+                self._scopes[root] = scope
                 self.quoted[node] = constant
                 self._read_chain(Chain(node, root, path, scope))
             if len(self.uses) > known:
                 self._adopt(expression, constant)
+        return others
 
     def _adopt(self, expression: ast.expr, constant: ast.Constant) -> None:
         """Let the document find the statement of what stands in quotes."""

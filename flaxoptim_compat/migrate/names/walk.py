@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 import ast
+import weakref
 from collections.abc import Sequence
 
+from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names.dotted import chain_of, imported_module
 from flaxoptim_compat.migrate.names.expressions import Expressions
 from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.program.modules import package_of
+
+_WALKS: weakref.WeakKeyDictionary[Document, Walk] = weakref.WeakKeyDictionary()
+
+
+def walk_of(document: Document) -> Walk:
+    """The walk over a file, which is walked over once however many ask."""
+    found = _WALKS.get(document)
+    if found is None:
+        package = package_of(document.module, document.is_package)
+        found = _WALKS[document] = Walk(document.tree, package)
+    return found
 
 
 class Walk(Expressions):
@@ -15,10 +29,10 @@ class Walk(Expressions):
 
     Args:
       tree: the file.
-      package: the package that relative imports start from; None if it is not known.
+      package: the package that relative imports start from; "" if it is not known.
     """
 
-    def __init__(self, tree: ast.Module, package: str | None) -> None:
+    def __init__(self, tree: ast.Module, package: str) -> None:
         super().__init__(tree)
         self.imports: list[tuple[ast.Import | ast.ImportFrom, Scope]] = []
         self._package = package

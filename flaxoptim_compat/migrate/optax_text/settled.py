@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import functools
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names.scopes import Scope
-from flaxoptim_compat.migrate.names.walk import Walk
+from flaxoptim_compat.migrate.names.walk import walk_of
 
 _REPEATED = (
     *(ast.For, ast.AsyncFor, ast.While),
@@ -25,13 +24,9 @@ class Settled:
     def __init__(self, document: Document) -> None:
         self._document = document
 
-    @functools.cached_property
-    def _walk(self) -> Walk:
-        return Walk(self._document.tree, None)
-
     def __call__(self, node: ast.expr) -> bool:
         """Whether an expression is a name that is bound once before it is used, and never again."""
-        scope = self._walk.names.get(node) if isinstance(node, ast.Name) else None
+        scope = walk_of(self._document).names.get(node) if isinstance(node, ast.Name) else None
         if scope is None:
             return False
         assert isinstance(node, ast.Name)

@@ -13,10 +13,10 @@ from typing import Any
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import Walk
+from flaxoptim_compat.migrate.program.modules import joined
 from flaxoptim_compat.migrate.values import legacy_names
 from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method
-from flaxoptim_compat.migrate.values.modules import joined
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,

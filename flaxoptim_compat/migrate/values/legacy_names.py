@@ -58,11 +58,6 @@ def is_package(name: str) -> bool:
     return name in (_MODULE, _TODAY[0])
 
 
-def is_of_flax_optim(name: str) -> bool:
-    """Whether a full name is that of flax.optim, or of something in it."""
-    return is_package(name) or legacy_name(name) is not None
-
-
 @functools.cache
 def makes_legacy(name: str) -> bool:
     """Whether calling what a full name means makes something of flax.optim."""
@@ -74,7 +69,8 @@ def leads_to_flax_optim(name: str) -> bool:
     """Whether a full name is that of flax.optim, of something in it, or of what it is in."""
     return (
         name in ("flax", "flaxoptim_compat", "flax.traverse_util")
-        or is_of_flax_optim(name)
+        or is_package(name)
+        or legacy_name(name) is not None
         or is_traversal(name)
     )
 

@@ -7,11 +7,11 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.program.modules import connected_files
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
 from flaxoptim_compat.migrate.values.legacy_names import hints_at_optimizer
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
-from flaxoptim_compat.migrate.values.modules import connected_files
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
     NOTHING,

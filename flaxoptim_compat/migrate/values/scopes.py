@@ -7,7 +7,7 @@ import sys
 from typing import cast
 
 from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.names.walk import Walk
+from flaxoptim_compat.migrate.names.walk import walk_of
 
 Scope = (
     ast.Module
@@ -28,7 +28,7 @@ class Scopes:
     def __init__(self, document: Document) -> None:
         self._tree = document.tree
         self._parents = document.parents
-        self.walk = Walk(document.tree, None)
+        self.walk = walk_of(document)
         self._scopes = self.walk.scopes
 
     def binder(self, node: ast.AST, name: str) -> Scope | None:

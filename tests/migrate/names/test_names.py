@@ -11,7 +11,15 @@ import pytest
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names import Names
-from tests.support.names_in_texts import ADAM, OPTIM, Exports, meaning, names_of, uses
+from tests.support.names_in_texts import (
+    ADAM,
+    OPTIM,
+    Exports,
+    exporter_of,
+    meaning,
+    names_of,
+    uses,
+)
 
 FLAX = "import flax\n"
 
@@ -196,6 +204,7 @@ def program(functions: int) -> str:
 def steps(text: str, exports: Exports | None = None) -> int:
     """How many calls of Python functions it takes to read the names of a file."""
     document = Document(Path("a.py"), text, ast.parse(text))
+    exporter = exporter_of(document, exports)
     count = 0
 
     def profile(frame: Any, event: str, argument: Any) -> None:
@@ -205,7 +214,7 @@ def steps(text: str, exports: Exports | None = None) -> int:
 
     sys.setprofile(profile)
     try:
-        Names(document, exports)
+        Names(document, exporter)
     finally:
         sys.setprofile(None)
     return count

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.names_in_texts import ADAM, meaning, names_of, uses
+from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.names.exporter import exporters
+from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim
+from tests.support.names_in_texts import (
+    ADAM,
+    document_of,
+    exporter_of,
+    meaning,
+    names_of,
+    passed_on,
+    uses,
+)
 
 EXPORTS = {
     "p.opt": {"Adam": ADAM, "o": "flax.optim", "_hidden": ADAM},
@@ -75,7 +86,7 @@ def test_what_a_file_passes_on() -> None:
         "import jax\nfrom flax import optim as o\nfrom flax.optim import Adam\nM = o.Momentum\n"
         "x = M()\ndef f():\n  from flax import y\ndef Adagrad(): ...\n"
     )
-    assert names_of(text).exported() == {
+    assert passed_on(text) == {
         "jax": "jax",
         "o": "flax.optim",
         "Adam": ADAM,
@@ -84,20 +95,13 @@ def test_what_a_file_passes_on() -> None:
 
 
 def test_what_a_file_passes_on_by_a_star() -> None:
-    exported = names_of("from flax.optim import *\ndef Adam(): ...\n").exported()
+    exported = passed_on("from flax.optim import *\ndef Adam(): ...\n")
     assert exported["LAMB"] == "flax.optim.LAMB"
     assert "Adam" not in exported
-    assert names_of("from .opt import *", EXPORTS, "p.q").exported() == {
+    assert passed_on("from .opt import *", EXPORTS, "p.q") == {
         "Adam": ADAM,
         "o": "flax.optim",
     }
-
-
-def test_modules_that_may_be_files_of_the_project() -> None:
-    text = "import a.b\nfrom c import d\ndef f():\n  from . import e\n"
-    found = names_of(text, module="p.q.f").project_imports()
-    assert {"a", "a.b", "c", "c.d", "p.q", "p.q.e"} <= found
-    assert {"p.q.a.b", "p.a.b", "a.b", "src.a.b", "p.c.d"} <= found
 
 
 def test_uses_through_other_files() -> None:
@@ -107,3 +111,46 @@ def test_uses_through_other_files() -> None:
         ("Adam", ADAM, "", "project"),
         ("b", "p.opt.b", "b", "import"),
     ]
+
+
+STAR = {
+    "a": "from flax.optim import Adam\nfrom b import *\n",
+    "b": "from a import *\n",
+    "c": "from b import Adam\nAdam\n",
+}
+
+
+def test_what_a_file_passes_on_is_worked_out_through_others() -> None:
+    documents = [document_of(text, module) for module, text in STAR.items()]
+    read = exporters(documents)
+    assert dict(read[documents[1]]) == {"Adam": ADAM}
+    names = Names(documents[2], read[documents[2]])
+    assert [use.name for use in names.uses] == [ADAM, ADAM]
+
+
+def test_one_of_two_homes_may_be_another_file() -> None:
+    both = "try:\n  from old import Adam\nexcept ImportError:\n  from flax.optim import Adam\n"
+    texts = {"old": "from flax.optim import Adam\n", "both": both}
+    documents = [document_of(text, module) for module, text in texts.items()]
+    assert dict(exporters(documents)[documents[1]]) == {"Adam": ADAM}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import flaxoptim_compat.optim",
+        "import flax as f\nf.optim.Adam",
+        "import flax\nhasattr(flax, 'optim')",
+        "import importlib\nimportlib.import_module('flax.' + 'optim')",
+        "import importlib\nimportlib.import_module(f'flax.optim.{name}')",
+        "import flax\ndef f(x: 'flax.optim.Optimizer'): ...",
+        "import torch\nfrom torch import optim\noptim.Adam, hasattr(torch, 'optim')",
+    ],
+)
+def test_whether_a_file_names_flax_optim(text: str) -> None:
+    names = names_of(text)
+    expected = bool(names.lookups) or any(
+        is_of_flax_optim(as_of_old(use.name)) for use in names.uses
+    )
+    assert exporter_of(names.document, {}).names_flax_optim() == expected
+    assert expected == ("torch" not in text and "'flax.' +" not in text)

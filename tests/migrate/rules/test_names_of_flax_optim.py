@@ -21,6 +21,7 @@ from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.settling import settled
 from tests.support.legacy_surface import full_names
+from tests.support.names_in_texts import exporter_of
 from tests.support.oracle.in_process import genuine_optim
 from tests.support.rewriting_texts import document as document_of
 from tests.support.rewriting_texts import rewrite
@@ -36,7 +37,7 @@ def read(text: str, module: str = "", is_package: bool = False, **more: Any) -> 
         is_package=is_package,
     )
     exports: Mapping[str, Mapping[str, str]] = more.pop("exports", {})
-    names = Names(document, exports)
+    names = Names(document, exporter_of(document, exports))
     return Reading(document, names, **more)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.migrate.linking import Links, Module, attributes_in, imports_in
+from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in, imports_in
 
 LINKED = {
     "from lib.common import Adam": True,

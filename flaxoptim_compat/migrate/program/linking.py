@@ -10,9 +10,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from flaxoptim_compat.migrate.program.modules import joined, meant
+
 # In a notebook, lines start with a quotation mark.
-_FROM = re.compile(rb'^[ \t"]*from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)', re.MULTILINE)
-_IMPORT = re.compile(rb'^[ \t"]*import[ \t]+([^\n]*)', re.MULTILINE)
+_START = rb'(?:^|[:;])[ \t"]*'
+_FROM = re.compile(
+    _START + rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)", re.MULTILINE
+)
+_IMPORT = re.compile(_START + rb"import[ \t]+([^\n;]*)", re.MULTILINE)
 _NAME = re.compile(rb"([\w.]+|\*)(?:[ \t\n\\]+as[ \t\n\\]+(\w+))?")
 _ATTRIBUTE = re.compile(rb"\.\s*(\w+)")
 _OLD = ("flax", "jax", "jaxlib", "numpy")
@@ -98,33 +103,67 @@ class Links:
         self._attributes: dict[int, frozenset[str]] = {}
         self._named: dict[str, set[int]] = {}
         for number, module in enumerate(modules):
-            parts = module.name.split(".")
-            # Absolute imports may start at any folder.
-            for start in range(len(parts)):
-                self._named.setdefault(".".join(parts[start:]), set()).add(number)
+            self._named.setdefault(module.name, set()).add(number)
         # {number and name: the files that import it, and what they call it}
         self._takers: dict[tuple[int, str], list[tuple[int, str]]] = {}
         # {number: the files that have the module itself, and what they call it}
         self._holders: collections.defaultdict[int, set[tuple[int, str]]]
         self._holders = collections.defaultdict(set)
+        self._neighbours: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
         self.linked = {each for each, module in enumerate(modules) if module.has_optimizers}
         for number, module in enumerate(modules):
             for each in module.imports:
                 self._read(number, module, each)
         self._follow()
 
+    def groups(self) -> list[list[int]]:
+        """The files that are to be read together, apart from those they have nothing to do with."""
+        seen: set[int] = set()
+        found = []
+        for number in sorted(self.linked):
+            group = []
+            waiting = [number]
+            while waiting:
+                each = waiting.pop()
+                if each in self.linked and each not in seen:
+                    seen.add(each)
+                    group.append(each)
+                    waiting += self._neighbours[each]
+            if group:
+                found.append(sorted(group))
+        return found
+
     def _read(self, number: int, module: Module, imported: Imported) -> None:
-        origin = _absolute(module, imported.origin)
-        for source in self._named.get(origin, set()) - {number} if imported.origin else ():
-            taker = (number, imported.local)
-            self._takers.setdefault((source, imported.name), []).append(taker)
-            if self._modules[source].has_optimizers:
-                self.linked.add(number)
-        name = ".".join(filter(None, (origin, imported.name)))
-        for source in self._named.get(name, set()) - {number}:
+        name = imported.name
+        if imported.origin:
+            name = joined(imported.origin, imported.name)
+            for source in self._meant(imported.origin, number, module):
+                taker = (number, imported.local)
+                self._takers.setdefault((source, imported.name), []).append(taker)
+        for source in self._meant(name, number, module):
             self._holders[source].add((number, imported.local))
-            if self._modules[source].has_optimizers:
-                self.linked.add(number)
+        # An `import a.b.c` runs a and a.b as well.
+        around = "" if imported.origin else name.rpartition(".")[0]
+        while around:
+            self._connect(number, self._files(around, number, module))
+            around = around.rpartition(".")[0]
+
+    def _meant(self, name: str, number: int, module: Module) -> set[int]:
+        """The files that an import means; what they do with optimizers matters where it stands."""
+        found = self._files(name, number, module)
+        self._connect(number, found)
+        if any(self._modules[each].has_optimizers for each in found):
+            self.linked.add(number)
+        return found
+
+    def _files(self, name: str, number: int, module: Module) -> set[int]:
+        full = meant(name, module.name, module.is_package, self._named)
+        return self._named[full] - {number} if full is not None else set()
+
+    def _connect(self, number: int, others: set[int]) -> None:
+        self._neighbours[number] |= others
+        for each in others:
+            self._neighbours[each].add(number)
 
     def _follow(self) -> None:
         """Follow each name from file to file."""
@@ -151,17 +190,6 @@ class Links:
         if number not in self._attributes:
             self._attributes[number] = frozenset(self._attributes_of(number))
         return self._attributes[number]
-
-
-def _absolute(module: Module, origin: str) -> str:
-    """The dotted name of what an import statement imports from."""
-    name = origin.lstrip(".")
-    dots = len(origin) - len(name)
-    if not dots:
-        return name
-    parts = module.name.split(".")
-    folders = parts[: len(parts) - dots + module.is_package]
-    return ".".join([*folders, *filter(None, [name])])
 
 
 def _names(text: bytes) -> list[tuple[str, str]]:

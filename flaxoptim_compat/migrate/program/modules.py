@@ -1,0 +1,148 @@
+"""Which file of a program an import means. Nothing else works that out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator, Mapping, Sequence
+
+from flaxoptim_compat.migrate.document import Document
+
+
+def package_of(module: str, is_package: bool) -> str:
+    """The package that relative imports in a file start from; "" if it is in none.
+
+    Args:
+      module: the dotted name of the file.
+      is_package: whether it is the ``__init__.py`` of that.
+    """
+    return module if is_package else module.rpartition(".")[0]
+
+
+def absolute(name: str, package: str) -> str | None:
+    """A name as it stands in an import statement, without the dots of a relative import.
+
+    Args:
+      name: with as many dots before it as stand there.
+      package: where it stands.
+
+    Returns:
+      None if the dots lead out of what is known.
+    """
+    below = name.lstrip(".")
+    level = len(name) - len(below)
+    if not level:
+        return name
+    parts = package.split(".") if package else []
+    # The folder of all files may be a package itself.
+    if level > len(parts) + 1:
+        return None
+    return ".".join([*parts[: len(parts) - level + 1], *filter(None, [below])])
+
+
+def meant(name: str, module: str, is_package: bool, modules: Container[str]) -> str | None:
+    """The module of the program that an import means.
+
+    Args:
+      name: what is imported, with the dots of a relative import before it.
+      module: that of the file with the import; "" if it has none.
+      is_package: whether this file is the ``__init__.py`` of its module.
+      modules: those of the program.
+
+    Returns:
+      None if it is of elsewhere.
+    """
+    package = package_of(module, is_package)
+    if name.startswith("."):
+        full = absolute(name, package)
+        return full if full in modules else None
+    # The folder of a script is on the path, and so is that of the project, or its src.
+    around = package
+    while around:
+        full = f"{around}.{name}"
+        if full in modules and full != module:
+            return full
+        around = around.rpartition(".")[0]
+    for full in (name, f"src.{name}"):
+        if full in modules and full != module:
+            return full
+    return None
+
+
+def joined(origin: str, name: str) -> str:
+    """The dotted name of a name in a module, which may be nothing but dots."""
+    return f"{origin}.{name}" if origin.strip(".") else f"{origin}{name}"
+
+
+def imported_files(documents: Sequence[Document]) -> Mapping[Document, Mapping[str, Document]]:
+    """For each file the files that it imports, by the names that stand in its imports.
+
+    A relative name starts with as many dots as there. ``from a import b`` counts as both ``a`` and
+    ``a.b``, because only the files tell whether ``b`` is one.
+
+    Args:
+      documents: the files of a program.
+    """
+    by_module = {each.module: each for each in documents if each.module}
+    return {
+        document: {
+            name: by_module[module]
+            for name in dict.fromkeys(_names(document))
+            if (module := meant(name, document.module, document.is_package, by_module)) is not None
+        }
+        for document in documents
+    }
+
+
+def connected_files(
+    imported: Mapping[Document, Mapping[str, Document]],
+) -> Mapping[Document, int]:
+    """A number for each file, the same for those that imports connect, however far.
+
+    Args:
+      imported: for each file the files that it imports.
+    """
+    neighbours: dict[Document, set[Document]] = {each: set() for each in imported}
+    for document, modules in imported.items():
+        for other in modules.values():
+            neighbours[document].add(other)
+            neighbours[other].add(document)
+    numbers: dict[Document, int] = {}
+    for number, document in enumerate(imported):
+        waiting = [document]
+        while waiting:
+            each = waiting.pop()
+            if each not in numbers:
+                numbers[each] = number
+                waiting += neighbours[each]
+    return numbers
+
+
+def imported_names(
+    imported: Mapping[Document, Mapping[str, Document]],
+) -> dict[Document, set[str]]:
+    """For each file the names that other files import from it.
+
+    Args:
+      imported: for each file the files that it imports.
+    """
+    found: dict[Document, set[str]] = {each: set() for each in imported}
+    for document, modules in imported.items():
+        for node in document.imports:
+            if isinstance(node, ast.ImportFrom):
+                module = modules.get("." * node.level + (node.module or ""))
+                if module is not None:
+                    found[module].update(alias.name for alias in node.names)
+    return found
+
+
+def _names(document: Document) -> Iterator[str]:
+    for node in document.imports:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = alias.name.split(".")
+                yield from (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+        else:
+            origin = "." * node.level + (node.module or "")
+            yield origin
+            for alias in node.names:
+                yield joined(origin, alias.name)
