@@ -108,6 +108,11 @@ class Document:
         """The node around each node; of operators and contexts, which are shared, none is kept."""
         return self._seen.parents
 
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes, those outside before those inside."""
+        return [self.tree, *self.parents]
+
     @property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:
         """The import statements, wherever they stand."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.analysis import analyse, analyse_alone
@@ -38,9 +40,20 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
       progress: is told how many files are done, and of how many.
     """
     found = FoundFiles(paths, task.settings.is_excluded)
-    with deep_recursion():
+    with deep_recursion(), rare_collections():
         reports = _Run(found.files, task, progress).reports()
     return Report(reports, found.left_out, found.unreadable, found.unfinished)
+
+
+@contextlib.contextmanager
+def rare_collections() -> Iterator[None]:
+    """Look for garbage rarely: what is made here is needed until the end."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class _Run:

@@ -193,8 +193,10 @@ def _traversals_of(points_to: PointsTo, unit: Unit) -> dict[Traversal, bool]:
 def _other_uses(points_to: PointsTo) -> set[Traversal]:
     """The traversals that the program asks for something, or gives to a function of a package."""
     found: set[Traversal] = set()
+    if not points_to.has_traversals:
+        return found
     for document in points_to.documents:
-        for node in ast.walk(document.tree):
+        for node in document.nodes:
             asked: list[ast.expr] = []
             if isinstance(node, ast.Attribute):
                 asked = [node.value]

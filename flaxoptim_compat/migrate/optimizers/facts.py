@@ -88,7 +88,7 @@ class Facts:
         converts = any(
             unit.converts and use.document is document for unit in self.units for use in unit.uses
         )
-        nodes = [each for each in ast.walk(document.tree) if isinstance(each, ast.Attribute)]
+        nodes = [each for each in document.nodes if isinstance(each, ast.Attribute)]
         own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
         return [
             (node, f"what has `.{node.attr}` here is not known")

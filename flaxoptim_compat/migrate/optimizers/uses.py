@@ -34,7 +34,7 @@ def uses(points_to: PointsTo) -> Iterator[Use]:
 
 def _all_uses(points_to: PointsTo) -> Iterator[Use]:
     for document in points_to.documents:
-        for node in ast.walk(document.tree):
+        for node in document.nodes:
             if isinstance(node, ast.Attribute):
                 yield from _of_attribute(points_to, document, node)
             elif isinstance(node, ast.Call):

@@ -21,6 +21,8 @@ _IMPORT = re.compile(_START + rb"import[ \t]+([^\n;]*)", re.MULTILINE)
 _NAME = re.compile(rb"([\w.]+|\*)(?:[ \t\n\\]+as[ \t\n\\]+(\w+))?")
 _ATTRIBUTE = re.compile(rb"\.\s*(\w+)")
 _OLD = ("flax", "jax", "jaxlib", "numpy")
+# Beyond as many files, what they import in turn is not read for the sake of optimizers.
+_MOST_FOLLOWED = 1_000
 
 
 class Imported(NamedTuple):
@@ -110,11 +112,13 @@ class Links:
         self._holders: collections.defaultdict[int, set[tuple[int, str]]]
         self._holders = collections.defaultdict(set)
         self._neighbours: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
+        self._imported: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
         self.linked = {each for each, module in enumerate(modules) if module.has_optimizers}
         for number, module in enumerate(modules):
             for each in module.imports:
                 self._read(number, module, each)
         self._follow()
+        self._follow_imports()
 
     def groups(self) -> list[list[int]]:
         """The files that are to be read together, apart from those they have nothing to do with."""
@@ -160,7 +164,17 @@ class Links:
         full = meant(name, module.name, module.is_package, self._named)
         return self._named[full] - {number} if full is not None else set()
 
+    def _follow_imports(self) -> None:
+        """Add what files with optimizers import, and so on: their functions may be given one."""
+        level = {each for each in self.linked if self._modules[each].has_optimizers}
+        seen = set(level)
+        while level and len(seen) < _MOST_FOLLOWED:
+            level = {other for each in level for other in self._imported[each]} - seen
+            seen |= level
+        self.linked |= seen
+
     def _connect(self, number: int, others: set[int]) -> None:
+        self._imported[number] |= others
         self._neighbours[number] |= others
         for each in others:
             self._neighbours[each].add(number)

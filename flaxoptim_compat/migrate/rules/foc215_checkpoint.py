@@ -67,7 +67,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     facts = reading.facts
     if facts is None or not any(unit.sites and unit.converts for unit in facts.units):
         return
-    for node in ast.walk(reading.document.tree):
+    for node in reading.document.nodes:
         if isinstance(node, ast.Call) and _restores_optimizer(facts, node):
             what, instead = "an optimizer is restored", _CONVERT
             finding = _finding(reading, node, what, instead)

@@ -99,6 +99,7 @@ class Calls:
         # For each function its calls, and what each gives to its parameters.
         self.arguments: dict[ast.AST, dict[ast.Call, list[tuple[str, Held]]]] = {}
         self.sites: dict[Site, None] = {}
+        self.has_traversals = False
         self._bound: dict[Object, tuple[Held, Given]] = {}
         self._come: set[tuple[ast.Call, Context, Object, int]] = set()
 
@@ -370,6 +371,7 @@ class Calls:
         elif name == legacy_names.COMPUTED:
             self._make(call, "", result)
         elif legacy_names.is_traversal(name):
+            self.has_traversals = True
             add(result, [Traversal(call.document, call.node)])
         elif legacy_names.is_optimizer(name):
             add(result, [Optimizer(Site(call.document, call.node, ""))])

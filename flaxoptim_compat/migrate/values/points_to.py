@@ -102,6 +102,11 @@ class PointsTo:
         return any(isinstance(each, Optimizer) for each in self._memory.inside(objects))
 
     @property
+    def has_traversals(self) -> bool:
+        """Whether the program makes anything that selects parameters by their paths."""
+        return self._calls.has_traversals
+
+    @property
     def gave_up(self) -> bool:
         """Whether the program is more than can be followed, so that nothing is certain."""
         return self._solver.gave_up
