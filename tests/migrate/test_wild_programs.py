@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from tests.support import compiling
-from tests.support.places import DATA, ROOT
-from tests.support.processes import output_of
+from tests.support.places import DATA
+from tests.support.program_results import errors, results
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
 
 PROGRAMS = DATA / "wild_programs"
@@ -90,35 +87,6 @@ def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) 
     assert {name: ulps for name, ulps in different.items() if ulps > FUSED_OTHERWISE} == {}
     staying = tuple(f"{Path(path).stem}[" for path in STAY)
     assert [name for name in different if name.startswith(staying)] == []
-
-
-def results(folder: Path, file: Path, *options: str) -> dict[str, Any]:
-    """What the programs in a folder return, by program and place."""
-    environment = {
-        "PYTHONPATH": str(ROOT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **compiling.variables(devices=2),
-    }
-    output_of(
-        ["-m", "tests.support.wild_runs", str(folder), str(file), *options], ROOT, environment
-    )
-    with np.load(file) as arrays:
-        return dict(arrays)
-
-
-def errors(ours: dict[str, Any], expected: dict[str, Any]) -> dict[str, float]:
-    """What has not the same bits, in units in the last place of the largest value of its array."""
-    assert ours.keys() == expected.keys(), [
-        str(ours.get(name, name)) for name in ours.keys() ^ expected.keys()
-    ]
-    different = {}
-    for name, value in expected.items():
-        mine = ours[name]
-        assert (mine.dtype, mine.shape) == (value.dtype, value.shape), name
-        if mine.tobytes() != value.tobytes():
-            unit = np.spacing(np.max(np.abs(value)))
-            different[name] = float(np.max(np.abs(mine - value)) / unit)
-    return different
 
 
 @pytest.mark.parametrize("program", MARKED)

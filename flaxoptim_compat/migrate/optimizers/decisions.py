@@ -192,11 +192,11 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
             if isinstance(node, ast.Attribute):
                 asked = [node.value]
             elif isinstance(node, ast.Call):
-                made = points_to.values(node)
+                made = points_to.legacy(node)
                 if not any(isinstance(each, Definition | Optimizer) for each in made):
                     asked = [*node.args, *(each.value for each in node.keywords)]
             for each in asked:
-                found |= {value for value in points_to.values(each) if isinstance(value, Traversal)}
+                found |= {value for value in points_to.legacy(each) if isinstance(value, Traversal)}
     return found
 
 

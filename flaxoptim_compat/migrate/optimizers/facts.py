@@ -13,8 +13,9 @@ from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_travers
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.optimizers.uses import uses
+from flaxoptim_compat.migrate.values.legacy_names import TELLING
 from flaxoptim_compat.migrate.values.objects import Site
-from flaxoptim_compat.migrate.values.points_to import TELLING, PointsTo, is_bridged
+from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
 
 
 class Facts:

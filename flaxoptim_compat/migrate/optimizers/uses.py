@@ -46,10 +46,12 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
 
 
 def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
-    values = points_to.values(node.value)
-    if is_bridged(node):
+    values = points_to.legacy(node.value)
+    if not values or is_bridged(node):
         return
     if sites := sites_of(values, Optimizer):
+        values = points_to.values(node.value)
+        sites = sites_of(values, Optimizer)
         if any(not isinstance(each, Optimizer) for each in values):
             problem = "This is an optimizer in some calls, and something else in others."
             yield Use("FOC219", document, node, sites, problem)
@@ -98,13 +100,18 @@ def _in_f_string(document: Document, node: ast.AST) -> bool:
 
 def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) -> Iterator[Use]:
     """An entry of a state dict, whose layout a TrainState does not have."""
-    if sites := sites_of(points_to.values(node.value), StateDict):
+    if sites := sites_of(points_to.legacy(node.value), StateDict):
         problem = f"A TrainState has other entries than `{ast.unparse(node.slice)}` and its like."
         yield Use("FOC210", document, node, sites, problem)
 
 
 def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is given to a function which is not read."""
+    arguments = [*call.args, *(each.value for each in call.keywords)]
+    given = [(each, sites_of(points_to.legacy(each), Optimizer)) for each in arguments]
+    given = [(each, sites) for each, sites in given if sites]
+    if not given:
+        return
     takers = points_to.values(call.func)
     packages = {
         each.name
@@ -117,9 +124,8 @@ def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> It
         problem = "It is given to a function that is not known here."
     else:
         return
-    for argument in (*call.args, *(each.value for each in call.keywords)):
-        if sites := sites_of(points_to.values(argument), Optimizer):
-            yield Use("FOC218", document, argument, sites, problem)
+    for argument, sites in given:
+        yield Use("FOC218", document, argument, sites, problem)
 
 
 def _keeps_things(function: ast.expr) -> bool:
@@ -145,7 +151,7 @@ def _of_class(
     """The class Optimizer itself, in annotations and isinstance."""
     if not isinstance(node.ctx, ast.Load) or isinstance(document.parents[node], ast.Attribute):
         return
-    names = [each.name for each in points_to.values(node) if isinstance(each, External)]
+    names = [each.name for each in points_to.legacy(node) if isinstance(each, External)]
     if any(legacy_names.legacy_name(name) == legacy_names.BASE for name in names):
         sites = _annotated_sites(points_to, document, node, Definition)
         if sites != {None}:

@@ -122,11 +122,19 @@ class Calls:
             )
             if not function and not has_method:
                 return NOTHING
+        memory = self._memory
         given = self._given(arguments)
-        result = Variable(call.node)
+        result = Variable(
+            call.node, [each for each in (function, owner) if isinstance(each, Variable)]
+        )
         self._call_any(call, function, given, result)
         if has_method:
-            self._memory.each(owner, lambda each: self._method(call, each, method, given, result))
+            memory.each(owner, lambda each: self._method(call, each, method, given, result))
+        for value in (*given.positional, *(value for _, value in given.named)):
+            # Who is given something that matters is to be known.
+            memory.once_it_matters(value, lambda: memory.ask(function))
+            if method in _PUT:
+                memory.may_put(owner, value)
         return result
 
     def _given(self, arguments: Iterable[Argument]) -> Given:
@@ -187,6 +195,7 @@ class Calls:
                 self._define_if(call, callee, result)
             case Instance(of=of):
                 attribute = memory.attribute(frozenset({callee}), "__call__", {})
+                memory.ask(attribute)
                 if not {of, callee} & through:
                     self._call_any(call, attribute, given, result, through | {callee})
             case Partial() | Transformed() if callee not in through and callee in self._bound:
@@ -266,6 +275,7 @@ class Calls:
         """Give the arguments to ``__init__``, or to the fields of a dataclass in their order."""
         memory = self._memory
         initializer = memory.attribute(frozenset({Instance(made)}), "__init__", {})
+        memory.ask(initializer)
         self._call_any(call, initializer, given, Variable())
         if any(getattr(each, "name", "") == "__init__" for each in made.node.body):
             return
@@ -292,7 +302,7 @@ class Calls:
             found = result
 
             def follow(each: Object) -> None:
-                memory.solver.add(found, [each])
+                memory.solver.state(found, [each])
                 if isinstance(each, Class):
                     memory.flow(self._ancestors(each), found)
 
@@ -303,7 +313,7 @@ class Calls:
     def _make(self, call: Call, name: str, result: Variable) -> None:
         site = Site(call.document, call.node, name)
         self.sites[site] = None
-        self._memory.solver.add(result, [Definition(site)])
+        self._memory.solver.state(result, [Definition(site)])
 
     # Methods of objects that are no functions of the program
 
@@ -311,7 +321,7 @@ class Calls:
         self, call: Call, owner: Object, method: str, given: Given, result: Variable
     ) -> None:
         memory = self._memory
-        add = memory.solver.add
+        add = memory.solver.state
         match owner:
             case Definition(site=site) if method == "create":
                 add(result, [Optimizer(site)])
@@ -341,7 +351,7 @@ class Calls:
 
     def _external(self, call: Call, name: str, given: Given, result: Variable) -> None:
         memory = self._memory
-        add, positional = memory.solver.add, given.positional
+        add, positional = memory.solver.state, given.positional
         if legacy_names.is_definition(name):
             self._make(call, legacy_names.legacy_name(name) or "", result)
         elif name == legacy_names.COMPUTED:
@@ -372,10 +382,13 @@ class Calls:
             # partial(jax.jit, ...) as a decorator: the function itself.
             partial = Partial(call.node, call.context)
             self._bound[partial] = positional[0], Given(positional[1:], given.named)
+            for value in (*positional, *(value for _, value in given.named)):
+                memory.once_it_matters(value, lambda: memory.solver.let_matter(partial))
             add(result, [partial])
         elif name in known_calls.CALLS_LATER and positional:
             transformed = Transformed(call.node, call.context)
             self._bound[transformed] = positional[0], Given([], [])
+            memory.once_it_matters(positional[0], lambda: memory.solver.let_matter(transformed))
             add(result, [transformed])
         elif name == "getattr" and len(call.node.args) >= 2 and positional:
             self._getattr(call, positional[0], result)
@@ -384,7 +397,7 @@ class Calls:
 
     def _state_dict(self, each: Object, result: Variable) -> None:
         if isinstance(each, Optimizer):
-            self._memory.solver.add(result, [StateDict(each.site)])
+            self._memory.solver.state(result, [StateDict(each.site)])
 
     def _getattr(self, call: Call, owner: Held, result: Variable) -> None:
         attribute = call.node.args[1]
@@ -394,7 +407,7 @@ class Calls:
 
         def follow(each: Object) -> None:
             if isinstance(each, External) and legacy_names.is_package(each.name):
-                self._memory.solver.add(result, [External(legacy_names.COMPUTED)])
+                self._memory.solver.state(result, [External(legacy_names.COMPUTED)])
 
         self._memory.each(owner, follow)
 
@@ -455,20 +468,19 @@ _MATTER = frozenset(
         legacy_names.COMPUTED,
     }
 )
+# Methods that put what they are given into a container.
+_PUT = frozenset({"add", "append", "extend", "update"})
 _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
+        *_PUT,
         "_replace",
-        "add",
-        "append",
         "copy",
         "create",
-        "extend",
         "get",
         "pop",
         "setdefault",
         "state_dict",
-        "update",
     }
 )
 

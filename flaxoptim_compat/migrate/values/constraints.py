@@ -6,12 +6,14 @@ The order of statements counts for nothing: a variable holds whatever is assigne
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import Walk
+from flaxoptim_compat.migrate.values import legacy_names
 from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method
 from flaxoptim_compat.migrate.values.modules import joined
@@ -26,6 +28,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Function,
     Instance,
     Object,
+    Objects,
     Super,
     key_of,
 )
@@ -76,6 +79,7 @@ class Constraints:
         self._own: set[ast.AST] = set()
         self._put_off: set[ast.AST] = set()
         self._binders: dict[tuple[Scope, str], Scope | None] = {}
+        self._packages = self._names_of_packages(walk)
         self._expressions: dict[type[ast.AST], Callable[[Any], Held]] = {
             ast.Name: self._name,
             ast.Attribute: self._attribute,
@@ -110,8 +114,34 @@ class Constraints:
             ast.AsyncFunctionDef: self._define,
             ast.ClassDef: self._define_class,
             ast.Import: self._import,
-            ast.ImportFrom: self._import_from,
+            ast.ImportFrom: self._import,
         }
+
+    def _names_of_packages(self, walk: Walk) -> dict[tuple[Scope, str], Objects]:
+        """The names that nothing but one import of a package binds: they are no variables."""
+        found: dict[tuple[Scope, str], Objects] = {}
+        for node, scope in walk.imports:
+            for alias, value in self._imported(node):
+                name = alias.asname or alias.name.partition(".")[0]
+                if isinstance(value, External) and len(scope.bindings.get(name, ())) == 1:
+                    found[scope, name] = frozenset({value})
+        return found
+
+    def _imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[tuple[ast.alias, Object]]:
+        """The names that an import binds to packages and to files."""
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                shown = alias.name if alias.asname else alias.name.partition(".")[0]
+                found = self._modules.get(shown)
+                yield alias, File(found) if found else External(shown)
+            return
+        origin = "." * node.level + (node.module or "")
+        for alias in node.names:
+            module = self._modules.get(joined(origin, alias.name))
+            if module is not None:
+                yield alias, File(module)
+            elif origin not in self._modules and not node.level:
+                yield alias, External(f"{origin}.{alias.name}")
 
     def file(self, put_off: set[ast.AST]) -> None:
         """Write down all that the file says.
@@ -285,7 +315,13 @@ class Constraints:
         own = self._context if node in self._own else None
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None:
             memory.flow(self._annotated(node.returns), memory.returns(node, own))
+        first = memory.methods[node].receiver if node in memory.methods else ""
+        follow = functools.partial(memory.solver.follow, node)
         for each in parameters(arguments):
+            if each.arg != first:
+                variable = memory.variable(node, each.arg, own)
+                # Who asks for a parameter asks for the calls.
+                memory.solver.trigger(variable, follow)
             if each.annotation is not None:
                 value = self._annotated(each.annotation)
                 memory.flow(value, memory.variable(node, each.arg, own))
@@ -304,7 +340,9 @@ class Constraints:
     def _define_class(self, node: ast.ClassDef) -> None:
         self._all(node.decorator_list)
         self._all(node.keywords)
-        self._all(node.bases)
+        for each in node.bases:
+            self._memory.inherit(node, self._value(each))
+        self._memory.classes.append((self._document, node))
         found = Class(self._document, node)
         self._bind(node.name, frozenset({found}))
         around = self._scope, self._class
@@ -313,26 +351,25 @@ class Constraints:
         self._all(node.body)
         self._scope, self._class = around
 
-    def _import(self, node: ast.Import) -> None:
-        for alias in node.names:
-            shown = alias.name if alias.asname else alias.name.partition(".")[0]
-            found = self._modules.get(shown)
-            value: Object = File(found) if found else External(shown)
-            self._bind(alias.asname or shown, frozenset({value}))
-
-    def _import_from(self, node: ast.ImportFrom) -> None:
-        origin = "." * node.level + (node.module or "")
-        for alias in node.names:
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        known = dict(self._imported(node))
+        for alias, value in known.items():
             name = alias.asname or alias.name
-            if (module := self._modules.get(joined(origin, alias.name))) is not None:
-                self._bind(name, frozenset({File(module)}))
-            elif (module := self._modules.get(origin)) is not None and alias.name == "*":
-                for each in self._exported(module):
-                    self._bind(each, self._memory.variable(module.tree, each, None))
-            elif module is not None:
-                self._bind(name, self._memory.variable(module.tree, alias.name, None))
-            elif not node.level:
-                self._bind(name, frozenset({External(f"{origin}.{alias.name}")}))
+            if isinstance(node, ast.Import):
+                name = alias.asname or alias.name.partition(".")[0]
+            self._bind(name, frozenset({value}))
+        if isinstance(node, ast.Import):
+            return
+        module = self._modules.get("." * node.level + (node.module or ""))
+        if module is None:
+            return
+        for alias in node.names:
+            if alias in known:
+                continue
+            names = self._exported(module) if alias.name == "*" else [alias.name]
+            for each in names:
+                shown = each if alias.name == "*" else alias.asname or alias.name
+                self._bind(shown, self._memory.variable(module.tree, each, None))
 
     # Expressions
 
@@ -358,7 +395,7 @@ class Constraints:
             home = self._binders[key]
         if home is None:
             return frozenset({External(name)})
-        return self._variable(home, name)
+        return self._packages.get((home, name)) or self._variable(home, name)
 
     def _attribute(self, node: ast.Attribute) -> Held:
         owner = self._value(node.value)
@@ -366,6 +403,8 @@ class Constraints:
         if held is NOTHING:
             # It may still turn out to be known by its name alone.
             held = Variable(node)
+        if legacy_names.hints_at_optimizer(node.attr, _last_name(node.value)):
+            self._memory.ask(owner)
         if isinstance(held, Variable):
             self._memory.asked.append(Asked(self._document, node, owner, held))
         return held
@@ -397,7 +436,7 @@ class Constraints:
                 self._memory.put(made, ANYWHERE, value)
             else:
                 self._memory.put(made, index, value)
-        return frozenset({made})
+        return self._memory.made(made)
 
     def _dict(self, node: ast.Dict) -> Held:
         made = Container(node, self._context)
@@ -408,7 +447,7 @@ class Constraints:
             else:
                 self._value(key)
                 self._memory.put(made, key_of(key), value)
-        return frozenset({made})
+        return self._memory.made(made)
 
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
@@ -427,7 +466,7 @@ class Constraints:
             element = self._value(node.elt)
         self._scope = around
         self._memory.put(made, ANYWHERE, element)
-        return frozenset({made})
+        return self._memory.made(made)
 
     def _subscript(self, node: ast.Subscript) -> Held:
         owner = self._value(node.value)
@@ -435,7 +474,7 @@ class Constraints:
         if isinstance(node.slice, ast.Slice):
             made = Container(node, self._context)
             self._memory.put(made, ANYWHERE, self._memory.contents(owner))
-            return frozenset({made}) if owner is not NOTHING else NOTHING
+            return self._memory.made(made) if owner is not NOTHING else NOTHING
         return self._memory.item(owner, key_of(node.slice))
 
     def _either(self, node: ast.IfExp) -> Held:
@@ -465,7 +504,7 @@ class Constraints:
         held = self._value(node.body)
         self._memory.flow(held, self._memory.returns(node, self._context))
         self._scope, self._function = around
-        return frozenset({Function(self._document, node, context=self._context)})
+        return self._memory.made(Function(self._document, node, context=self._context))
 
     def _yield(self, node: ast.Yield) -> Held:
         if node.value is not None:
@@ -499,16 +538,16 @@ class Constraints:
             case ast.Call(func=ast.Attribute(value=owner, attr="items"), args=[]):
                 pair = Container(iterated, self._context)
                 memory.put(pair, 1, memory.contents(memory.of(owner)))
-                return frozenset({pair})
+                return memory.made(pair)
             case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
                 pair = Container(iterated, self._context)
                 memory.put(pair, 1, self._elements_again(inner))
-                return frozenset({pair})
+                return memory.made(pair)
             case ast.Call(func=ast.Name(id="zip"), args=several):
                 pair = Container(iterated, self._context)
                 for index, each in enumerate(several):
                     memory.put(pair, index, self._elements_again(each))
-                return frozenset({pair})
+                return memory.made(pair)
         return memory.contents(held)
 
     def _elements_again(self, iterated: ast.expr) -> Held:
@@ -538,7 +577,7 @@ class Constraints:
                 if name.lower() in _CONTAINERS:
                     made = Container(annotation, self._context)
                     self._memory.put(made, ANYWHERE, self._annotated(inner))
-                    return frozenset({made})
+                    return self._memory.made(made)
                 self._value(inner)
         return NOTHING
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import re
+
 from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
 
 _MODULE = "flax.optim"
@@ -12,6 +15,12 @@ DEFINITIONS = OPTIMIZERS | {"MultiOptimizer"}
 # A class that is looked up by a name which is not known before the program runs.
 COMPUTED = "flax.optim.<computed>"
 BASE = "OptimizerDef"
+
+# Methods and fields that only optimizers have.
+TELLING = frozenset({"apply_gradient", "optimizer_def"})
+# Fields that others have too: what the variable is called decides.
+_AMBIGUOUS = frozenset({"target", "state"})
+_CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
 
 
 def legacy_name(name: str) -> str | None:
@@ -52,3 +61,31 @@ def is_package(name: str) -> bool:
 def is_of_flax_optim(name: str) -> bool:
     """Whether a full name is that of flax.optim, or of something in it."""
     return is_package(name) or legacy_name(name) is not None
+
+
+@functools.cache
+def makes_legacy(name: str) -> bool:
+    """Whether calling what a full name means makes something of flax.optim."""
+    return is_definition(name) or is_traversal(name) or name == COMPUTED
+
+
+@functools.cache
+def leads_to_flax_optim(name: str) -> bool:
+    """Whether a full name is that of flax.optim, of something in it, or of what it is in."""
+    return (
+        name in ("flax", "flaxoptim_compat", "flax.traverse_util")
+        or is_of_flax_optim(name)
+        or is_traversal(name)
+    )
+
+
+def hints_at_optimizer(attribute: str, owner: str) -> bool:
+    """Whether something is used as only optimizers are.
+
+    Args:
+      attribute: what it is asked for.
+      owner: what it is called.
+    """
+    if attribute in TELLING:
+        return True
+    return attribute in _AMBIGUOUS and _CALLED_OPTIMIZER.search(owner) is not None

@@ -75,9 +75,12 @@ class Memory:
         self.methods: dict[ast.AST, Method] = {}
         self.context_managers: set[ast.AST] = set()
         self.asked: list[Asked] = []
+        self.classes: list[tuple[Document, ast.ClassDef]] = []
         # For classes all that they are derived from.
         self.ancestors: dict[Class, Variable] = {}
         self._variables: dict[Hashable, Variable] = {}
+        self._mattering: set[ast.AST] = set()
+        self._subclasses: dict[ast.AST, list[ast.ClassDef]] = {}
         self._notes: dict[ast.AST, list[Held]] = {}
 
     # Expressions
@@ -100,6 +103,11 @@ class Memory:
             return objects_of(known[0])
         return frozenset().union(*map(objects_of, known))
 
+    def ask_for(self, node: ast.AST) -> None:
+        """Ask for all that an expression can hold."""
+        for each in self._notes.get(node, ()):
+            self.ask(each)
+
     def is_full(self, node: ast.AST) -> bool:
         """Whether an expression may hold more than is followed."""
         return any(
@@ -114,11 +122,50 @@ class Memory:
 
     def field(self, of: ast.ClassDef, name: str) -> Variable:
         """A field of the objects of a class, as its own methods and body set it."""
-        return self._variable(("field", of, name))
+        key = ("field", of, name)
+        known = self._variables.get(key)
+        if known is None:
+            known = self._variable(key)
+            self.solver.once_it_matters(known, lambda: self.let_class_matter(of))
+            # Whatever is assigned to a field of this name may be assigned to this one.
+            known.needs.append(self._stores(name))
+        return known
+
+    def _stores(self, name: str) -> Variable:
+        """A variable that needs whatever has a field of this name assigned."""
+        return self._variable(("stores", name))
+
+    def let_class_matter(self, of: ast.AST) -> None:
+        """Follow a class, and those that inherit from it, and their objects."""
+        if of not in self._mattering:
+            self._mattering.add(of)
+            self.solver.let_matter(of)
+            for each in self._subclasses.get(of, ()):
+                self.let_class_matter(each)
+
+    def inherit(self, of: ast.ClassDef, base: Held) -> None:
+        """State that a class is derived from what an expression holds."""
+
+        def follow(each: Object) -> None:
+            if isinstance(each, Class):
+                self._subclasses.setdefault(each.node, []).append(of)
+                if each.node in self._mattering:
+                    self.let_class_matter(of)
+            elif isinstance(each, External) and legacy_names.is_base(each.name):
+                self.let_class_matter(of)
+
+        if isinstance(base, Variable):
+            self.solver.ask(base)
+        self.each(base, follow)
 
     def returns(self, function: ast.AST, context: Context) -> Variable:
         """What a function returns."""
-        return self._variable(("returns", function, context))
+        key = ("returns", function, context)
+        known = self._variables.get(key)
+        if known is None:
+            known = self._variable(key)
+            self.solver.once_it_matters(known, lambda: self.solver.let_matter(function))
+        return known
 
     def hint(self, connected: int, name: str) -> Variable:
         """What attributes of a name hold in all files that imports connect."""
@@ -130,6 +177,12 @@ class Memory:
             found = self._variables[key] = Variable(key)
         return found
 
+    def made(self, each: Object) -> Variable:
+        """A variable for what an expression makes."""
+        result = Variable(each)
+        self.solver.state(result, [each])
+        return result
+
     # Constraints
 
     def flow(self, source: Held, target: Variable) -> None:
@@ -137,7 +190,7 @@ class Memory:
         if isinstance(source, Variable):
             self.solver.include(source, target)
         elif source:
-            self.solver.add(target, source)
+            self.solver.state(target, source)
 
     def each(self, held: Held, watcher: Callable[[Object], None]) -> None:
         """Have something done for each object that is held."""
@@ -173,9 +226,22 @@ class Memory:
         known = self._variables.get(key)
         if known is not None:
             return known
-        result = self._variables[key] = Variable(key)
+        needs = [held] if isinstance(held, Variable) else []
+        result = self._variables[key] = Variable(key, needs)
         self.each(held, lambda each: follow(each, result))
         return result
+
+    def once_it_matters(self, held: Held, alarm: Callable[[], None]) -> None:
+        """Have something done once anything that matters is held."""
+        if isinstance(held, Variable):
+            self.solver.once_it_matters(held, alarm)
+        elif any(map(self.solver.does_matter, held)):
+            alarm()
+
+    def ask(self, held: Held) -> None:
+        """Ask for all that is held."""
+        if isinstance(held, Variable):
+            self.solver.ask(held)
 
     # Attributes
 
@@ -208,7 +274,7 @@ class Memory:
     def _attribute(
         self, owner: Object, name: str, modules: Mapping[str, Document], result: Variable
     ) -> None:
-        add = self.solver.add
+        add = self.solver.state
         match owner:
             case External():
                 found = self._of_external(owner, name, modules)
@@ -241,6 +307,8 @@ class Memory:
         result = self._variable(key)
         self.flow(self.field(of.node, name), result)
         self._from_bases(of, name, result, None)
+        # Its methods are few, and are to be given the object.
+        self.solver.ask(result)
         return result
 
     def _from_bases(
@@ -280,7 +348,7 @@ class Memory:
                         self._receive(each, of)
                     else:
                         each = Function(each.document, each.node, False, each.context)
-                self.solver.add(result, [each])
+                self.solver.state(result, [each])
 
             self.solver.watch(self.inherited(of, name), follow)
         return known
@@ -290,7 +358,7 @@ class Memory:
             method = self.methods[found.node]
             if isinstance(receiver, Instance) and method.of_class:
                 receiver = receiver.of
-            self.solver.add(self.variable(found.node, method.receiver, None), [receiver])
+            self.solver.state(self.variable(found.node, method.receiver, None), [receiver])
 
     def store_field(self, owner: Held, name: str, value: Held) -> None:
         """What assigning to an attribute says."""
@@ -305,15 +373,18 @@ class Memory:
                     self.flow(value, self.variable(document.tree, name, None))
 
         self.each(owner, follow)
+        if isinstance(owner, Variable):
+            self.solver.need(self._stores(name), owner)
+            self.once_it_matters(value, lambda: self.ask(owner))
 
     def instances(self, classes: Held) -> Held:
         """What a variable holds that is annotated with one of these."""
 
         def follow(each: Object, result: Variable) -> None:
             if isinstance(each, External) and legacy_names.is_optimizer(each.name):
-                self.solver.add(result, [Optimizer(None)])
+                self.solver.state(result, [Optimizer(None)])
             elif isinstance(each, Class):
-                self.solver.add(result, [Instance(each)])
+                self.solver.state(result, [Instance(each)])
 
         if isinstance(classes, frozenset):
             known = [each for each in classes if isinstance(each, External)]
@@ -334,7 +405,14 @@ class Memory:
         return known
 
     def _all_cells(self, container: Container) -> Variable:
-        return self._variable(("cells", container))
+        key = ("cells", container)
+        known = self._variables.get(key)
+        if known is None:
+            known = self._variable(key)
+            self.solver.once_it_matters(known, lambda: self.solver.let_matter(container))
+            # Whatever is put into a container may be put into this one.
+            known.needs.append(self._variable("puts"))
+        return known
 
     def put(self, container: Container, key: Hashable, value: Held) -> None:
         """State that a place of a container holds this."""
@@ -349,6 +427,13 @@ class Memory:
                 self.put(each, key, value)
 
         self.each(owner, follow)
+        self.may_put(owner, value)
+
+    def may_put(self, owner: Held, value: Held) -> None:
+        """State that this may be put into containers that are held."""
+        if isinstance(owner, Variable):
+            self.solver.need(self._variable("puts"), owner)
+            self.once_it_matters(value, lambda: self.ask(owner))
 
     def contents(self, held: Held) -> Held:
         """Whatever is in these containers."""
@@ -370,9 +455,9 @@ class Memory:
                     self.flow(self.cell(each, key), result)
                     self.flow(self.cell(each, ANYWHERE), result)
                 case Stored():
-                    self.solver.add(result, [each])
+                    self.solver.state(result, [each])
                 case HyperParams(site=site, part=None) if isinstance(key, int):
-                    self.solver.add(result, [HyperParams(site, key)])
+                    self.solver.state(result, [HyperParams(site, key)])
 
         return self.derived(("item", key), held, follow)
 

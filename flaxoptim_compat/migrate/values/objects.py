@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Hashable
+from typing import ClassVar
 
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.values import legacy_names
 
 # The call by which a function was called that is kept apart by its calls; None for all others.
 Context = ast.Call | None
@@ -21,10 +23,20 @@ class Object:
     Sets of objects are what the analysis consists of, so the hash is worked out once.
     """
 
+    # Whether it is of flax.optim, and whether it is followed for that or for its name.
+    matters: ClassVar[bool] = False
+    is_followed: ClassVar[bool] = False
+    # What decides whether it matters otherwise: all of one function or class do, or none.
+    key: Hashable
+
     def __post_init__(self) -> None:
         fields = tuple(self.__dict__.values())
         self.__dict__["fields"] = fields
         self.__dict__["hash"] = hash((type(self), fields))
+        self.__dict__["key"] = self._key()
+
+    def _key(self) -> Hashable:
+        return self
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -55,6 +67,8 @@ class Site(Object):
 class Definition(Object):
     """An OptimizerDef, and where it was made."""
 
+    matters = True
+    is_followed = True
     site: Site
 
 
@@ -62,6 +76,8 @@ class Definition(Object):
 class Optimizer(Object):
     """An Optimizer, and where its definition was made; None: one that comes from elsewhere."""
 
+    matters = True
+    is_followed = True
     site: Site | None
 
 
@@ -69,6 +85,8 @@ class Optimizer(Object):
 class Traversal(Object):
     """What selects parameters by their paths, by the call that makes it."""
 
+    matters = True
+    is_followed = True
     document: Document
     node: ast.Call
 
@@ -77,6 +95,8 @@ class Traversal(Object):
 class State(Object):
     """The ``state`` of an optimizer."""
 
+    matters = True
+    is_followed = True
     site: Site | None
 
 
@@ -84,12 +104,17 @@ class State(Object):
 class StateDict(Object):
     """The values of an optimizer as nested dicts."""
 
+    matters = True
+    is_followed = True
     site: Site | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Stored(Object):
     """Nested dicts as a checkpoint has them."""
+
+    matters = True
+    is_followed = True
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,6 +126,8 @@ class HyperParams(Object):
       part: which part; None: all of it.
     """
 
+    matters = True
+    is_followed = True
     site: Site | None
     part: int | None = None
 
@@ -111,11 +138,17 @@ class External(Object):
 
     name: str
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.__dict__["matters"] = legacy_names.makes_legacy(self.name)
+        self.__dict__["is_followed"] = legacy_names.leads_to_flax_optim(self.name)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class File(Object):
     """A module of the program."""
 
+    is_followed = True
     document: Document
 
 
@@ -126,12 +159,18 @@ class Class(Object):
     document: Document
     node: ast.ClassDef
 
+    def _key(self) -> Hashable:
+        return self.node
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Instance(Object):
     """An object of such a class. All of one class are one object here."""
 
     of: Class
+
+    def _key(self) -> Hashable:
+        return self.of.node
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,6 +195,9 @@ class Function(Object):
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
     is_bound: bool = False
     context: Context = None
+
+    def _key(self) -> Hashable:
+        return self.node
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -184,7 +226,6 @@ class Transformed(Object):
 
 Objects = frozenset[Object]
 NOTHING: Objects = frozenset()
-# What is followed wherever it goes, however many there are.
 LEGACY = frozenset({Definition, Optimizer, Traversal, State, StateDict, Stored, HyperParams})
 
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
+from flaxoptim_compat.migrate.values.legacy_names import hints_at_optimizer
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
 from flaxoptim_compat.migrate.values.modules import connected_files
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
     NOTHING,
     Container,
-    Instance,
     Object,
     Objects,
     Optimizer,
@@ -26,11 +25,6 @@ from flaxoptim_compat.migrate.values.objects import (
 from flaxoptim_compat.migrate.values.scopes import Scopes
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
 
-# Methods and fields that only optimizers have.
-TELLING = frozenset({"apply_gradient", "optimizer_def"})
-# Fields that others have too: what the variable is called decides.
-_AMBIGUOUS = frozenset({"target", "state"})
-_CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
 # What holds the settings of a program: their names say nothing of objects.
 _SETTINGS = frozenset(
     {"args", "cfg", "conf", "config", "flags", "hparams", "options", "opts", "params", "settings"}
@@ -59,7 +53,6 @@ class PointsTo:
         self.modules = modules
         self.scopes = {document: Scopes(document) for document in documents}
         self.connected = connected_files(modules)
-        self._objects: dict[ast.AST, Objects] = {}
         apart: frozenset[ast.AST] = frozenset()
         for _ in range(_MOST_ROUNDS):
             self._solve(apart)
@@ -72,10 +65,13 @@ class PointsTo:
 
     def values(self, node: ast.AST) -> Objects:
         """What an expression can hold."""
-        found = self._objects.get(node)
-        if found is None:
-            found = self._objects[node] = self._memory.objects(node)
-        return found
+        self._memory.ask_for(node)
+        self._solver.solve()
+        return self._memory.objects(node)
+
+    def legacy(self, node: ast.AST) -> Objects:
+        """What of flax.optim an expression can hold; this takes no work."""
+        return self._memory.objects(node)
 
     def is_unknown(self, node: ast.AST) -> bool:
         """Whether an expression may hold more than is followed."""
@@ -127,8 +123,7 @@ class PointsTo:
             ).file({*apart})
         self._solver.solve()
         self._calls.uncalled()
-        for document in self.documents:
-            self._hint_by_fields(document)
+        self._hint_by_fields()
         self._solver.solve()
         while self._take_hints():
             self._solver.solve()
@@ -152,18 +147,16 @@ class PointsTo:
 
     # Hints: where something is used as only optimizers are, and nothing else is known of it
 
-    def _hint_by_fields(self, document: Document) -> None:
+    def _hint_by_fields(self) -> None:
         """What fields of classes of the program hold tells of fields of that name elsewhere."""
-        for node in ast.walk(document.tree):
-            if not isinstance(node, ast.ClassDef):
-                continue
+        for document, node in self._memory.classes:
             for name in fields_of(node):
                 add = functools.partial(self._add, self._hint(document, name))
                 self._solver.watch(self._memory.field(node, name), add)
 
     def _add(self, hint: Variable, each: Object) -> None:
         if isinstance(each, Optimizer):
-            self._solver.add(hint, [each])
+            self._solver.state(hint, [each])
 
     def _hint(self, document: Document, name: str) -> Variable:
         return self._memory.hint(self.connected[document], name)
@@ -172,7 +165,7 @@ class PointsTo:
         """Take variables for optimizers that are used like one; whether anything is new then."""
         before = self._solver.constraints, self._solver.propagations
         new = 0
-        for asked in self._memory.asked:
+        for asked in [*self._memory.asked]:
             held = objects_of(asked.owner)
             if not held and not is_bridged(asked.node):
                 new += self._take_hint(asked)
@@ -183,17 +176,16 @@ class PointsTo:
     def _take_hint(self, asked: Asked) -> int:
         owner, attribute = asked.node.value, asked.node.attr
         name = _name_of(owner)
-        called_so = _CALLED_OPTIMIZER.search(name) is not None
-        if attribute not in TELLING and not (attribute in _AMBIGUOUS and called_so):
+        if not hints_at_optimizer(attribute, name):
             return 0
         foreign = [Optimizer(None)]
         if isinstance(owner, ast.Name) and isinstance(asked.owner, Variable):
-            self._solver.add(asked.owner, foreign)
+            self._solver.state(asked.owner, foreign)
             return 1
         if isinstance(owner, ast.Attribute):
             hint = self._hint(asked.document, name)
             if foreign[0] not in hint.objects:
-                self._solver.add(hint, foreign)
+                self._solver.state(hint, foreign)
                 return 1
         return 0
 
@@ -202,7 +194,12 @@ class PointsTo:
         if _name_of(asked.node.value).lower() in _SETTINGS:
             return
         hint = self._hint(asked.document, asked.node.attr)
-        if hint.objects:
+        if not hint.objects:
+            return
+        if isinstance(asked.owner, Variable) and not asked.owner.is_asked:
+            self._solver.ask(asked.owner)
+            self._solver.solve()
+        if not any(not isinstance(each, Container) for each in objects_of(asked.owner)):
             self._solver.include(hint, asked.result)
 
 
@@ -220,9 +217,7 @@ def is_bridged(node: ast.Attribute) -> bool:
 
 def _legacy(held: Held) -> frozenset[Object]:
     return frozenset(
-        each
-        for each in (NOTHING if held is NOTHING else objects_of(held))
-        if type(each) in LEGACY or isinstance(each, Container | Instance)
+        each for each in (NOTHING if held is NOTHING else objects_of(held)) if type(each) in LEGACY
     )
 
 

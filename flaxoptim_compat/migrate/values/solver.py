@@ -1,55 +1,74 @@
-"""Points-to analysis by inclusion constraints, solved with a worklist.
+"""Points-to analysis by inclusion constraints, solved with a worklist, of what matters only.
 
 A variable has a points-to set: the objects that it can hold. A constraint says that one set
 includes another, or what follows when a set gets an object. Of each set only what is new goes on,
 so every object passes each constraint once.
+
+Most of a program has nothing to do with optimizers, and is not followed. An object *matters* if it
+is of flax.optim, or may lead to something that is: a container with an optimizer in it, a function
+that returns one. What matters goes wherever it can. Everything else stays where it comes from until
+somebody *asks* for all that a variable holds, such as for the functions that a call with an
+optimizer can call; then it comes, along the constraints that lead there.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from flaxoptim_compat.migrate.values.objects import LEGACY, Object
 
-# A set that would have more objects than these, legacy ones aside, is not followed further.
+# A set does not get more objects than these that do not matter, or that are followed.
 MOST_OBJECTS = 40
+MOST_FOLLOWED = 400
 Watcher = Callable[[Object], None]
 
 
 class Variable:
-    """One points-to set, and the constraints that start from it.
+    """One points-to set, and the constraints that it is a part of.
 
     Args:
-      origin: the expression, or what else it belongs to; for messages.
+      origin: the expression, or what else it belongs to.
+      needs: whose objects this one's follow from, other than by inclusion.
     """
 
-    __slots__ = ("_others", "fresh", "including", "is_full", "objects", "origin", "watchers")
+    __slots__ = (
+        "alarms",
+        "followed",
+        "fresh",
+        "including",
+        "is_asked",
+        "is_full",
+        "kept",
+        "matters",
+        "needs",
+        "objects",
+        "origin",
+        "others",
+        "sources",
+        "triggers",
+        "watchers",
+    )
 
-    def __init__(self, origin: object = None) -> None:
+    def __init__(self, origin: object = None, needs: Iterable[Variable] = ()) -> None:
         self.origin = origin
+        self.needs = [*needs]
         # Dicts, since they keep the order: the same program always gives the same answer.
         self.objects: dict[Object, None] = {}
+        # What comes from here, and is not passed on until somebody asks or it matters.
+        self.kept: dict[Object, None] = {}
         self.fresh: list[Object] = []
         self.including: dict[Variable, None] = {}
+        self.sources: list[Variable] = []
         self.watchers: list[Watcher] = []
+        # What is done once somebody asks, and once something that matters is here.
+        self.triggers: list[Callable[[], None]] = []
+        self.alarms: list[Callable[[], None]] = []
+        self.matters = False
+        self.followed = 0
+        self.others = 0
+        self.is_asked = False
         self.is_full = False
-        self._others = 0
-
-    def take(self, given: Iterable[Object]) -> bool:
-        """Add objects; whether any of them begin to wait for being passed on."""
-        was_waiting = bool(self.fresh)
-        for each in given:
-            if each in self.objects:
-                continue
-            if type(each) not in LEGACY:
-                if self._others == MOST_OBJECTS:
-                    self.is_full = True
-                    continue
-                self._others += 1
-            self.objects[each] = None
-            self.fresh.append(each)
-        return bool(self.fresh) and not was_waiting
 
 
 class Solver:
@@ -57,14 +76,29 @@ class Solver:
 
     def __init__(self) -> None:
         self._waiting: deque[Variable] = deque()
+        self._due: deque[Callable[[], None]] = deque()
+        self._that_matter: set[Hashable] = set()
+        self._followed: set[Hashable] = set()
+        # Where objects are that do not matter yet, by what decides whether they do.
+        self._places: dict[Hashable, dict[Variable, None]] = {}
+        # What matters, and went into a set that had too much already.
+        self.lost: dict[Object, Variable] = {}
         # Counted, because counts are the same on every machine.
         self.constraints = 0
         self.propagations = 0
 
-    def add(self, variable: Variable, objects: Iterable[Object]) -> None:
+    # Constraints
+
+    def state(self, variable: Variable, objects: Iterable[Object]) -> None:
         """State that a variable holds these objects."""
-        if variable.take(objects):
-            self._waiting.append(variable)
+        for each in objects:
+            if each in variable.objects or each in variable.kept:
+                continue
+            if variable.is_asked or self._is_followed(each):
+                self._take(variable, each)
+            else:
+                variable.kept[each] = None
+                self._places.setdefault(each.key, {})[variable] = None
 
     def include(self, source: Variable, target: Variable) -> None:
         """State that what one variable holds the other holds too."""
@@ -72,10 +106,13 @@ class Solver:
             return
         self.constraints += 1
         source.including[target] = None
-        self.add(target, source.objects)
+        target.sources.append(source)
+        if target.is_asked:
+            self.ask(source)
+        self._pass(source, target, [*source.objects])
 
     def watch(self, variable: Variable, watcher: Watcher) -> None:
-        """Have something done for each object that a variable holds, now or later."""
+        """Have something done for each object that a variable gets, now or later."""
         self.constraints += 1
         # Those that wait are passed on to all watchers, this one too.
         waiting = set(variable.fresh)
@@ -84,14 +121,128 @@ class Solver:
             if each not in waiting:
                 watcher(each)
 
+    def once_it_matters(self, variable: Variable, alarm: Callable[[], None]) -> None:
+        """Have something done once a variable holds anything that matters."""
+        if variable.matters:
+            self._due.append(alarm)
+        else:
+            variable.alarms.append(alarm)
+
+    # What matters, and what is asked for
+
+    def does_matter(self, each: Object) -> bool:
+        """Whether an object is of flax.optim, or may lead to something that is."""
+        return each.matters or each.key in self._that_matter
+
+    def _is_followed(self, each: Object) -> bool:
+        return each.is_followed or each.key in self._followed
+
+    def let_matter(self, key: Hashable) -> None:
+        """Follow the objects of a key from now on, and who holds them."""
+        if key in self._that_matter:
+            return
+        self._that_matter.add(key)
+        for variable in self._places.get(key, {}):
+            if any(each.key == key for each in variable.objects):
+                self._note(variable)
+        self.follow(key)
+
+    def follow(self, key: Hashable) -> None:
+        """Follow the objects of a key from now on, wherever they go."""
+        if key in self._followed:
+            return
+        self._followed.add(key)
+        for variable in [*self._places.get(key, {})]:
+            for each in [one for one in variable.kept if one.key == key]:
+                del variable.kept[each]
+                self._take(variable, each)
+            for each in [one for one in variable.objects if one.key == key]:
+                for target in [*variable.including]:
+                    self._pass(variable, target, [each])
+
+    def need(self, variable: Variable, source: Variable) -> None:
+        """State that who asks for the one variable asks for the other."""
+        variable.needs.append(source)
+        if variable.is_asked:
+            self.ask(source)
+
+    def trigger(self, variable: Variable, action: Callable[[], None]) -> None:
+        """Have something done once somebody asks for a variable."""
+        if variable.is_asked:
+            self._due.append(action)
+        else:
+            variable.triggers.append(action)
+
+    def ask(self, variable: Variable) -> None:
+        """Ask for all that a variable holds, whether it matters or not."""
+        asked = [variable]
+        for each in asked:
+            if each.is_asked:
+                continue
+            each.is_asked = True
+            self._due += each.triggers
+            kept, each.kept = each.kept, {}
+            for one in kept:
+                self._take(each, one)
+            asked += each.needs
+            asked += each.sources
+        for each in asked:
+            for target in [*each.including]:
+                if target.is_asked:
+                    self._pass(each, target, [*each.objects])
+
+    # The worklist
+
     def solve(self) -> None:
         """Pass on what is new until nothing is."""
-        while self._waiting:
+        while self._waiting or self._due:
+            if self._due:
+                self._due.popleft()()
+                continue
             variable = self._waiting.popleft()
             fresh, variable.fresh = variable.fresh, []
             self.propagations += len(fresh)
             for target in [*variable.including]:
-                self.add(target, fresh)
+                self._pass(variable, target, fresh)
             for watcher in [*variable.watchers]:
                 for each in fresh:
                     watcher(each)
+
+    def _pass(self, source: Variable, target: Variable, objects: Iterable[Object]) -> None:
+        is_asked, known = target.is_asked, target.objects
+        for each in objects:
+            if each not in known and (is_asked or self._is_followed(each)):
+                self._take(target, each)
+
+    def _take(self, variable: Variable, each: Object) -> None:
+        if each in variable.objects:
+            return
+        if each.key is not each or not each.is_followed:
+            self._places.setdefault(each.key, {})[variable] = None
+        if self._is_followed(each):
+            if variable.followed == MOST_FOLLOWED:
+                self.lost[each] = variable
+                variable.is_full = True
+                return
+            variable.followed += 1
+        elif variable.others == MOST_OBJECTS:
+            # If it comes to matter, it still goes on.
+            variable.kept[each] = None
+            variable.is_full = True
+            return
+        else:
+            variable.others += 1
+        variable.objects[each] = None
+        variable.fresh.append(each)
+        if len(variable.fresh) == 1:
+            self._waiting.append(variable)
+        if self.does_matter(each):
+            self._note(variable)
+        if type(each) in LEGACY:
+            # Whatever else it holds is to be told from this.
+            self.ask(variable)
+
+    def _note(self, variable: Variable) -> None:
+        variable.matters = True
+        self._due += variable.alarms
+        variable.alarms = []

@@ -1,0 +1,5 @@
+"""A tiny encoder and decoder, configured by bindings in a string."""
+
+from text_to_text.main import run
+
+__all__ = ["run"]

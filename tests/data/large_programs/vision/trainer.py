@@ -1,0 +1,75 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+
+from vision import metrics as metrics_lib
+from vision.state import TrainState
+
+
+def l2_penalty(params, rate):
+    kernels = [x for x in jax.tree_leaves(params) if x.ndim > 1]
+    return rate * 0.5 * sum(jnp.sum(x**2) for x in kernels)
+
+
+def clip_by_global_norm(grads, max_norm):
+    norm = jnp.sqrt(sum(jnp.sum(g**2) for g in jax.tree_leaves(grads)))
+    scale = jnp.minimum(1.0, max_norm / (norm + 1e-6))
+    return jax.tree_map(lambda g: g * scale, grads), norm
+
+
+def train_step(flax_module, learning_rate_fn, hparams, train_state: TrainState, batch):
+    rng, dropout_rng = jax.random.split(train_state.rng)
+    dropout_rng = jax.random.fold_in(dropout_rng, jax.lax.axis_index("batch"))
+
+    def training_loss_fn(params):
+        variables = {"params": params, **train_state.model_state}
+        logits, new_model_state = flax_module.apply(
+            variables,
+            batch["image"],
+            train=True,
+            mutable=["batch_stats"],
+            rngs={"dropout": dropout_rng},
+        )
+        loss = metrics_lib.weighted_cross_entropy(
+            logits, batch["label"], label_smoothing=hparams.get("label_smoothing", 0.0)
+        )
+        return loss + l2_penalty(params, hparams["l2"]), (new_model_state, logits)
+
+    optimizer = train_state.optimizer
+    grad_fn = jax.value_and_grad(training_loss_fn, has_aux=True)
+    (_, (new_model_state, logits)), grad = grad_fn(optimizer.target)
+    grad = jax.lax.pmean(grad, axis_name="batch")
+    if hparams.get("max_grad_norm"):
+        grad, _ = clip_by_global_norm(grad, hparams["max_grad_norm"])
+    lr = learning_rate_fn(train_state.global_step)
+    new_optimizer = optimizer.apply_gradient(grad, learning_rate=lr)
+
+    ema_params = train_state.ema_params
+    if ema_params is not None:
+        ema_params = jax.tree_multimap(
+            lambda ema, p: 0.9 * ema + 0.1 * p, ema_params, new_optimizer.target
+        )
+    new_train_state = train_state.replace(
+        global_step=train_state.global_step + 1,
+        optimizer=new_optimizer,
+        model_state=new_model_state,
+        rng=rng,
+        ema_params=ema_params,
+    )
+    step_metrics = metrics_lib.compute_metrics(logits, batch["label"])
+    step_metrics["learning_rate"] = lr
+    return new_train_state, step_metrics
+
+
+def eval_step(flax_module, train_state: TrainState, batch):
+    params = (
+        train_state.optimizer.target if train_state.ema_params is None else train_state.ema_params
+    )
+    variables = {"params": params, **train_state.model_state}
+    logits = flax_module.apply(variables, batch["image"], train=False, mutable=False)
+    return metrics_lib.compute_metrics(logits, batch["label"])
+
+
+def pmapped(step_fn, *args, **kwargs):
+    return jax.pmap(functools.partial(step_fn, *args), axis_name="batch", **kwargs)

@@ -1,0 +1,47 @@
+"""What the programs of a folder return, and how far it is from what others return."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.support import compiling
+from tests.support.places import ROOT
+from tests.support.processes import output_of
+
+
+def results(folder: Path, file: Path, *options: str) -> dict[str, Any]:
+    """What the programs in a folder return, by program and place.
+
+    Args:
+      folder: the programs.
+      file: where the process that runs them is to write it down.
+      options: those of ``tests.support.wild_runs``.
+    """
+    environment = {
+        "PYTHONPATH": str(ROOT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **compiling.variables(devices=2),
+    }
+    output_of(
+        ["-m", "tests.support.wild_runs", str(folder), str(file), *options], ROOT, environment
+    )
+    with np.load(file) as arrays:
+        return dict(arrays)
+
+
+def errors(ours: dict[str, Any], expected: dict[str, Any]) -> dict[str, float]:
+    """What has not the same bits, in units in the last place of the largest value of its array."""
+    assert ours.keys() == expected.keys(), [
+        str(ours.get(name, name)) for name in ours.keys() ^ expected.keys()
+    ]
+    different = {}
+    for name, value in expected.items():
+        mine = ours[name]
+        assert (mine.dtype, mine.shape) == (value.dtype, value.shape), name
+        if mine.tobytes() != value.tobytes():
+            unit = np.spacing(np.max(np.abs(value)))
+            different[name] = float(np.max(np.abs(mine - value)) / unit)
+    return different
