@@ -38,7 +38,7 @@ _SIZES = (100, 10, 1000)
 _FEWEST = 100
 _JAX = "--to optax imports jax, flax and optax, which takes more than a second of any tree"
 # In seconds: for one command, and with --quick for all of them.
-_TIMEOUT, _QUICK_TIMEOUT, _QUICK_TOTAL = 300, 10, 50
+_TIMEOUT, _QUICK_TIMEOUT, _QUICK_TOTAL = 300, 20, 45
 _PARSE = """
 import ast, pathlib, resource, sys, warnings
 warnings.simplefilter("ignore")
