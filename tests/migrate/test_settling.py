@@ -27,7 +27,13 @@ DATA = ROOT / "tests" / "data"
 # Every file and every folder in them is a program.
 PROGRAMS = sorted(
     path
-    for folder in ("legacy_programs", "wild_programs", "recorded_programs", "new_optimizer")
+    for folder in (
+        "large_programs",
+        "legacy_programs",
+        "new_optimizer",
+        "recorded_programs",
+        "wild_programs",
+    )
     for path in (DATA / folder).iterdir()
     if path.suffix == ".py" or (path.is_dir() and list(path.glob("*.py")))
 )
