@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 def is_inline(points_to: PointsTo, node: ast.expr) -> Site | None:
     """The definition that an expression makes itself; None if it is one that has a name."""
     for value in points_to.values(node):
-        if isinstance(value, Definition) and value.site.node is node:
+        if isinstance(value, Definition) and value.site is not None and value.site.node is node:
             return value.site
     return None
 
@@ -44,5 +44,5 @@ def inner_definitions(points_to: PointsTo, site: Site) -> list[Site]:
         value.site
         for node in nodes
         for value in points_to.values(node)
-        if isinstance(value, Definition)
+        if isinstance(value, Definition) and value.site is not None
     ]

@@ -37,7 +37,9 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         return
     unknown = [use for use in unit.uses if use.sites == {None}]
     if unknown and not (unit.sites and unit.creates):
-        unit.problems = [dataclasses.replace(unknown[0], problem=_MADE_ELSEWHERE)]
+        # Where it is made of a definition that comes from elsewhere is the line to change.
+        made = [each for each in unknown if each.code == "FOC202"]
+        unit.problems = [dataclasses.replace((made or unknown)[0], problem=_MADE_ELSEWHERE)]
         return
     unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
     unit.problems = [each for each in unit.problems if each.code != "FOC201"]

@@ -41,6 +41,11 @@ def is_base(name: str) -> bool:
     return is_definition(name) or legacy_name(name) == BASE
 
 
+def is_base_itself(name: str) -> bool:
+    """Whether a full name is that of the class all definitions are derived from."""
+    return legacy_name(name) == BASE
+
+
 def is_optimizer(name: str) -> bool:
     """Whether a full name is that of the class of optimizers."""
     return legacy_name(name) == "Optimizer"

@@ -293,7 +293,7 @@ class Memory:
                 self._from_bases(of, name, result, Instance(of))
             case Optimizer(site=site) if name == "state":
                 add(result, [State(site)])
-            case Optimizer(site=site) if name == "optimizer_def" and site is not None:
+            case Optimizer(site=site) if name == "optimizer_def":
                 add(result, [Definition(site)])
             case Definition(site=site) if name == "hyper_params":
                 add(result, [HyperParams(site)])
@@ -381,16 +381,15 @@ class Memory:
         """What a variable holds that is annotated with one of these."""
 
         def follow(each: Object, result: Variable) -> None:
-            if isinstance(each, External) and legacy_names.is_optimizer(each.name):
-                self.solver.state(result, [Optimizer(None)])
+            if isinstance(each, External):
+                self.solver.state(result, _foreign(each.name))
             elif isinstance(each, Class):
                 self.solver.state(result, [Instance(each)])
 
         if isinstance(classes, frozenset):
             known = [each for each in classes if isinstance(each, External)]
             if len(known) == len(classes):
-                found = any(legacy_names.is_optimizer(each.name) for each in known)
-                return frozenset({Optimizer(None)}) if found else NOTHING
+                return frozenset().union(*(_foreign(each.name) for each in known)) or NOTHING
         return self.derived("instances", classes, follow)
 
     # Containers
@@ -479,6 +478,13 @@ class Memory:
                     for variable in fields.get(each.of.node, ()):
                         waiting += variable.objects
         return frozenset(seen)
+
+
+def _foreign(name: str) -> Objects:
+    """What is annotated with a class of flax.optim, wherever it comes from."""
+    if legacy_names.is_optimizer(name):
+        return frozenset({Optimizer(None)})
+    return frozenset({Definition(None)}) if legacy_names.is_base_itself(name) else NOTHING
 
 
 def objects_of(held: Held) -> Objects:

@@ -65,11 +65,11 @@ class Site(Object):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Definition(Object):
-    """An OptimizerDef, and where it was made."""
+    """An OptimizerDef, and where it was made; None: one that comes from elsewhere."""
 
     matters = True
     is_followed = True
-    site: Site
+    site: Site | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
