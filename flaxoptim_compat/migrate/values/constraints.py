@@ -282,7 +282,12 @@ class Constraints:
             # A property is what it returns.
             result = memory.returns(node, None)
             memory.flow(result, memory.field(owner.node, node.name))
-            memory.flow(result, self._variable(self._scope, node.name))
+        elif owner is not None and decorators & _ACCESSORS:
+            # What is assigned to the property is given to the function that sets it.
+            for each in parameters(node.args)[1:]:
+                memory.flow(
+                    memory.field(owner.node, node.name), memory.variable(node, each.arg, None)
+                )
         else:
             # Decorators return the function, or one that does the same.
             self._bind(node.name, frozenset({function}))
@@ -583,6 +588,7 @@ class Constraints:
 
 
 _LOOKED_UP = frozenset({"property", "cached_property"})
+_ACCESSORS = frozenset({"setter", "deleter"})
 _CONTEXT_MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})
 
 
