@@ -31,7 +31,7 @@ from flaxoptim_compat.migrate.waiting import Waiting
 # After so many the garbage collector looks for circles among them; usual are 700.
 _NEW_OBJECTS = 200_000
 
-Progress = Callable[[int, int], None]
+Progress = Callable[[int, int, str], None]
 
 
 def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | None = None) -> Report:
@@ -42,7 +42,7 @@ def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | Non
     Args:
       paths: files and folders.
       task: what the run is to do.
-      progress: is told how many files are done, and of how many.
+      progress: is told how many files are done, of how many, and what is read next.
       cache: the folder in which results are kept for the next run; None: they are not.
     """
     found = FoundFiles(paths, task.settings.is_excluded)
@@ -82,17 +82,25 @@ class _Run:
 
     def reports(self) -> list[FileReport]:
         for number, file in enumerate(self._files):
+            self._progress(number, len(self._files), str(file.path))
             self._examine(number, file)
-            self._progress(number + 1, len(self._files))
         links = self._links()
         for number in range(len(self._files)):
             if number not in self._reports and number not in links.linked:
+                self._say([number])
                 self._read_alone(number)
         for group in links.groups():
+            self._say(group)
             self._read_together(group)
         if not self._has_changed:
             self._cache.save()
         return [self._reports[number] for number in range(len(self._files))]
+
+    def _say(self, numbers: Sequence[int]) -> None:
+        """Say which files are read together; all of them were read by themselves before."""
+        count = len(self._files)
+        others = f" and {len(numbers) - 1} with it" if len(numbers) > 1 else ""
+        self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
 
     def _examine(self, number: int, file: FoundFile) -> None:
         try:
