@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             type=_codes,
             help=f"{what} with these codes, or beginnings of codes, separated by commas",
         )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="read every file anew, and keep nothing in .flaxoptim_compat_cache for the next run",
+    )
 
 
 def _codes(text: str) -> tuple[str, ...]:
@@ -69,9 +74,11 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
 
 
 def run_over(arguments: argparse.Namespace, task: Task) -> Report:
-    """Read all files, with a progress bar if that takes a while."""
-    from flaxoptim_compat.cli.progress import Progress, files
+    """Read all files; if that takes more than a second, a line says how far it is."""
+    from flaxoptim_compat.cli.progress import FileProgress
     from flaxoptim_compat.migrate import pipeline
+    from flaxoptim_compat.migrate.cache import folder
 
-    with Progress(files, delay=0.5) as progress:
-        return pipeline.run(arguments.paths, task, progress)
+    cache = None if arguments.no_cache else Path(folder.NAME)
+    with FileProgress(delay=1.0) as progress:
+        return pipeline.run(arguments.paths, task, progress, cache)

@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.containers import Place, Unwritable
 from flaxoptim_compat.migrate.files import FoundFile
 from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.loading import Loaded, load
+from flaxoptim_compat.migrate.loading import Loaded, check_rewritten, load
 from flaxoptim_compat.migrate.names.exporter import Exporter
 from flaxoptim_compat.migrate.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.prefilter import (
@@ -68,14 +68,14 @@ class Examined(NamedTuple):
     loaded: Loaded | None = None
 
 
-def examine(file: FoundFile) -> Examined:
+def examine(file: FoundFile, source: bytes) -> Examined:
     """Look at one file, and parse it if it can name what is gone.
 
     Args:
       file: where it is.
+      source: what is in it.
     """
     try:
-        source = file.path.read_bytes()
         if file.path.suffix == ".gin":
             if not mentions_in_gin(source):
                 return Examined(FileReport(file))
@@ -125,7 +125,7 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
         try:
             if result.text != loaded.document.text:
                 new = loaded.container.encoded(result.text)
-                load(loaded.file, new)
+                check_rewritten(loaded, new)
                 report.old, report.new = loaded.source, new
                 report.done = [
                     _noted(loaded, each) for each in found.findings if each not in result.left

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import re
 import stat
+from pathlib import Path
 
 from flaxoptim_compat.migrate.containers import Container, Place, PythonFile
 from flaxoptim_compat.migrate.document import Document
@@ -54,14 +55,13 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     container: Container
     magics: dict[int, str] = {}
     if file.path.suffix == ".ipynb":
-        notebook = Notebook(source)
-        container, text, kept = notebook, notebook.text, ""
-        broken, unknown, magics = notebook.broken, notebook.unknown, notebook.magics
+        container = notebook = Notebook(source)
+        text, kept, broken, unknown = notebook.text, "", notebook.broken, notebook.unknown
+        magics = notebook.magics
     else:
         python = decode(source)
-        container, text = PythonFile(python), python.text
+        container, text, broken, unknown = PythonFile(python), python.text, [], []
         kept = "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
-        broken, unknown = [], []
     try:
         tree = parse_gin(text) if file.path.suffix == ".gin" else parse(text)
     except Unparsable as error:
@@ -75,16 +75,31 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     return Loaded(file, source, document, container, kept, broken, unknown)
 
 
+def check_rewritten(loaded: Loaded, source: bytes) -> None:
+    """See that a text of Python, which is known to be that, comes out of new bytes of a file.
+
+    Raises:
+      Unreadable: it does not.
+    """
+    if isinstance(loaded.container, Notebook) or loaded.document.is_gin:
+        load(loaded.file, source)
+    else:
+        decode(source)
+
+
 def _why_kept(file: FoundFile, source: bytes) -> str:
     head = b"\n".join(source.split(b"\n", 10)[:10])
     if file.path.suffix != ".ipynb" and _GENERATED.search(head):
         return "it is generated, as its first lines say"
+    return "it is read-only" if is_read_only(file.path) else ""
+
+
+def is_read_only(path: Path) -> bool:
+    """Whether a file is not to be written to."""
     try:
-        mode = os.stat(file.path).st_mode
+        mode = os.stat(path).st_mode
     except OSError:
-        return ""
+        return False
     # root may write into everything, but a file without the bit is not meant to be.
     is_writable = mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
-    if not is_writable or not os.access(file.path, os.W_OK):
-        return "it is read-only"
-    return ""
+    return not is_writable or not os.access(path, os.W_OK)

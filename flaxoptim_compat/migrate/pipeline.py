@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.analysis import analyse, analyse_alone
+from flaxoptim_compat.migrate.cache.cache import Cache
+from flaxoptim_compat.migrate.cache.surroundings import key_of_file, key_of_group
 from flaxoptim_compat.migrate.examination import (
     Examined,
     Task,
@@ -26,10 +28,13 @@ from flaxoptim_compat.migrate.reports import FileReport, Report
 from flaxoptim_compat.migrate.source_text import Unreadable
 from flaxoptim_compat.migrate.waiting import Waiting
 
-Progress = Callable[[int, int], None]
+# After so many the garbage collector looks for circles among them; usual are 700.
+_NEW_OBJECTS = 200_000
+
+Progress = Callable[[int, int, str], None]
 
 
-def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
+def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | None = None) -> Report:
     """Look for what is gone in files and folders, and work out what is to become of them.
 
     Nothing is written.
@@ -37,19 +42,20 @@ def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
     Args:
       paths: files and folders.
       task: what the run is to do.
-      progress: is told how many files are done, and of how many.
+      progress: is told how many files are done, of how many, and what is read next.
+      cache: the folder in which results are kept for the next run; None: they are not.
     """
     found = FoundFiles(paths, task.settings.is_excluded)
-    with deep_recursion(), rare_collections():
-        reports = _Run(found.files, task, progress).reports()
+    with deep_recursion(), _rare_collections():
+        reports = _Run(found.files, task, progress, Cache(cache, task)).reports()
     return Report(reports, found.left_out, found.unreadable, found.unfinished)
 
 
 @contextlib.contextmanager
-def rare_collections() -> Iterator[None]:
-    """Look for garbage rarely: what is made here is needed until the end."""
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector go through all trees rarely: few of them are ever garbage."""
     before = gc.get_threshold()
-    gc.set_threshold(200_000, 20, 100)
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
     try:
         yield
     finally:
@@ -59,36 +65,65 @@ def rare_collections() -> Iterator[None]:
 class _Run:
     """The files of a run, and what is known of them by now."""
 
-    def __init__(self, files: Sequence[FoundFile], task: Task, progress: Progress) -> None:
+    def __init__(
+        self, files: Sequence[FoundFile], task: Task, progress: Progress, cache: Cache
+    ) -> None:
         self._files = files
         self._task = task
         self._progress = progress
+        self._cache = cache
+        # The names of the files as they are, for the cache; of those that can be read.
+        self._keys: dict[int, str] = {}
+        # Whether a file was another one when it was read again.
+        self._has_changed = False
         self._examined: list[Examined] = []
         self._waiting = Waiting()
         self._reports: dict[int, FileReport] = {}
 
     def reports(self) -> list[FileReport]:
         for number, file in enumerate(self._files):
+            self._progress(number, len(self._files), str(file.path))
             self._examine(number, file)
-            self._progress(number + 1, len(self._files))
         links = self._links()
         for number in range(len(self._files)):
             if number not in self._reports and number not in links.linked:
+                self._say([number])
                 self._read_alone(number)
         for group in links.groups():
+            self._say(group)
             self._read_together(group)
+        if not self._has_changed:
+            self._cache.save()
         return [self._reports[number] for number in range(len(self._files))]
 
+    def _say(self, numbers: Sequence[int]) -> None:
+        """Say which files are read together; all of them were read by themselves before."""
+        count = len(self._files)
+        others = f" and {len(numbers) - 1} with it" if len(numbers) > 1 else ""
+        self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
+
     def _examine(self, number: int, file: FoundFile) -> None:
-        examined = examine(file)
+        try:
+            source = file.path.read_bytes()
+        except OSError as error:
+            self._examined.append(Examined(unread(file, error)))
+            self._reports[number] = unread(file, error)
+            return
+        key = self._keys[number] = key_of_file(file, source)
+        examined = self._cache.examined(key, file)
+        if examined is None:
+            examined = examine(file, source)
+            self._cache.keep_examined(key, examined)
         self._examined.append(examined._replace(loaded=None))
         if examined.report is not None:
             self._reports[number] = examined.report
+            if examined.report.new is not None:
+                examined.report.old = source
         elif examined.loaded is not None:
             self._waiting.keep(number, examined.loaded)
             if number not in self._waiting and not examined.has_optimizers:
                 # Most files turn out to belong to no other.
-                self._reports[number] = report_alone(examined.loaded, self._task)
+                self._report_alone(number, examined.loaded)
 
     def _links(self) -> Links:
         modules = [
@@ -108,28 +143,59 @@ class _Run:
     def _read_alone(self, number: int) -> None:
         loaded = self._loaded(number)
         if loaded is not None:
-            self._reports[number] = report_alone(loaded, self._task)
+            self._report_alone(number, loaded)
+
+    def _report_alone(self, number: int, loaded: Loaded) -> None:
+        report = self._reports[number] = report_alone(loaded, self._task)
+        known = self._examined[number]._replace(report=report)
+        self._cache.keep_examined(self._keys[number], known)
 
     def _read_together(self, group: Sequence[int]) -> None:
-        """Read files that belong together."""
+        """Read files that belong together, unless it is known what comes of that."""
+        elsewhere = any(each.names_flax_optim for each in self._examined)
+        known = self._cache.together(
+            self._key_of(group, elsewhere), [self._files[number] for number in group]
+        )
+        if known is not None and self._take(group, known):
+            return
         found = ((number, self._loaded(number)) for number in group)
         loaded = {number: each for number, each in found if each is not None}
+        self._reports |= self._together(loaded, elsewhere)
+        reports = [self._reports[number] for number in group]
+        self._cache.keep_together(self._key_of(group, elsewhere), reports)
+
+    def _key_of(self, group: Sequence[int], elsewhere: bool) -> str:
+        return key_of_group([self._keys.get(number, "") for number in group], elsewhere)
+
+    def _take(self, group: Sequence[int], known: Sequence[FileReport]) -> bool:
+        """Take what is known of files, unless one that is to change is another one by now."""
+        for number, report in zip(group, known, strict=True):
+            if report.new is not None:
+                try:
+                    report.old = report.path.read_bytes()
+                except OSError:
+                    return False
+                if key_of_file(report.file, report.old) != self._keys[number]:
+                    return False
+        self._reports |= dict(zip(group, known, strict=True))
+        return True
+
+    def _together(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
         mistakes: dict[int, FileReport] = {}
         while True:
-            reports = self._analysed(loaded)
+            reports = self._analysed(loaded, elsewhere)
             stubborn = [
                 number
                 for number, report in reports.items()
                 if report.kept and not loaded[number].kept
             ]
             if not stubborn:
-                break
+                return reports | mistakes
             # What others become may have counted on these.
             for number in stubborn:
                 loaded[number].kept = reports[number].kept
                 if reports[number].unread:
                     mistakes[number] = reports[number]
-        self._reports |= reports | mistakes
 
     def _loaded(self, number: int) -> Loaded | None:
         """A file that was parsed, which is read again if it did not wait; None if it is gone."""
@@ -137,19 +203,21 @@ class _Run:
         if loaded is None:
             file = self._files[number]
             try:
-                loaded = load(file, file.path.read_bytes())
+                source = file.path.read_bytes()
+                self._has_changed |= key_of_file(file, source) != self._keys[number]
+                loaded = load(file, source)
             except (OSError, Unreadable) as error:
                 self._reports[number] = unread(file, error)
         return loaded
 
-    def _analysed(self, loaded: Mapping[int, Loaded]) -> dict[int, FileReport]:
+    def _analysed(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
         try:
             found = analyse(
                 [each.document for each in loaded.values()],
                 {each.file.path: ignored_in(each, self._task) for each in loaded.values()},
                 writes=self._task.target == "optax",
                 accept_changes=self._task.accept_changes,
-                elsewhere=any(each.names_flax_optim for each in self._examined),
+                elsewhere=elsewhere,
             )
         except Exception as error:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}

@@ -34,7 +34,7 @@ NESTED = {
 
 
 def big_program(folder: Path) -> None:
-    text = MAP + "\n".join(f"def f{n}(x):\n    return jax.tree_map(g, x)\n" for n in range(15))
+    text = MAP + "\n".join(f"def f{n}(x):\n    return jax.tree_map(g, x)\n" for n in range(40))
     for number in range(700):
         (folder / f"f{number:03}.py").write_text(text)
 
@@ -45,7 +45,7 @@ def test_progress_on_a_terminal(tmp_path: Path) -> None:
     assert status == 1
     assert b"\033" not in output
     # The line goes away in the end.
-    assert re.search(rb"\[#+\.*\] \d+ of 700 files", shown)
+    assert re.search(rb"\[#*\.*\] \d+ of 700 files, f\d+\.py", shown)
     assert shown.endswith(b"\r\033[K")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from flaxoptim_compat.migrate.cache.folder import NAME
 from flaxoptim_compat.migrate.writing import Change
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
@@ -18,8 +19,9 @@ def changes(folder: Path, *names: str) -> list[Change]:
 
 
 def content(folder: Path) -> dict[str, bytes]:
+    """All files but those of the cache."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file()
+        if path.is_file() and path.parent.name != NAME
     }
