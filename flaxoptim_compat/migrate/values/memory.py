@@ -81,38 +81,39 @@ class Memory:
         self._variables: dict[Hashable, Variable] = {}
         self._mattering: set[ast.AST] = set()
         self._subclasses: dict[ast.AST, list[ast.ClassDef]] = {}
-        self._notes: dict[ast.AST, list[Held]] = {}
+        self._notes: dict[ast.AST, Held] = {}
+        # Of expressions in functions that are kept apart, what they held for other calls.
+        self._other_notes: dict[ast.AST, list[Held]] = {}
 
     # Expressions
 
     def note(self, node: ast.AST, held: Held) -> None:
         """Keep what an expression holds; one in a function that is kept apart has several."""
-        known = self._notes.setdefault(node, [])
-        if not known or known[-1] is not held:
-            known.append(held)
+        known = self._notes.get(node)
+        if known is not None and known is not held:
+            self._other_notes.setdefault(node, []).append(known)
+        self._notes[node] = held
 
     def of(self, node: ast.AST) -> Held:
         """What an expression held when it was written down last."""
-        known = self._notes.get(node)
-        return known[-1] if known else NOTHING
+        return self._notes.get(node, NOTHING)
 
     def objects(self, node: ast.AST) -> Objects:
         """All objects that an expression can hold, as far as is known now."""
-        known = self._notes.get(node, ())
-        if len(known) == 1:
-            return objects_of(known[0])
-        return frozenset().union(*map(objects_of, known))
+        found = objects_of(self._notes.get(node, NOTHING))
+        if node in self._other_notes:
+            found = found.union(*map(objects_of, self._other_notes[node]))
+        return found
 
     def ask_for(self, node: ast.AST) -> None:
         """Ask for all that an expression can hold."""
-        for each in self._notes.get(node, ()):
+        for each in (self.of(node), *self._other_notes.get(node, ())):
             self.ask(each)
 
     def is_full(self, node: ast.AST) -> bool:
         """Whether an expression may hold more than is followed."""
-        return any(
-            isinstance(each, Variable) and each.is_full for each in self._notes.get(node, ())
-        )
+        known = (self.of(node), *self._other_notes.get(node, ()))
+        return any(isinstance(each, Variable) and each.is_full for each in known)
 
     # Variables
 
@@ -128,7 +129,7 @@ class Memory:
             known = self._variable(key)
             self.solver.once_it_matters(known, lambda: self.let_class_matter(of))
             # Whatever is assigned to a field of this name may be assigned to this one.
-            known.needs.append(self._stores(name))
+            known.needs = (self._stores(name),)
         return known
 
     def _stores(self, name: str) -> Variable:
@@ -226,7 +227,7 @@ class Memory:
         known = self._variables.get(key)
         if known is not None:
             return known
-        needs = [held] if isinstance(held, Variable) else []
+        needs = (held,) if isinstance(held, Variable) else ()
         result = self._variables[key] = Variable(key, needs)
         self.each(held, lambda each: follow(each, result))
         return result
@@ -410,7 +411,7 @@ class Memory:
             known = self._variable(key)
             self.solver.once_it_matters(known, lambda: self.solver.let_matter(container))
             # Whatever is put into a container may be put into this one.
-            known.needs.append(self._variable("puts"))
+            known.needs = (self._variable("puts"),)
         return known
 
     def put(self, container: Container, key: Hashable, value: Held) -> None:
@@ -489,4 +490,6 @@ def _foreign(name: str) -> Objects:
 
 def objects_of(held: Held) -> Objects:
     """The objects that are held, as far as is known now."""
-    return held if isinstance(held, frozenset) else frozenset(held.objects)
+    if isinstance(held, frozenset):
+        return held
+    return frozenset(held.objects) if held.objects else NOTHING

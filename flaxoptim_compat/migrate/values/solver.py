@@ -27,6 +27,7 @@ MOST_FOLLOWED = 400
 _MOST_PER_CONSTRAINT = 40
 _MOST_ANYWAY = 100_000
 Watcher = Callable[[Object], None]
+Action = Callable[[], None]
 
 
 class Variable:
@@ -55,20 +56,21 @@ class Variable:
         "watchers",
     )
 
-    def __init__(self, origin: object = None, needs: Iterable[Variable] = ()) -> None:
+    def __init__(self, origin: object = None, needs: tuple[Variable, ...] = ()) -> None:
         self.origin = origin
-        self.needs = [*needs]
-        # Dicts, since they keep the order: the same program always gives the same answer.
-        self.objects: dict[Object, None] = {}
+        self.needs = needs
+        # Most variables never hold or mean anything, and so have nothing of their own here. Dicts,
+        # since they keep the order: the same program always gives the same answer.
+        self.objects = _NO_OBJECTS
         # What comes from here, and is not passed on until somebody asks or it matters.
-        self.kept: dict[Object, None] = {}
+        self.kept = _NO_OBJECTS
         self.fresh: list[Object] = []
-        self.including: dict[Variable, None] = {}
-        self.sources: list[Variable] = []
-        self.watchers: list[Watcher] = []
+        self.including = _NO_VARIABLES
+        self.sources: tuple[Variable, ...] = ()
+        self.watchers: tuple[Watcher, ...] = ()
         # What is done once somebody asks, and once something that matters is here.
-        self.triggers: list[Callable[[], None]] = []
-        self.alarms: list[Callable[[], None]] = []
+        self.triggers: tuple[Action, ...] = ()
+        self.alarms: tuple[Action, ...] = ()
         self.matters = False
         self.followed = 0
         self.others = 0
@@ -76,12 +78,16 @@ class Variable:
         self.is_full = False
 
 
+_NO_OBJECTS: dict[Object, None] = {}
+_NO_VARIABLES: dict[Variable, None] = {}
+
+
 class Solver:
     """All constraints, and the worklist of the variables that have something new."""
 
     def __init__(self) -> None:
         self._waiting: deque[Variable] = deque()
-        self._due: deque[Callable[[], None]] = deque()
+        self._due: deque[Action] = deque()
         self._that_matter: set[Hashable] = set()
         self._followed: set[Hashable] = set()
         # Where objects are that do not matter yet, by what decides whether they do.
@@ -104,7 +110,7 @@ class Solver:
             if variable.is_asked or self._is_followed(each):
                 self._take(variable, each)
             else:
-                variable.kept[each] = None
+                _keep(variable, each)
                 self._places.setdefault(each.key, {})[variable] = None
 
     def include(self, source: Variable, target: Variable) -> None:
@@ -112,8 +118,10 @@ class Solver:
         if target is source or target in source.including:
             return
         self.constraints += 1
+        if source.including is _NO_VARIABLES:
+            source.including = {}
         source.including[target] = None
-        target.sources.append(source)
+        target.sources += (source,)
         if target.is_asked:
             self.ask(source)
         self._pass(source, target, [*source.objects])
@@ -123,17 +131,17 @@ class Solver:
         self.constraints += 1
         # Those that wait are passed on to all watchers, this one too.
         waiting = set(variable.fresh)
-        variable.watchers.append(watcher)
+        variable.watchers += (watcher,)
         for each in [*variable.objects]:
             if each not in waiting:
                 watcher(each)
 
-    def once_it_matters(self, variable: Variable, alarm: Callable[[], None]) -> None:
+    def once_it_matters(self, variable: Variable, alarm: Action) -> None:
         """Have something done once a variable holds anything that matters."""
         if variable.matters:
             self._due.append(alarm)
         else:
-            variable.alarms.append(alarm)
+            variable.alarms += (alarm,)
 
     # What matters, and what is asked for
 
@@ -169,16 +177,16 @@ class Solver:
 
     def need(self, variable: Variable, source: Variable) -> None:
         """State that who asks for the one variable asks for the other."""
-        variable.needs.append(source)
+        variable.needs += (source,)
         if variable.is_asked:
             self.ask(source)
 
-    def trigger(self, variable: Variable, action: Callable[[], None]) -> None:
+    def trigger(self, variable: Variable, action: Action) -> None:
         """Have something done once somebody asks for a variable."""
         if variable.is_asked:
             self._due.append(action)
         else:
-            variable.triggers.append(action)
+            variable.triggers += (action,)
 
     def ask(self, variable: Variable) -> None:
         """Ask for all that a variable holds, whether it matters or not."""
@@ -188,7 +196,7 @@ class Solver:
                 continue
             each.is_asked = True
             self._due += each.triggers
-            kept, each.kept = each.kept, {}
+            kept, each.kept = each.kept, _NO_OBJECTS
             for one in kept:
                 self._take(each, one)
             asked += each.needs
@@ -216,7 +224,7 @@ class Solver:
             self.propagations += len(fresh) * (len(variable.including) + len(variable.watchers))
             for target in [*variable.including]:
                 self._pass(variable, target, fresh)
-            for watcher in [*variable.watchers]:
+            for watcher in variable.watchers:
                 for each in fresh:
                     watcher(each)
 
@@ -239,11 +247,13 @@ class Solver:
             variable.followed += 1
         elif variable.others == MOST_OBJECTS:
             # If it comes to matter, it still goes on.
-            variable.kept[each] = None
+            _keep(variable, each)
             variable.is_full = True
             return
         else:
             variable.others += 1
+        if variable.objects is _NO_OBJECTS:
+            variable.objects = {}
         variable.objects[each] = None
         variable.fresh.append(each)
         if len(variable.fresh) == 1:
@@ -257,4 +267,10 @@ class Solver:
     def _note(self, variable: Variable) -> None:
         variable.matters = True
         self._due += variable.alarms
-        variable.alarms = []
+        variable.alarms = ()
+
+
+def _keep(variable: Variable, each: Object) -> None:
+    if variable.kept is _NO_OBJECTS:
+        variable.kept = {}
+    variable.kept[each] = None
