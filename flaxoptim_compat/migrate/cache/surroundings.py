@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import os
 import sys
 from collections.abc import Sequence
@@ -28,6 +27,9 @@ def name_of_run(task: Task) -> str:
     """
     versions = [sys.version, flaxoptim_compat.__version__]
     if task.target == "optax":
+        # It takes as long as reading many files.
+        import importlib.metadata
+
         versions += [importlib.metadata.version(each) for each in _ASKED]
     return _digest(_FORMAT, versions, _sources_of_package(), os.getcwd(), tuple(task))
 
