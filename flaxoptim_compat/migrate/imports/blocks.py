@@ -89,11 +89,15 @@ def blocks(document: Document) -> Iterator[Block]:
     Args:
       document: the text.
     """
-    for node in ast.walk(document.tree):
+    around: list[ast.AST] = [document.tree]
+    for node in around:
         for field in ("body", "orelse", "finalbody"):
             body = getattr(node, field, None)
             if isinstance(body, list):
                 yield from _blocks_in(document, body)
+                around += body
+        around += getattr(node, "handlers", ())
+        around += getattr(node, "cases", ())
 
 
 def laid_out(lines: Sequence[Line]) -> str:

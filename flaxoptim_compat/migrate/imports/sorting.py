@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.imports.blocks import Block, Line, Statement, blocks, laid_out
+from flaxoptim_compat.migrate.imports.blocks import Block, Line, blocks, laid_out
 from flaxoptim_compat.migrate.imports.styles import Order, Style, order_of, sort_key
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -32,7 +32,7 @@ def in_order(document: Document, text: str, unit: str) -> str:
     old = Counter(line.text.strip() for block in before for line in block.lines)
     if old == Counter(line.text.strip() for block in after for line in block.lines):
         return text
-    imports = [each for each in ast.walk(document.tree) if isinstance(each, Statement)]
+    imports = document.imports
     order = None
     # Where statements share a line, nobody sorts them.
     if len(imports) == sum(len(block.lines) for block in before):
@@ -82,7 +82,9 @@ def _beside_kin(block: Block, old: Counter[str]) -> list[Edit]:
     for line in block.lines:
         kin = [] if line in kept else _kin(line, kept)
         if kin:
-            _take_out(places, places.index(line))
+            # Its distance from the one before may be another one by now.
+            texts = [each.text for each in places]
+            _take_out(places, texts.index(line.text))
             _put_in(places, [index for index, each in enumerate(places) if each.text in kin], line)
     if places == list(block.lines) or laid_out(block.lines) != block.text:
         return []

@@ -52,7 +52,8 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
     if sites := sites_of(values, Optimizer):
         values = points_to.values(node.value)
         sites = sites_of(values, Optimizer)
-        if any(not isinstance(each, Optimizer) for each in values):
+        others = any(not isinstance(each, Optimizer) for each in values)
+        if others or points_to.is_unknown(node.value):
             problem = "This is an optimizer in some calls, and something else in others."
             yield Use("FOC219", document, node, sites, problem)
             return
@@ -118,7 +119,9 @@ def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> It
         for each in takers
         if isinstance(each, External) and not _takes_any_tree(each.name)
     }
-    if packages:
+    if points_to.is_unknown(call.func):
+        problem = "It is given to one of more functions than are followed."
+    elif packages:
         problem = f"It is given to {min(packages)}, which may expect an Optimizer."
     elif not takers and not _keeps_things(call.func):
         problem = "It is given to a function that is not known here."

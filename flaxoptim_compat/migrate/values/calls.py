@@ -126,9 +126,8 @@ class Calls:
                 return NOTHING
         memory = self._memory
         given = self._given(arguments)
-        result = Variable(
-            call.node, [each for each in (function, owner) if isinstance(each, Variable)]
-        )
+        needs = tuple(each for each in (function, owner) if isinstance(each, Variable))
+        result = Variable(call.node, needs)
         self._call_any(call, function, given, result)
         if has_method:
             memory.each(owner, lambda each: self._method(call, each, method, given, result))

@@ -113,7 +113,10 @@ class Memory:
     def is_full(self, node: ast.AST) -> bool:
         """Whether an expression may hold more than is followed."""
         known = (self.of(node), *self._other_notes.get(node, ()))
-        return any(isinstance(each, Variable) and each.is_full for each in known)
+        variables = [each for each in known if isinstance(each, Variable)]
+        return any(
+            each.is_full or any(needed.is_full for needed in each.needs) for each in variables
+        )
 
     # Variables
 

@@ -109,7 +109,7 @@ class PointsTo:
     @property
     def gave_up(self) -> bool:
         """Whether the program is more than can be followed, so that nothing is certain."""
-        return self._solver.gave_up
+        return self._solver.gave_up or bool(self._solver.lost)
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -24,8 +24,8 @@ MOST_FOLLOWED = 400
 # Programs pass on ten objects for each constraint at most. Those that pass their optimizers
 # through machinery that everything else goes through too would take a thousand times that, and it
 # would tell nothing.
-_MOST_PER_CONSTRAINT = 40
-_MOST_ANYWAY = 100_000
+_MOST_PER_CONSTRAINT = 15
+_MOST_ANYWAY = 50_000
 Watcher = Callable[[Object], None]
 Action = Callable[[], None]
 
@@ -122,6 +122,8 @@ class Solver:
             source.including = {}
         source.including[target] = None
         target.sources += (source,)
+        if source.is_full:
+            _fill(target)
         if target.is_asked:
             self.ask(source)
         self._pass(source, target, [*source.objects])
@@ -242,13 +244,13 @@ class Solver:
         if self._is_followed(each):
             if variable.followed == MOST_FOLLOWED:
                 self.lost[each] = variable
-                variable.is_full = True
+                _fill(variable)
                 return
             variable.followed += 1
         elif variable.others == MOST_OBJECTS:
             # If it comes to matter, it still goes on.
             _keep(variable, each)
-            variable.is_full = True
+            _fill(variable)
             return
         else:
             variable.others += 1
@@ -268,6 +270,15 @@ class Solver:
         variable.matters = True
         self._due += variable.alarms
         variable.alarms = ()
+
+
+def _fill(variable: Variable) -> None:
+    """Note that a variable may hold more than it has, and so may those that include it."""
+    filled = [variable]
+    for each in filled:
+        if not each.is_full:
+            each.is_full = True
+            filled += each.including
 
 
 def _keep(variable: Variable, each: Object) -> None:
