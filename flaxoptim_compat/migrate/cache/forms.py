@@ -116,8 +116,9 @@ def _noted(form: object) -> Noted:
     match form:
         case [str(code), place, str(what), str(instead), bool(shim), bool(optax), *texts]:
             match texts:
-                case [str(reason), str(change)]:
-                    return Noted(code, _place(place), what, instead, shim, optax, reason, change)
+                case [str(reason), str(change), str(cause)]:
+                    does = (shim, optax)
+                    return Noted(code, _place(place), what, instead, *does, reason, change, cause)
     raise Malformed
 
 

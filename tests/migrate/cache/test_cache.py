@@ -42,10 +42,10 @@ SAID = (
     [["a", "b"]],
     *([[place, "why"]] for place in NO_PLACE),
 )
-NOTED = ["FOC151", [1, 1, 1, 1, 0, 1], "what", "instead", True, True, "", ""]
+NOTED = ["FOC151", [1, 1, 1, 1, 0, 1], "what", "instead", True, True, "", "", ""]
 NOTED_WRONGLY = [
-    *([*NOTED[:number], wrong, *NOTED[number + 1 :]] for number in range(8) for wrong in (7, None)),
-    NOTED[:7],
+    *([*NOTED[:number], wrong, *NOTED[number + 1 :]] for number in range(9) for wrong in (7, None)),
+    NOTED[:8],
     [*NOTED, ""],
 ]
 # Values of the wrong kinds, in each place of an entry.
