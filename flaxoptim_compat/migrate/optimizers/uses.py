@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
-from flaxoptim_compat.migrate.optimizers.use import Use, call_of, sites_of
+from flaxoptim_compat.migrate.optimizers.use import BY_HAND, MIXED, Use, call_of, sites_of
 from flaxoptim_compat.migrate.values import known_calls, legacy_names
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
@@ -53,8 +53,7 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
         values = points_to.values(node.value)
         sites = sites_of(values, Optimizer)
         if any(not isinstance(each, Optimizer) for each in values):
-            problem = "This is an optimizer in some calls, and something else in others."
-            yield Use("FOC219", document, node, sites, problem)
+            yield Use("FOC219", document, node, sites, MIXED)
             return
         yield attribute_use(document, node, sites)
     elif sites := sites_of(values, Definition):
@@ -165,8 +164,7 @@ def _of_class(
         return
     if isinstance(parent, ast.Call) and parent.func is node:
         sites = sites_of(points_to.values(parent), Optimizer)
-        problem = "An optimizer is put together by hand."
-        yield Use("FOC219", document, node, sites, problem)
+        yield Use("FOC219", document, node, sites, BY_HAND)
         return
     yield Use("FOC209", document, node, _annotated_sites(points_to, document, node, Optimizer))
 
