@@ -13,6 +13,7 @@ from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.names import Names
 from flaxoptim_compat.migrate.names.exporter import exporters
 from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.modules import imported_files, imported_names
 from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
@@ -30,12 +31,14 @@ class FileFindings(NamedTuple):
       findings: in their order.
       unknown: offsets of what looks like a use and is not understood, and why.
       imports: for each target the edits of the import statements.
+      units: the optimizers whose first use is in this file, whole.
     """
 
     document: Document
     findings: list[Finding]
     unknown: list[tuple[int, str]]
     imports: Mapping[str, list[Edit]]
+    units: Sequence[Unit] = ()
 
 
 def analyse(
@@ -112,4 +115,5 @@ def _findings(reading: Reading, needed: Collection[str] = frozenset()) -> FileFi
     if reading.facts is not None:
         unknown += [(document.span(node)[0], why) for node, why in reading.facts.unknown(document)]
     imports = {target: plan.edits() for target, plan in plans.items()}
-    return FileFindings(document, findings, sorted(unknown), imports)
+    units = [] if reading.facts is None else reading.facts.starting_in(document)
+    return FileFindings(document, findings, sorted(unknown), imports, units)

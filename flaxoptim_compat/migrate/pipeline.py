@@ -26,6 +26,7 @@ from flaxoptim_compat.migrate.loading import Loaded, load
 from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
 from flaxoptim_compat.migrate.reports import FileReport, Report
 from flaxoptim_compat.migrate.source_text import Unreadable
+from flaxoptim_compat.migrate.unit_reports import unit_reports
 from flaxoptim_compat.migrate.waiting import Waiting
 
 # After so many the garbage collector looks for circles among them; usual are 700.
@@ -222,9 +223,11 @@ class _Run:
         except Exception as error:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}
         reports = {}
+        by_document = {each.document: each for each in loaded.values()}
         for (number, each), findings in zip(loaded.items(), found, strict=True):
             try:
-                reports[number] = report_of(each, findings, self._task)
+                report = reports[number] = report_of(each, findings, self._task)
+                report.units += unit_reports(findings.units, by_document)
             except Exception as error:
                 reports[number] = unread(each.file, error)
                 reports[number].kept = mistake(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.containers import Place
-from flaxoptim_compat.migrate.reports import FileReport, Noted, Report
+from flaxoptim_compat.migrate.reports import FileReport, Noted, Report, UnitReport
 
 _REASONS = 5
 
@@ -36,6 +36,8 @@ class Plan(NamedTuple):
       files: in how many files.
       shim: with how many of them ``rewrite --to shim`` deals.
       optax: with how many of them ``rewrite --to optax`` deals.
+      becoming: how many optimizers become TrainStates with ``rewrite --to optax``.
+      staying: those that do not, and what holds them.
       begin_with: files in which nothing stays with ``--to optax``, those with most findings first.
       reasons: those for which most stays with ``--to optax``, not more than five.
     """
@@ -44,6 +46,8 @@ class Plan(NamedTuple):
     files: int
     shim: int
     optax: int
+    becoming: int
+    staying: list[UnitReport]
     begin_with: list[Path]
     reasons: list[Reason]
 
@@ -63,6 +67,8 @@ def plan_of(report: Report) -> Plan:
         files=len(files),
         shim=sum(one.shim for each in open_files for one in each.findings),
         optax=sum(one.optax for each in open_files for one in each.findings),
+        becoming=report.becoming,
+        staying=report.staying,
         begin_with=[each.path for each in easy],
         reasons=_reasons(files),
     )

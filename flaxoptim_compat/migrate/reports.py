@@ -36,6 +36,39 @@ class Noted(NamedTuple):
     cause: str = ""
 
 
+class Spot(NamedTuple):
+    """A place in one of the files.
+
+    Args:
+      path: the file.
+      place: where in it.
+    """
+
+    path: Path
+    place: Place
+
+
+class UnitReport(NamedTuple):
+    """Optimizers that become TrainStates together, or stay together.
+
+    Args:
+      made: where they are made.
+      held: the places that keep them from becoming TrainStates, the first of them first.
+      reason: why the first does; "" if they become TrainStates.
+      joined: the places that may be of any of them, if it is for these that they stay together.
+    """
+
+    made: list[Spot]
+    held: list[Spot]
+    reason: str
+    joined: list[Spot]
+
+    @property
+    def optimizers(self) -> int:
+        """How many there are; what comes from elsewhere counts as one."""
+        return max(len(self.made), 1)
+
+
 @dataclasses.dataclass
 class FileReport:
     """What is known of one file.
@@ -52,6 +85,7 @@ class FileReport:
       done: the findings that the change deals with.
       left: those that it does not.
       kept: why nothing in it is changed, whatever was found; "" if it may be.
+      units: the optimizers of which it has the first use.
     """
 
     file: FoundFile
@@ -65,6 +99,7 @@ class FileReport:
     done: list[Noted] = dataclasses.field(default_factory=list)
     left: list[Noted] = dataclasses.field(default_factory=list)
     kept: str = ""
+    units: list[UnitReport] = dataclasses.field(default_factory=list)
 
     @property
     def path(self) -> Path:
@@ -94,6 +129,17 @@ class Report:
         return sum(len(each.findings) for each in self.files)
 
     @property
+    def becoming(self) -> int:
+        """How many optimizers become TrainStates with ``rewrite --to optax``."""
+        return sum(one.optimizers for each in self.files for one in each.units if not one.held)
+
+    @property
+    def staying(self) -> list[UnitReport]:
+        """The optimizers that do not, in the order of the lines that hold them."""
+        found = [one for each in self.files for one in each.units if one.held]
+        return sorted(found, key=lambda each: each.held[0])
+
+    @property
     def unread(self) -> list[tuple[Path, Place | None, str]]:
         """All that could not be read."""
         found: list[tuple[Path, Place | None, str]] = []
@@ -117,5 +163,10 @@ class Report:
 
 def place_of(path: Path, place: Place) -> str:
     """A place as it is printed: ``path:line:column``, in a notebook with the cell."""
+    return f"{line_of(path, place)}:{place.column}"
+
+
+def line_of(path: Path, place: Place) -> str:
+    """A line as it is printed: ``path:line``, in a notebook with the cell."""
     cell = f"cell {place.cell}:" if place.cell else ""
-    return f"{path}:{cell}{place.line}:{place.column}"
+    return f"{path}:{cell}{place.line}"

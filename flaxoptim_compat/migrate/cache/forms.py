@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat.migrate.containers import Place
 from flaxoptim_compat.migrate.examination import Examined
 from flaxoptim_compat.migrate.files import FoundFile
 from flaxoptim_compat.migrate.program.linking import Imported
-from flaxoptim_compat.migrate.reports import FileReport, Noted
+from flaxoptim_compat.migrate.reports import FileReport, Noted, Spot, UnitReport
+
+# The lists of places in what is said of optimizers.
+_SPOTS = ("made", "held", "joined")
 
 
 class Malformed(Exception):
@@ -27,6 +31,10 @@ def of_report(report: FileReport) -> dict[str, Any]:
         "done": [report.findings.index(each) for each in report.done],
         "left": [report.findings.index(each) for each in report.left],
         "kept": report.kept,
+        "units": [
+            {**each._asdict(), **{name: _of_spots(getattr(each, name)) for name in _SPOTS}}
+            for each in report.units
+        ],
     }
 
 
@@ -50,6 +58,7 @@ def report_in(form: object, file: FoundFile) -> FileReport:
             "done": list(done),
             "left": list(left),
             "kept": str(kept),
+            "units": list(units),
         }:
             noted = [_noted(each) for each in findings]
             return FileReport(
@@ -62,6 +71,7 @@ def report_in(form: object, file: FoundFile) -> FileReport:
                 done=[_one_of(noted, each) for each in done],
                 left=[_one_of(noted, each) for each in left],
                 kept=kept,
+                units=[_unit(each) for each in units],
             )
     raise Malformed
 
@@ -116,8 +126,36 @@ def _noted(form: object) -> Noted:
     match form:
         case [str(code), place, str(what), str(instead), bool(shim), bool(optax), *texts]:
             match texts:
-                case [str(reason), str(change)]:
-                    return Noted(code, _place(place), what, instead, shim, optax, reason, change)
+                case [str(reason), str(change), str(cause)]:
+                    does = (shim, optax)
+                    return Noted(code, _place(place), what, instead, *does, reason, change, cause)
+    raise Malformed
+
+
+def _of_spots(spots: list[Spot]) -> list[Any]:
+    return [[str(each.path), each.place] for each in spots]
+
+
+def _unit(form: object) -> UnitReport:
+    match form:
+        case {
+            "made": list(made),
+            "held": list(held),
+            "reason": str(reason),
+            "joined": list(joined),
+        } if bool(held) == bool(reason):
+            return UnitReport(_spots(made), _spots(held), reason, _spots(joined))
+    raise Malformed
+
+
+def _spots(forms: list[object]) -> list[Spot]:
+    return [_spot(each) for each in forms]
+
+
+def _spot(form: object) -> Spot:
+    match form:
+        case [str(path), place]:
+            return Spot(Path(path), _place(place))
     raise Malformed
 
 

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.files import FoundFile
 from flaxoptim_compat.migrate.loading import is_read_only
 
 # Goes up when what stands in the cache is written in another way.
-_FORMAT = 1
+_FORMAT = 2
 # They are asked what a definition is in optax.
 _ASKED = ("flax", "jax", "jaxlib", "numpy", "optax")
 

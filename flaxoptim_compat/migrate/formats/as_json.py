@@ -8,7 +8,11 @@ count from 1, columns in characters; ``end_column`` is that behind the last char
 they are those of the ``cell``, which counts from 1 too. ``shim`` and ``optax`` say whether
 ``rewrite --to`` can do it. ``plan`` has how many of the findings each of the two deals with, the
 paths to ``begin_with``, in which nothing stays with ``--to optax``, and the up to five ``reasons``
-for which most stays, each with its ``count`` and the first place.
+for which most stays, each with its ``count`` and the first place. Its ``optimizers`` are how many
+are ``becoming`` TrainStates, how many are ``staying``, and a list of what is ``held``: optimizers
+that stay together, with the places where they are ``made``, the ``reason`` of the first line that
+holds them, all such lines in ``held_by``, and in ``joined_by`` those that may be of any of them, if
+it is for these that they stay together.
 """
 
 from __future__ import annotations
@@ -65,6 +69,20 @@ def as_json(report: Report) -> str:
         "plan": {
             "shim": plan.shim,
             "optax": plan.optax,
+            "optimizers": {
+                "becoming": plan.becoming,
+                "staying": sum(each.optimizers for each in plan.staying),
+                "held": [
+                    {
+                        "reason": each.reason,
+                        "count": each.optimizers,
+                        "made": [_place(*spot) for spot in each.made],
+                        "held_by": [_place(*spot) for spot in each.held],
+                        "joined_by": [_place(*spot) for spot in each.joined],
+                    }
+                    for each in plan.staying
+                ],
+            },
             "begin_with": [str(path) for path in plan.begin_with],
             "reasons": [
                 {**_place(each.path, each.place), "count": each.number, "reason": each.text}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from flaxoptim_compat.migrate.formats.optimizers import held, how_many, made_in, others
 from flaxoptim_compat.migrate.formats.summary import counted, summary
-from flaxoptim_compat.migrate.reports import Noted, Report, place_of
+from flaxoptim_compat.migrate.reports import Noted, Report, line_of, place_of
 
 
 def account(report: Report, target: str, verb: str, failed: Container[Path] = ()) -> Iterator[str]:
@@ -35,11 +36,26 @@ def account(report: Report, target: str, verb: str, failed: Container[Path] = ()
                 yield f"{place}: {each.code} changes numbers: {each.change}"
         yield f"{file.path}: {verb}: {_findings(file.done)}"
     yield from summary(report)
+    if target == "optax":
+        yield from _optimizers(report)
     done = sum(len(each.done) for each in changed)
     yield (
         f"rewrite --to {target}: {counted(len(changed), 'file')} {verb},"
         f" {counted(done, 'finding')} dealt with, {left:,} left."
     )
+
+
+def _optimizers(report: Report) -> Iterator[str]:
+    """How many become TrainStates, and the line that holds each of the others."""
+    staying = report.staying
+    for each in held(staying):
+        made = made_in(each.unit)
+        number = counted(each.unit.optimizers, "optimizer")
+        whose = f"{number}, made in {made}" if made else "an optimizer from elsewhere"
+        yield f"{line_of(*each.spot)}: holds {whose}: {each.text}"
+        if each.joining:
+            yield f"{line_of(*each.unit.joined[0])}: {each.joining}"
+    yield from filter(None, [others(staying), how_many(report.becoming, staying)])
 
 
 def _reason(finding: Noted) -> str:

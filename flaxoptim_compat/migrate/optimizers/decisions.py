@@ -44,6 +44,8 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
     unit.problems = [each for each in unit.problems if each.code != "FOC201"]
     if unit.problems:
+        order = {document: number for number, document in enumerate(points_to.documents)}
+        unit.problems.sort(key=lambda each: (order[each.document], each.start))
         return
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.part_rates = _part_rates(points_to, unit)

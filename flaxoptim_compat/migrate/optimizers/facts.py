@@ -57,6 +57,10 @@ class Facts:
             if use.code == code and id(use) in self._units:
                 yield use, self._units[id(use)]
 
+    def starting_in(self, document: Document) -> list[Unit]:
+        """The units of which a file has the first use."""
+        return [unit for unit in self.units if unit.uses and unit.uses[0].document is document]
+
     def definitions(self, document: Document) -> Iterator[tuple[Site, Unit]]:
         """The definitions that a file makes, each with its unit."""
         for unit in self.units:

@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.finding import Change, Finding
 from flaxoptim_compat.migrate.imports import ImportPlan
 from flaxoptim_compat.migrate.optimizers.bridging import bridge_edits
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import MIXED, Use
 from flaxoptim_compat.migrate.reading import Reading
 
 # The edits for a use in a unit that is rewritten, with the imports of the result.
@@ -63,10 +63,20 @@ def finding(
         change = Change(functools.partial(edits_of, use, unit), drops=gone)
         return Finding(code, start, end, what, instead, optax=change)
     own = next((each for each in unit.problems if each.node is use.node), None)
+    first = unit.problems[0]
+    if own is not None and own.problem == MIXED:
+        first = next(each for each in unit.problems if each.problem == MIXED)
+        if own is not first:
+            # What both comes to is meant to, and is one thing to settle, in however many places.
+            instead = f"as in {_line(use, first)}: {MIXED}"
+            return Finding(code, start, end, what, instead, optax=None)
     if own is not None:
         return Finding(code, start, end, what, own.problem, optax=None, reason=own.problem)
-    first = unit.problems[0]
-    line = first.document.position(first.document.span(first.node)[0])[0]
-    place = f"line {line}" if first.document is use.document else f"{first.document.path}:{line}"
-    instead = f"{instead}; it stays, because of {place}"
+    instead = f"{instead}; it stays, because of {_line(use, first)}"
     return Finding(code, start, end, what, instead, optax=None, cause=first.problem)
+
+
+def _line(use: Use, other: Use) -> str:
+    """The line of another use, as it is named beside this one."""
+    line = other.document.position(other.start)[0]
+    return f"line {line}" if other.document is use.document else f"{other.document.path}:{line}"

@@ -7,6 +7,7 @@ text. Such a group, with everything the program does with it, is a unit.
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 from collections.abc import Hashable, Sequence
 
@@ -24,6 +25,8 @@ class Unit:
     Args:
       sites: where their definitions are made.
       uses: what the program does with them.
+      joined: the uses of an optimizer that may be any of them; without these it would be several
+        units that make optimizers.
       problems: the uses that keep it from being rewritten; with any, all stays as it is.
       kept: why the definitions stay those of flax.optim, and turn into a TrainState where
         ``create`` is called; "" if they become optax.
@@ -37,6 +40,7 @@ class Unit:
 
     sites: list[Site] = dataclasses.field(default_factory=list)
     uses: list[Use] = dataclasses.field(default_factory=list)
+    joined: list[Use] = dataclasses.field(default_factory=list)
     problems: list[Use] = dataclasses.field(default_factory=list)
     kept: str = ""
     overrides: tuple[str, ...] = ()
@@ -72,6 +76,8 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
         groups.join([site for site in use.sites if site is not None])
     for site in points_to.definitions():
         groups.join([site, *inner_definitions(points_to, site)])
+    made = (each for use in uses if use.makes for each in use.sites if each is not None)
+    apart = {groups.root(each) for each in made}
     foreign = [use for use in uses if use.sites == {None}]
     for use in foreign:
         # It may be any of those that are made in files that have to do with this one.
@@ -80,12 +86,16 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
     found: dict[Hashable, Unit] = {
         key: Unit(sites=members) for key, members in groups.members().items()
     }
+    joined = collections.Counter(connected[each.document] for each in apart)
     for use in uses:
         number = connected[use.document]
         near = (each for each in groups.sites if connected[each.document] == number)
         first = next((each for each in use.sites if each is not None), None) or next(near, None)
         key: Hashable = number if first is None else groups.root(first)
-        found.setdefault(key, Unit()).uses.append(use)
+        unit = found.setdefault(key, Unit())
+        unit.uses.append(use)
+        if use.sites == {None} and joined[number] > 1:
+            unit.joined.append(use)
     return list(found.values())
 
 

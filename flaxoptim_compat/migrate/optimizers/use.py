@@ -16,6 +16,9 @@ from flaxoptim_compat.migrate.values.objects import (
     StateDict,
 )
 
+MIXED = "This is an optimizer in some calls, and something else in others."
+BY_HAND = "An optimizer is put together by hand."
+
 
 @dataclasses.dataclass(frozen=True)
 class Use:
@@ -40,6 +43,16 @@ class Use:
     problem: str = ""
     overrides: tuple[str, ...] = ()
     bridge: Literal["", "reads", "returns"] = ""
+
+    @property
+    def makes(self) -> bool:
+        """Whether an optimizer is made here."""
+        return self.code == "FOC202" or self.problem == BY_HAND
+
+    @property
+    def start(self) -> int:
+        """Where it starts in the text of the file."""
+        return self.document.span(self.node)[0]
 
 
 def sites_of(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
-from flaxoptim_compat.migrate.optimizers.use import Use, call_of, sites_of
+from flaxoptim_compat.migrate.optimizers.use import BY_HAND, MIXED, Use, call_of, sites_of
 from flaxoptim_compat.migrate.values import known_calls, legacy_names
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
@@ -54,8 +54,7 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
         sites = sites_of(values, Optimizer)
         others = any(not isinstance(each, Optimizer) for each in values)
         if others or points_to.is_unknown(node.value):
-            problem = "This is an optimizer in some calls, and something else in others."
-            yield Use("FOC219", document, node, sites, problem)
+            yield Use("FOC219", document, node, sites, MIXED)
             return
         yield attribute_use(document, node, sites)
     elif sites := sites_of(values, Definition):
@@ -168,8 +167,7 @@ def _of_class(
         return
     if isinstance(parent, ast.Call) and parent.func is node:
         sites = sites_of(points_to.values(parent), Optimizer)
-        problem = "An optimizer is put together by hand."
-        yield Use("FOC219", document, node, sites, problem)
+        yield Use("FOC219", document, node, sites, BY_HAND)
         return
     yield Use("FOC209", document, node, _annotated_sites(points_to, document, node, Optimizer))
 

@@ -42,11 +42,23 @@ SAID = (
     [["a", "b"]],
     *([[place, "why"]] for place in NO_PLACE),
 )
-NOTED = ["FOC151", [1, 1, 1, 1, 0, 1], "what", "instead", True, True, "", ""]
+NOTED = ["FOC151", [1, 1, 1, 1, 0, 1], "what", "instead", True, True, "", "", ""]
 NOTED_WRONGLY = [
-    *([*NOTED[:number], wrong, *NOTED[number + 1 :]] for number in range(8) for wrong in (7, None)),
-    NOTED[:7],
+    *([*NOTED[:number], wrong, *NOTED[number + 1 :]] for number in range(9) for wrong in (7, None)),
+    NOTED[:8],
     [*NOTED, ""],
+]
+SPOTS = [["a.py", [1, 1, 1, 1, 0, 1]]]
+UNIT: dict[str, Any] = {"made": SPOTS, "held": SPOTS, "reason": "why", "joined": SPOTS}
+NO_SPOTS = (None, 7, "a", [7], [[]], [["a"]], [[7, SPOTS[0][1]]], *([["a", at]] for at in NO_PLACE))
+UNIT_WRONGLY = [
+    None,
+    7,
+    [],
+    {},
+    *({**UNIT, name: wrong} for name in ("made", "held", "joined") for wrong in NO_SPOTS),
+    *({**UNIT, "reason": wrong} for wrong in (None, 7, "")),
+    {**UNIT, "held": []},
 ]
 # Values of the wrong kinds, in each place of an entry.
 WRONG = {
@@ -65,6 +77,7 @@ WRONG_IN_REPORT = {
     "done": (None, 7, {}, ["a"], [99], [-1], [True]),
     "left": (None, 7, {}, ["a"], [99], [-1], [True]),
     "kept": (None, 7, []),
+    "units": (None, 7, "a", {}, *([each] for each in UNIT_WRONGLY)),
 }
 
 Run = Callable[..., tuple[int, str, str]]

@@ -40,7 +40,13 @@ def test_json(scan: Scan) -> None:
         "reason": "",
     }
     assert found["not_read"] == [{"path": "b.py", "why": "line 1: '(' was never closed"}]
-    assert found["plan"] == {"shim": 1, "optax": 1, "begin_with": ["a.py"], "reasons": []}
+    assert found["plan"] == {
+        "shim": 1,
+        "optax": 1,
+        "optimizers": {"becoming": 0, "staying": 0, "held": []},
+        "begin_with": ["a.py"],
+        "reasons": [],
+    }
     assert found["not_understood"] == found["left_out"] == found["left_behind"] == []
 
 
@@ -50,6 +56,7 @@ def test_the_plan(scan: Scan) -> None:
     assert json.loads("\n".join(lines))["plan"] == {
         "shim": 0,
         "optax": 0,
+        "optimizers": {"becoming": 0, "staying": 0, "held": []},
         "begin_with": [],
         "reasons": [
             {

@@ -70,7 +70,7 @@ def test_the_lines_fit(tmp_path: Path) -> None:
         for number, path in enumerate(paths[:5])
     ]
     for begin_with in ([], paths[:1], paths[:3], paths, paths[::-1]):
-        lines = list(as_lines(Plan(12345, 678, 12000, 1000, begin_with, reasons)))
+        lines = list(as_lines(Plan(12345, 678, 12000, 1000, 0, [], begin_with, reasons)))
         assert len(lines) <= 12
         assert max(map(len, lines)) <= 80
     assert lines[:3] == [
@@ -99,6 +99,8 @@ def test_the_end_of_a_scan(scan: Scan) -> None:
         "A plan for 8 findings in 3 files:",
         "1. rewrite --to shim, for everything at once, deals with 8.",
         "2. rewrite --to optax, folder by folder, deals with 3.",
+        "   Of 1 optimizer 0 become TrainStates, 1 stays. What holds them:",
+        "   1  It is given to unknown.send, which may expect an Optimizer. (b.py:5)",
         "   Begin where nothing stays: c.py",
         "3. The rest is yours. These reasons keep most of it from --to optax:",
         "   5  It is given to unknown.send, which may expect an Optimizer. (b.py:5)",

@@ -1,0 +1,227 @@
+"""What scan says of optimizers as a whole, and how true it is once the named line has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flaxoptim_compat.cli import main
+from tests.support.optimizers_moved import creations, programs
+from tests.support.places import DATA
+from tests.support.rewriting_folders import Rewrite, copied, rewriting_in
+
+LEFT = DATA / "wild_programs" / "left"
+# For each program what the named lines hold, and their texts without it, one after the other.
+MENDED = {
+    "entries": [
+        ('    moment = entries["state"]["param_states"]["scale"]["grad_ema"]', ""),
+        ('    step = other.state_dict()["state"]["step"]', "    step = other.state.step"),
+        ('    return entries["target"], moment, step', "    return optimizer.target, step"),
+    ],
+    "given_away": [
+        (
+            "    optimizer = optimizer.apply_gradient(gradients(get_target(optimizer)))",
+            "    optimizer = optimizer.apply_gradient(gradients(optimizer.target))",
+        ),
+        ("    return get_target(optimizer)", "    return optimizer.target"),
+    ],
+    "method_handed_on": [
+        (
+            "    apply = optimizer.apply_gradient",
+            "    apply = lambda g: optimizer.apply_gradient(g)",
+        )
+    ],
+    "not_certain": [
+        (
+            "    return optimizer.apply_gradient(gradients(optimizer.target))",
+            "    return optimizer",
+        ),
+        (
+            "    return [step_of(each).target for each in found]",
+            "    return [step_of(each) for each in found]",
+        ),
+    ],
+    "starred": [
+        (
+            "    optimizer = optim.GradientDescent(0.5).create(*given)",
+            "    optimizer = optim.GradientDescent(0.5).create(given[0])",
+        )
+    ],
+}
+TWO = """\
+from flax import optim
+
+
+def first(p):
+    return optim.Adam(0.1).create(p)
+
+
+def second(p):
+    return optim.Momentum(0.1).create(p)
+"""
+JOINED = """\
+from two import first, second
+from unknown import send
+
+
+def train(optimizer, g):
+    return optimizer.apply_gradient(g)
+
+
+def run(p, g):
+    one = first(p)
+    send(one)
+    one = one.apply_gradient(g)
+    other = second(p).apply_gradient(g)
+    return one.target, other.target
+"""
+
+Scan = Callable[[], dict[str, Any]]
+
+
+@pytest.fixture
+def scan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Scan:
+    monkeypatch.chdir(tmp_path)
+
+    def scan() -> dict[str, Any]:
+        main(["scan", ".", "--format", "json", "--no-cache"])
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)["plan"]
+        return found
+
+    return scan
+
+
+@pytest.fixture
+def rewrite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Rewrite:
+    return rewriting_in(tmp_path, capsys, monkeypatch)
+
+
+def line_in(text: str, line: Mapping[str, Any]) -> str:
+    return text.splitlines()[line["line"] - 1]
+
+
+@pytest.mark.parametrize("name", MENDED)
+def test_once_the_named_lines_have_changed_it_moves(name: str, scan: Scan) -> None:
+    program = Path(f"{name}.py")
+    program.write_text((LEFT / program).read_text())
+    for line, mended in MENDED[name]:
+        held = scan()["optimizers"]["held"]
+        assert line_in(program.read_text(), held[0]["held_by"][0]) == line
+        program.write_text(program.read_text().replace(f"{line}\n", f"{mended}\n"))
+    optimizers = scan()["optimizers"]
+    assert optimizers["becoming"] and optimizers["held"] == []
+
+
+def test_the_lines_of_all_programs_that_stay_are_named(scan: Scan, tmp_path: Path) -> None:
+    for path in LEFT.glob("*.py"):
+        (tmp_path / path.name).write_text(path.read_text())
+    optimizers = scan()["optimizers"]
+    assert (optimizers["becoming"], optimizers["staying"]) == (2, 8)
+    assert all(each["reason"] and each["held_by"] for each in optimizers["held"])
+    lines = [
+        (each["held_by"][0]["path"], each["held_by"][0]["line"]) for each in optimizers["held"]
+    ]
+    assert lines == sorted(lines)
+
+
+def test_one_obstacle_holds_one_optimizer(rewrite: Rewrite) -> None:
+    uses = JOINED.replace("def train(optimizer, g):\n    return optimizer.apply_gradient(g)\n", "")
+    done = rewrite("--check", to="optax", two=TWO, uses=uses)
+    (line,) = [each for each in done.output.splitlines() if " holds " in each]
+    assert line == (
+        "uses.py:9: holds 1 optimizer, made in two.py:5:"
+        " It is given to unknown.send, which may expect an Optimizer."
+    )
+    assert "Of 2 optimizers 1 becomes a TrainState, 1 stays.\n" in done.output
+
+
+def test_what_joins_optimizers_is_named_and_no_more_once_it_is_one_of_them(
+    rewrite: Rewrite, scan: Scan
+) -> None:
+    output = rewrite("--check", to="optax", two=TWO, uses=JOINED).output.splitlines()
+    held = next(number for number, each in enumerate(output) if " holds " in each)
+    assert output[held].startswith("uses.py:11: holds 2 optimizers, made in two.py:5, two.py:9: ")
+    assert output[held + 1 : held + 3] == [
+        "uses.py:6: may be any of these optimizers: two.py:5, two.py:9, so they stay together;"
+        " see that it is given one of them, and run again",
+        "Of 2 optimizers 0 become TrainStates, 2 stay.",
+    ]
+    (unit,) = scan()["optimizers"]["held"]
+    assert [line_in(JOINED, each) for each in unit["joined_by"]] == [
+        "    return optimizer.apply_gradient(g)"
+    ]
+    Path("uses.py").write_text(JOINED.replace("one = one.apply_gradient(g)", "one = train(one, g)"))
+    optimizers = scan()["optimizers"]
+    assert (optimizers["becoming"], optimizers["staying"]) == (1, 1)
+    assert optimizers["held"][0]["joined_by"] == []
+
+
+def test_what_is_mixed_on_purpose_is_said_once(rewrite: Rewrite, scan: Scan) -> None:
+    text = (LEFT / "not_certain.py").read_text()
+    done = rewrite("--check", to="optax", mixed=text)
+    why = "This is an optimizer in some calls, and something else in others."
+    mixed = [each for each in done.output.splitlines() if ": FOC219 " in each]
+    assert [each for each in mixed if each.endswith(f"left: {why}")] == mixed[:1]
+    assert len(mixed) == 3
+    assert all(f": as in line 17: {why}" in each for each in mixed[1:])
+    (reason,) = scan()["reasons"]
+    # What it holds beside: the definition and where the optimizer is made.
+    assert (reason["count"], reason["reason"], reason["line"]) == (3, why, 17)
+    rewrite("--write", to="optax")
+    assert Path("mixed.py").read_text().count("# FOC219:") == 1
+
+
+def test_a_file_that_is_left_alone_holds_its_optimizers(rewrite: Rewrite, scan: Scan) -> None:
+    uses = JOINED.replace("    send(one)\n", "")
+    done = rewrite("--check", to="optax", two=f"# @generated\n{TWO}", uses=uses)
+    assert "two.py:6: holds 2 optimizers, made in two.py:6, two.py:10: it " in done.output
+    held = scan()["optimizers"]["held"]
+    assert [each["held_by"][0]["line"] for each in held] == [6]
+    assert "generated" in held[0]["reason"]
+
+
+def test_the_first_ten_are_printed(rewrite: Rewrite, scan: Scan) -> None:
+    text = "from flax import optim\nfrom unknown import send\nsend(optim.Adam(0.1).create({}))\n"
+    for number in range(13):
+        Path(f"a{number:02}.py").write_text(text)
+    output = rewrite("--check", to="optax").output
+    assert output.count(": holds 1 optimizer") == 10
+    assert "and 3 more, which scan --format json lists\nOf 13 optimizers 0 become" in output
+    assert len(scan()["optimizers"]["held"]) == 13
+    assert "optimizer" not in rewrite("--check", to="shim").output.splitlines()[-2]
+
+
+def test_nine_tenths_of_all_programs_become_train_states(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(copied(DATA, tmp_path / "data"))
+    made, moved = 0, 0
+    for name, path in programs().items():
+        # Those in `left` are there to stay.
+        if "left" in Path(name).parts:
+            continue
+        files = [*Path(name).rglob("*.py")] if path.is_dir() else [Path(name)]
+        modules = [each.stem for each in files]
+        sites = {
+            (str(each), *place)
+            for each in files
+            for place in creations(each.read_text(), str(each), modules)
+        }
+        main(["scan", name, "--format", "json", "--no-cache"])
+        findings = json.loads(capsys.readouterr().out)["findings"]
+        made += len(sites)
+        moved += sum(
+            each["optax"] and (each["path"], each["line"], each["column"]) in sites
+            for each in findings
+            if each["code"] == "FOC202"
+        )
+    assert made > 60
+    assert moved >= 0.9 * made
