@@ -79,7 +79,8 @@ def _beside_kin(block: Block, old: Counter[str]) -> list[Edit]:
     """Move what is new beside what is nearest to it, where there is something of its package."""
     places = list(block.lines)
     kept = [line for line in places if line.text.strip() in old]
-    for line in block.lines:
+    # The last one first, so that several beside one keep their order.
+    for line in reversed(block.lines):
         kin = [] if line in kept else _kin(line, kept)
         if kin:
             # Its distance from the one before may be another one by now.

@@ -138,6 +138,13 @@ UNSORTED = {
         "import os\nimport optax\nimport abc\n",
         "import os\nimport optax\nimport abc\n",
     ),
+    "two at once, of which the first began a paragraph": (
+        "import os\n\nimport tqdm\nimport abc\nimport jax\n",
+        "import os\n\nfrom jax import core\nfrom jax import lax\nimport tqdm\nimport abc\n"
+        "import jax\n",
+        "import os\n\nimport tqdm\nimport abc\nimport jax\nfrom jax import core\n"
+        "from jax import lax\n",
+    ),
     "on a line with others": (
         "import os; import abc\n",
         "import os; import abc; import optax\n",
