@@ -349,10 +349,13 @@ class Calls:
                 add(result, [owner])
             case Container() if method in ("copy", "replace", "_replace"):
                 add(result, [owner])
-            case Container() if method in ("get", "pop", "setdefault"):
+            case Container() if method in ("get", "pop", "popleft", "setdefault"):
+                if method == "setdefault":
+                    for value in given.positional[1:]:
+                        memory.put(owner, ANYWHERE, value)
                 memory.flow(memory.contents(frozenset({owner})), result)
-            case Container() if method in ("append", "add"):
-                for value in given.positional[:1]:
+            case Container() if method in ("append", "appendleft", "add", "insert"):
+                for value in given.positional[-1:]:
                     memory.put(owner, ANYWHERE, value)
             case Container() if method in ("update", "extend"):
                 for value in given.positional[:1]:
@@ -483,7 +486,7 @@ _MATTER = frozenset(
     }
 )
 # Methods that put what they are given into a container.
-_PUT = frozenset({"add", "append", "extend", "update"})
+_PUT = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
@@ -493,7 +496,7 @@ _METHODS = frozenset(
         "create",
         "get",
         "pop",
-        "setdefault",
+        "popleft",
         "state_dict",
     }
 )

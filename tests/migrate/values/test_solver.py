@@ -102,6 +102,14 @@ MOVING = {
             optimizer = adam().create(params)
             return optimizer.apply_gradient(grads).target
         """,
+    "lists and dicts that it is put into": """
+        def train(params, grads):
+            made, named = [], {}
+            made.insert(0, optim.Adam(0.1).create(params))
+            named.setdefault("first", made.pop())
+            optimizer = named["first"]
+            return optimizer.apply_gradient(grads).target
+        """,
     "a function that a function returns": """
         def make_step(loss):
             def step(optimizer, batch):
