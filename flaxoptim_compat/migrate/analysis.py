@@ -48,6 +48,7 @@ def analyse(
     writes: bool,
     accept_changes: bool = False,
     elsewhere: bool = False,
+    targets: Collection[str] = TARGETS,
 ) -> list[FileFindings]:
     """Find everything in files that belong together.
 
@@ -59,6 +60,7 @@ def analyse(
       accept_changes: whether definitions may become their nearest in plain optax, although that
         changes the numbers.
       elsewhere: whether files that these have nothing to do with name flax.optim.
+      targets: those whose edits are wanted.
     """
     exporting = exporters(documents)
     read = {document: Names(document, exporter) for document, exporter in exporting.items()}
@@ -78,6 +80,7 @@ def analyse(
                 accept_changes,
             ),
             needed[document],
+            targets,
         )
         for document, names in read.items()
     ]
@@ -96,19 +99,24 @@ def _needed_elsewhere(
     return {document: frozenset(names) for document, names in needed.items()}
 
 
-def analyse_alone(document: Document, ignored: Mapping[int, frozenset[str]]) -> FileFindings:
+def analyse_alone(
+    document: Document,
+    ignored: Mapping[int, frozenset[str]],
+    targets: Collection[str] = TARGETS,
+) -> FileFindings:
     """Find everything in a file that has nothing to do with optimizers.
 
     Args:
       document: the file.
       ignored: for each line the codes that are not wanted; "" stands for all.
+      targets: those whose edits are wanted.
     """
-    return _findings(Reading(document, Names(document), ignored))
+    return _findings(Reading(document, Names(document), ignored), frozenset(), targets)
 
 
-def _findings(reading: Reading, needed: Collection[str] = frozenset()) -> FileFindings:
+def _findings(reading: Reading, needed: Collection[str], targets: Collection[str]) -> FileFindings:
     document = reading.document
-    plans = {target: ImportPlan(document, reading.names, needed) for target in TARGETS}
+    plans = {target: ImportPlan(document, reading.names, needed) for target in targets}
     rules = rule_modules().values()
     findings = settled((each for rule in rules for each in rule.find(reading)), plans)
     unknown = [(document.span(node)[0], why) for node, why in reading.names.unknown]

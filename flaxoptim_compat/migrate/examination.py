@@ -47,6 +47,11 @@ class Task(NamedTuple):
     settings: Settings
     accept_changes: bool = False
 
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Those whose edits are wanted."""
+        return (self.target,) if self.target else ()
+
 
 class Examined(NamedTuple):
     """What one file is by itself.
@@ -97,7 +102,8 @@ def examine(file: FoundFile, source: bytes) -> Examined:
 def report_alone(loaded: Loaded, task: Task) -> FileReport:
     """What was found in a file that has nothing to do with others."""
     try:
-        return report_of(loaded, analyse_alone(loaded.document, ignored_in(loaded, task)), task)
+        found = analyse_alone(loaded.document, ignored_in(loaded, task), task.targets)
+        return report_of(loaded, found, task)
     except Exception as error:
         return unread(loaded.file, error)
 

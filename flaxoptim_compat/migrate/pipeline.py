@@ -219,6 +219,7 @@ class _Run:
                 writes=self._task.target == "optax",
                 accept_changes=self._task.accept_changes,
                 elsewhere=elsewhere,
+                targets=self._task.targets,
             )
         except Exception as error:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}
@@ -237,7 +238,8 @@ class _Run:
         """What can be said of a file if reading it together with others has failed."""
         loaded.kept = loaded.kept or mistake(error)
         try:
-            found = analyse_alone(loaded.document, ignored_in(loaded, self._task))
+            ignored = ignored_in(loaded, self._task)
+            found = analyse_alone(loaded.document, ignored, self._task.targets)
             report = report_of(loaded, found, self._task)
         except Exception:
             report = FileReport(loaded.file)

@@ -19,13 +19,17 @@ def settled(findings: Iterable[Finding], plans: Mapping[str, ImportPlan]) -> lis
 
     Args:
       findings: of all rules.
-      plans: for each target the imports of the file; they are complete afterwards.
+      plans: for each target whose edits are wanted the imports of the file; they are complete
+        afterwards. Of another one only is told what it does something about.
     """
     ordered = sorted(findings, key=lambda each: (each.start, each.code, each.end, each.what))
-    edits = {
-        target: list(_edits([each.change_for(target) for each in ordered], plan))
-        for target, plan in plans.items()
-    }
+    edits = {}
+    for target in ("shim", "optax"):
+        changes = [each.change_for(target) for each in ordered]
+        if target in plans:
+            edits[target] = list(_edits(changes, plans[target]))
+        else:
+            edits[target] = [None if each is None else () for each in changes]
     return [
         dataclasses.replace(each, shim=shim, optax=optax)
         for each, shim, optax in zip(ordered, edits["shim"], edits["optax"], strict=True)

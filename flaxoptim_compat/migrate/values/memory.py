@@ -79,6 +79,8 @@ class Memory:
         # For classes all that they are derived from.
         self.ancestors: dict[Class, Variable] = {}
         self._variables: dict[Hashable, Variable] = {}
+        # The fields of each class.
+        self._fields: dict[ast.AST, list[Variable]] = {}
         self._mattering: set[ast.AST] = set()
         self._subclasses: dict[ast.AST, list[ast.ClassDef]] = {}
         self._notes: dict[ast.AST, Held] = {}
@@ -131,6 +133,7 @@ class Memory:
         if known is None:
             known = self._variable(key)
             self.solver.once_it_matters(known, lambda: self.let_class_matter(of))
+            self._fields.setdefault(of, []).append(known)
             # Whatever is assigned to a field of this name may be assigned to this one.
             known.needs = (self._stores(name),)
         return known
@@ -466,10 +469,6 @@ class Memory:
 
     def inside(self, objects: Objects) -> Objects:
         """These objects, what is in their fields and places, and so on."""
-        fields: dict[ast.AST, list[Variable]] = {}
-        for key, variable in self._variables.items():
-            if isinstance(key, tuple) and key[0] == "field":
-                fields.setdefault(key[1], []).append(variable)
         seen: set[Object] = set()
         waiting = [*objects]
         while waiting:
@@ -479,7 +478,7 @@ class Memory:
                 if isinstance(each, Container):
                     waiting += self._all_cells(each).objects
                 elif isinstance(each, Instance):
-                    for variable in fields.get(each.of.node, ()):
+                    for variable in self._fields.get(each.of.node, ()):
                         waiting += variable.objects
         return frozenset(seen)
 
