@@ -55,11 +55,11 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[FileFindings]:
     genuine = analysis._findings
     results: list[FileFindings] = []
 
-    def in_all_orders(reading: Reading, needed: Collection[str] = frozenset()) -> FileFindings:
+    def in_all_orders(reading: Reading, *more: Collection[str]) -> FileFindings:
         found = []
         for order in orders():
             monkeypatch.setattr(analysis, "rule_modules", lambda order=order: order)
-            found.append(genuine(reading, needed))
+            found.append(genuine(reading, *more))
         for other in found[1:]:
             assert other == found[0]
         results.append(found[0])
