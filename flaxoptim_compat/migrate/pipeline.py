@@ -90,9 +90,10 @@ class _Run:
             if number not in self._reports and number not in links.linked:
                 self._say([number])
                 self._read_alone(number)
+        elsewhere = any(each.names_flax_optim for each in self._examined)
         for group in links.groups():
             self._say(group)
-            self._read_together(group)
+            self._read_together(group, elsewhere)
         if not self._has_changed:
             self._cache.save()
         return [self._reports[number] for number in range(len(self._files))]
@@ -151,22 +152,17 @@ class _Run:
         known = self._examined[number]._replace(report=report)
         self._cache.keep_examined(self._keys[number], known)
 
-    def _read_together(self, group: Sequence[int]) -> None:
+    def _read_together(self, group: Sequence[int], elsewhere: bool) -> None:
         """Read files that belong together, unless it is known what comes of that."""
-        elsewhere = any(each.names_flax_optim for each in self._examined)
-        known = self._cache.together(
-            self._key_of(group, elsewhere), [self._files[number] for number in group]
-        )
+        key = key_of_group([self._keys.get(number, "") for number in group], elsewhere)
+        known = self._cache.together(key, [self._files[number] for number in group])
         if known is not None and self._take(group, known):
             return
         found = ((number, self._loaded(number)) for number in group)
         loaded = {number: each for number, each in found if each is not None}
         self._reports |= self._together(loaded, elsewhere)
         reports = [self._reports[number] for number in group]
-        self._cache.keep_together(self._key_of(group, elsewhere), reports)
-
-    def _key_of(self, group: Sequence[int], elsewhere: bool) -> str:
-        return key_of_group([self._keys.get(number, "") for number in group], elsewhere)
+        self._cache.keep_together(key, reports)
 
     def _take(self, group: Sequence[int], known: Sequence[FileReport]) -> bool:
         """Take what is known of files, unless one that is to change is another one by now."""

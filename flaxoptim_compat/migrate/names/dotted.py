@@ -63,6 +63,11 @@ def names_of_chain(node: ast.expr) -> list[ast.Name]:
     return [*found, node]
 
 
+def last_name(node: ast.expr) -> str:
+    """The name, or the last attribute, that an expression ends with; "" if it is neither."""
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
 def constant_getattr(node: ast.Call) -> str | None:
     """The attribute that ``getattr(x, "attribute")`` looks up."""
     function = node.func
@@ -91,8 +96,7 @@ def is_lookup(node: ast.Call) -> bool:
 
 def type_arguments(node: ast.Call) -> list[ast.expr]:
     """The types that ``cast(type, x)`` and ``TypeVar(name, ..., bound=type)`` take."""
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    name = last_name(node.func)
     if name == "cast":
         return node.args[:1]
     if name == "TypeVar":

@@ -10,6 +10,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     Chain,
     chain_of,
     is_lookup,
+    last_name,
     name_of_function,
     type_arguments,
 )
@@ -121,9 +122,7 @@ class Expressions:
     def _subscript(self, node: ast.Subscript) -> None:
         before = self._in_annotation
         self._visit(node.value)
-        value = node.value
-        name = value.attr if isinstance(value, ast.Attribute) else getattr(value, "id", "")
-        self._in_annotation = before and name != "Literal"
+        self._in_annotation = before and last_name(node.value) != "Literal"
         self._visit(node.slice)
         self._in_annotation = before
 

@@ -184,11 +184,11 @@ class Walk(Expressions):
     def _arguments(self, node: ast.arguments) -> None:
         self._all(node.defaults)
         self._all(node.kw_defaults)
-        for each in _parameters(node):
+        for each in parameters(node):
             self._annotation(each.annotation)
 
     def _parameters(self, node: ast.arguments) -> None:
-        for each in _parameters(node):
+        for each in parameters(node):
             self._bind(each.arg, each, "other")
 
     def _class(self, node: ast.ClassDef) -> None:
@@ -218,6 +218,7 @@ class Walk(Expressions):
         self._scope = around
 
 
-def _parameters(node: ast.arguments) -> list[ast.arg]:
+def parameters(node: ast.arguments) -> list[ast.arg]:
+    """All parameters of a function, those with a star included."""
     alone = [each for each in (node.vararg, node.kwarg) if each is not None]
     return [*node.posonlyargs, *node.args, *node.kwonlyargs, *alone]

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.edits import Parts, Span
 from flaxoptim_compat.migrate.imports import ImportPlan
+from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
@@ -19,7 +20,6 @@ from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.values import legacy_names
 from flaxoptim_compat.migrate.values.objects import External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
-from flaxoptim_compat.migrate.values.scopes import parameters
 
 ByPart = Sequence[Mapping[str, str]]
 

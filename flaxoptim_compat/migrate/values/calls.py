@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.values import known_calls, legacy_names
 from flaxoptim_compat.migrate.values.memory import Held, Memory
 from flaxoptim_compat.migrate.values.objects import (
@@ -29,7 +30,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Traversal,
     fields_of,
 )
-from flaxoptim_compat.migrate.values.scopes import parameters
 from flaxoptim_compat.migrate.values.solver import Variable
 
 if TYPE_CHECKING:
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 # As many arguments as `*` may stand for.
 _MOST_PLACES = 8
-# A function with more calls than these is not kept apart by them.
-_MOST_CALLS = 64
 # Methods of an optimizer that return one.
 _RETURN_THEMSELVES = frozenset(
     {"apply_gradient", "replace", "replicate", "unreplicate", "restore_state"}
@@ -140,7 +138,6 @@ class Calls:
 
     def _given(self, arguments: Iterable[Argument]) -> Given:
         positional: list[Held] = []
-        named: list[tuple[str | None, Held]] = []
         by_position = [each for each in arguments if not each.is_keyword]
         named = [(each.name, each.value) for each in arguments if each.is_keyword]
         for index, each in enumerate(by_position):
@@ -194,11 +191,10 @@ class Calls:
                 self._construct(call, callee, given)
                 memory.flow(frozenset({Instance(callee)}), result)
                 self._define_if(call, callee, result)
-            case Instance(of=of):
+            case Instance() if callee not in through:
                 attribute = memory.attribute(frozenset({callee}), "__call__", {})
                 memory.ask(attribute)
-                if not {of, callee} & through:
-                    self._call_any(call, attribute, given, result, through | {callee})
+                self._call_any(call, attribute, given, result, through | {callee})
             case Partial() | Transformed() if self._is_new(call, callee, given, through):
                 function, bound = self._bound[callee]
                 if isinstance(callee, Partial):
@@ -309,19 +305,17 @@ class Calls:
     def _ancestors(self, of: Class) -> Variable:
         """All classes that a class is derived from."""
         memory = self._memory
-        result = memory.ancestors.get(of)
-        if result is None:
-            result = memory.ancestors[of] = Variable(of.node)
-            found = result
 
+        def prepare(result: Variable) -> None:
             def follow(each: Object) -> None:
-                memory.solver.state(found, [each])
+                memory.solver.state(result, [each])
                 if isinstance(each, Class):
-                    memory.flow(self._ancestors(each), found)
+                    memory.flow(self._ancestors(each), result)
 
             for base in of.node.bases:
                 memory.each(memory.of(base), follow)
-        return result
+
+        return memory.once(("ancestors", of), prepare)
 
     def _make(self, call: Call, name: str, result: Variable) -> None:
         site = Site(call.document, call.node, name)

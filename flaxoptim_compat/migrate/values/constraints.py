@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.scopes import Scope
-from flaxoptim_compat.migrate.names.walk import Walk
+from flaxoptim_compat.migrate.names.walk import Walk, parameters
 from flaxoptim_compat.migrate.program.modules import joined
 from flaxoptim_compat.migrate.values import legacy_names
 from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
@@ -32,7 +33,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Super,
     key_of,
 )
-from flaxoptim_compat.migrate.values.scopes import parameters
 from flaxoptim_compat.migrate.values.solver import Variable
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -170,11 +170,11 @@ class Constraints:
 
     # Statements
 
-    def _all(self, nodes: Iterable[Any]) -> None:
+    def _all(self, nodes: Iterable[ast.AST]) -> None:
         for each in nodes:
             if isinstance(each, ast.expr):
                 self._value(each)
-            elif isinstance(each, ast.AST):
+            else:
                 self._statement(each)
 
     def _statement(self, node: ast.AST) -> None:
@@ -185,12 +185,7 @@ class Constraints:
             method(node)
 
     def _inside(self, node: ast.AST) -> None:
-        for field in node._fields:
-            value = getattr(node, field, None)
-            if type(value) is list:
-                self._all(value)
-            elif isinstance(value, ast.AST):
-                self._all((value,))
+        self._all(ast.iter_child_nodes(node))
 
     def _assign_statement(self, node: ast.Assign) -> None:
         value = self._value(node.value)
@@ -273,7 +268,8 @@ class Constraints:
 
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._all(node.decorator_list)
-        decorators = {_last_name(each) for each in node.decorator_list}
+        called = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
+        decorators = {last_name(each) for each in called}
         owner = self._class if self._scope.is_class else None
         is_method = owner is not None and "staticmethod" not in decorators
         function = Function(self._document, node, is_method, self._context)
@@ -408,7 +404,7 @@ class Constraints:
         if held is NOTHING:
             # It may still turn out to be known by its name alone.
             held = Variable(node)
-        if legacy_names.hints_at_optimizer(node.attr, _last_name(node.value)):
+        if legacy_names.hints_at_optimizer(node.attr, last_name(node.value)):
             self._memory.ask(owner)
         if isinstance(held, Variable):
             self._memory.asked.append(Asked(self._document, node, owner, held))
@@ -575,7 +571,7 @@ class Constraints:
             case ast.Tuple(elts=several):
                 return self._memory.joined([self._annotated(each) for each in several])
             case ast.Subscript(value=generic, slice=inner):
-                name = _last_name(generic)
+                name = last_name(generic)
                 self._value(generic)
                 if name in _TRANSPARENT:
                     return self._annotated(inner)
@@ -590,9 +586,3 @@ class Constraints:
 _LOOKED_UP = frozenset({"property", "cached_property"})
 _ACCESSORS = frozenset({"setter", "deleter"})
 _CONTEXT_MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Call):
-        node = node.func
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -27,7 +27,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Stored,
     Super,
 )
-from flaxoptim_compat.migrate.values.solver import Solver, Variable
+from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
 
 # What an expression holds: objects that are known at once, or a variable.
 Held = Objects | Variable
@@ -76,12 +76,9 @@ class Memory:
         self.context_managers: set[ast.AST] = set()
         self.asked: list[Asked] = []
         self.classes: list[tuple[Document, ast.ClassDef]] = []
-        # For classes all that they are derived from.
-        self.ancestors: dict[Class, Variable] = {}
         self._variables: dict[Hashable, Variable] = {}
         # The fields of each class.
         self._fields: dict[ast.AST, list[Variable]] = {}
-        self._mattering: set[ast.AST] = set()
         self._subclasses: dict[ast.AST, list[ast.ClassDef]] = {}
         self._notes: dict[ast.AST, Held] = {}
         # Of expressions in functions that are kept apart, what they held for other calls.
@@ -128,15 +125,14 @@ class Memory:
 
     def field(self, of: ast.ClassDef, name: str) -> Variable:
         """A field of the objects of a class, as its own methods and body set it."""
-        key = ("field", of, name)
-        known = self._variables.get(key)
-        if known is None:
-            known = self._variable(key)
-            self.solver.once_it_matters(known, lambda: self.let_class_matter(of))
-            self._fields.setdefault(of, []).append(known)
+
+        def prepare(result: Variable) -> None:
+            self.solver.once_it_matters(result, lambda: self.let_class_matter(of))
+            self._fields.setdefault(of, []).append(result)
             # Whatever is assigned to a field of this name may be assigned to this one.
-            known.needs = (self._stores(name),)
-        return known
+            result.needs = (self._stores(name),)
+
+        return self.once(("field", of, name), prepare)
 
     def _stores(self, name: str) -> Variable:
         """A variable that needs whatever has a field of this name assigned."""
@@ -144,9 +140,7 @@ class Memory:
 
     def let_class_matter(self, of: ast.AST) -> None:
         """Follow a class, and those that inherit from it, and their objects."""
-        if of not in self._mattering:
-            self._mattering.add(of)
-            self.solver.let_matter(of)
+        if self.solver.let_matter(of):
             for each in self._subclasses.get(of, ()):
                 self.let_class_matter(each)
 
@@ -156,7 +150,7 @@ class Memory:
         def follow(each: Object) -> None:
             if isinstance(each, Class):
                 self._subclasses.setdefault(each.node, []).append(of)
-                if each.node in self._mattering:
+                if self.solver.does_matter(each):
                     self.let_class_matter(of)
             elif isinstance(each, External) and legacy_names.is_base(each.name):
                 self.let_class_matter(of)
@@ -167,12 +161,11 @@ class Memory:
 
     def returns(self, function: ast.AST, context: Context) -> Variable:
         """What a function returns."""
-        key = ("returns", function, context)
-        known = self._variables.get(key)
-        if known is None:
-            known = self._variable(key)
-            self.solver.once_it_matters(known, lambda: self.solver.let_matter(function))
-        return known
+
+        def prepare(result: Variable) -> None:
+            self.solver.once_it_matters(result, lambda: self.solver.let_matter(function))
+
+        return self.once(("returns", function, context), prepare)
 
     def hint(self, connected: int, name: str) -> Variable:
         """What attributes of a name hold in all files that imports connect."""
@@ -182,6 +175,19 @@ class Memory:
         found = self._variables.get(key)
         if found is None:
             found = self._variables[key] = Variable(key)
+        return found
+
+    def once(self, key: Hashable, prepare: Callable[[Variable], None]) -> Variable:
+        """The variable of a key; it is prepared when it is asked for the first time.
+
+        Args:
+          key: what it is.
+          prepare: says what it holds; it may come back to the same variable.
+        """
+        found = self._variables.get(key)
+        if found is None:
+            found = self._variable(key)
+            prepare(found)
         return found
 
     def made(self, each: Object) -> Variable:
@@ -229,16 +235,14 @@ class Memory:
         """
         if held is NOTHING:
             return NOTHING
-        key = (what, held)
-        known = self._variables.get(key)
-        if known is not None:
-            return known
-        needs = (held,) if isinstance(held, Variable) else ()
-        result = self._variables[key] = Variable(key, needs)
-        self.each(held, lambda each: follow(each, result))
-        return result
 
-    def once_it_matters(self, held: Held, alarm: Callable[[], None]) -> None:
+        def prepare(result: Variable) -> None:
+            result.needs = (held,) if isinstance(held, Variable) else ()
+            self.each(held, lambda each: follow(each, result))
+
+        return self.once((what, held), prepare)
+
+    def once_it_matters(self, held: Held, alarm: Action) -> None:
         """Have something done once anything that matters is held."""
         if isinstance(held, Variable):
             self.solver.once_it_matters(held, alarm)
@@ -307,16 +311,14 @@ class Memory:
 
     def inherited(self, of: Class, name: str) -> Variable:
         """What a class or one that it inherits from has under a name."""
-        key = ("inherited", of, name)
-        known = self._variables.get(key)
-        if known is not None:
-            return known
-        result = self._variable(key)
-        self.flow(self.field(of.node, name), result)
-        self._from_bases(of, name, result, None)
-        # Its methods are few, and are to be given the object.
-        self.solver.ask(result)
-        return result
+
+        def prepare(result: Variable) -> None:
+            self.flow(self.field(of.node, name), result)
+            self._from_bases(of, name, result, None)
+            # Its methods are few, and are to be given the object.
+            self.solver.ask(result)
+
+        return self.once(("inherited", of, name), prepare)
 
     def _from_bases(
         self, of: Class, name: str, result: Variable, receiver: Instance | None
@@ -333,22 +335,18 @@ class Memory:
 
     def _of_instance(self, of: Class, name: str) -> Variable:
         """An attribute of an object; a method is given the object."""
-        key = ("of instance", of, name)
-        known = self._variables.get(key)
-        if known is None:
-            known = self._variable(key)
+
+        def prepare(result: Variable) -> None:
             found = self.inherited(of, name)
-            self.flow(found, known)
+            self.flow(found, result)
             self.solver.watch(found, lambda each: self._receive(each, Instance(of)))
-        return known
+
+        return self.once(("of instance", of, name), prepare)
 
     def _of_class_itself(self, of: Class, name: str) -> Variable:
         """An attribute of a class; its methods are still to be given an object there."""
-        key = ("of class", of, name)
-        known = self._variables.get(key)
-        if known is None:
-            result = known = self._variable(key)
 
+        def prepare(result: Variable) -> None:
             def follow(each: Object) -> None:
                 if isinstance(each, Function) and each.is_bound:
                     if self.methods[each.node].of_class:
@@ -358,7 +356,8 @@ class Memory:
                 self.solver.state(result, [each])
 
             self.solver.watch(self.inherited(of, name), follow)
-        return known
+
+        return self.once(("of class", of, name), prepare)
 
     def _receive(self, found: Object, receiver: Object) -> None:
         if isinstance(found, Function) and found.is_bound:
@@ -403,22 +402,20 @@ class Memory:
 
     def cell(self, container: Container, key: Hashable) -> Variable:
         """A place in a container."""
-        name = ("cell", container, key)
-        known = self._variables.get(name)
-        if known is None:
-            known = self._variable(name)
-            self.solver.include(known, self._all_cells(container))
-        return known
+
+        def prepare(result: Variable) -> None:
+            self.solver.include(result, self._all_cells(container))
+
+        return self.once(("cell", container, key), prepare)
 
     def _all_cells(self, container: Container) -> Variable:
-        key = ("cells", container)
-        known = self._variables.get(key)
-        if known is None:
-            known = self._variable(key)
-            self.solver.once_it_matters(known, lambda: self.solver.let_matter(container))
+
+        def prepare(result: Variable) -> None:
+            self.solver.once_it_matters(result, lambda: self.solver.let_matter(container))
             # Whatever is put into a container may be put into this one.
-            known.needs = (self._variable("puts"),)
-        return known
+            result.needs = (self._variable("puts"),)
+
+        return self.once(("cells", container), prepare)
 
     def put(self, container: Container, key: Hashable, value: Held) -> None:
         """State that a place of a container holds this."""

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.modules import connected_files
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
@@ -14,7 +15,6 @@ from flaxoptim_compat.migrate.values.legacy_names import hints_at_optimizer
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
-    NOTHING,
     Container,
     Object,
     Objects,
@@ -185,7 +185,7 @@ class PointsTo:
 
     def _take_hint(self, asked: Asked) -> int:
         owner, attribute = asked.node.value, asked.node.attr
-        name = _name_of(owner)
+        name = last_name(owner)
         if not hints_at_optimizer(attribute, name):
             return 0
         foreign = [Optimizer(None)]
@@ -201,7 +201,7 @@ class PointsTo:
 
     def _look_up(self, asked: Asked) -> None:
         """An attribute of an unknown object: what is known of all attributes of that name."""
-        if _name_of(asked.node.value).lower() in _SETTINGS:
+        if last_name(asked.node.value).lower() in _SETTINGS:
             return
         hint = self._hint(asked.document, asked.node.attr)
         if not hint.objects:
@@ -226,9 +226,7 @@ def is_bridged(node: ast.Attribute) -> bool:
 
 
 def _legacy(held: Held) -> frozenset[Object]:
-    return frozenset(
-        each for each in (NOTHING if held is NOTHING else objects_of(held)) if type(each) in LEGACY
-    )
+    return frozenset(each for each in objects_of(held) if type(each) in LEGACY)
 
 
 def _is_small(node: ast.AST) -> bool:
@@ -243,7 +241,3 @@ def _is_small(node: ast.AST) -> bool:
         ):
             return False
     return True
-
-
-def _name_of(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")

@@ -53,13 +53,6 @@ class Scopes:
         return sorted(each for each in bound if not each.startswith(("_", "*")))
 
 
-def parameters(arguments: ast.arguments) -> list[ast.arg]:
-    """All parameters of a function, those with a star included."""
-    found = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    found += [each for each in (arguments.vararg, arguments.kwarg) if each is not None]
-    return found
-
-
 def _is_inside(child: ast.AST, scope: ast.AST) -> bool:
     """Whether a child of a scope's node is evaluated inside of the scope."""
     if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

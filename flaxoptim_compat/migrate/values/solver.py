@@ -27,7 +27,7 @@ MOST_FOLLOWED = 400
 _MOST_PER_CONSTRAINT = 15
 _MOST_ANYWAY = 50_000
 Watcher = Callable[[Object], None]
-Action = Callable[[], None]
+Action = Callable[[], object]
 
 
 class Variable:
@@ -126,7 +126,7 @@ class Solver:
             _fill(target)
         if target.is_asked:
             self.ask(source)
-        self._pass(source, target, [*source.objects])
+        self._pass(target, [*source.objects])
 
     def watch(self, variable: Variable, watcher: Watcher) -> None:
         """Have something done for each object that a variable gets, now or later."""
@@ -154,15 +154,16 @@ class Solver:
     def _is_followed(self, each: Object) -> bool:
         return each.is_followed or each.key in self._followed
 
-    def let_matter(self, key: Hashable) -> None:
-        """Follow the objects of a key from now on, and who holds them."""
+    def let_matter(self, key: Hashable) -> bool:
+        """Follow the objects of a key from now on, and who holds them; whether that is new."""
         if key in self._that_matter:
-            return
+            return False
         self._that_matter.add(key)
         for variable in self._places.get(key, {}):
             if any(each.key == key for each in variable.objects):
                 self._note(variable)
         self.follow(key)
+        return True
 
     def follow(self, key: Hashable) -> None:
         """Follow the objects of a key from now on, wherever they go."""
@@ -175,7 +176,7 @@ class Solver:
                 self._take(variable, each)
             for each in [one for one in variable.objects if one.key == key]:
                 for target in [*variable.including]:
-                    self._pass(variable, target, [each])
+                    self._pass(target, [each])
 
     def need(self, variable: Variable, source: Variable) -> None:
         """State that who asks for the one variable asks for the other."""
@@ -207,7 +208,7 @@ class Solver:
             for target in [*each.including]:
                 if target.is_asked:
                     self.propagations += len(each.objects)
-                    self._pass(each, target, [*each.objects])
+                    self._pass(target, [*each.objects])
 
     # The worklist
 
@@ -225,12 +226,12 @@ class Solver:
             fresh, variable.fresh = variable.fresh, []
             self.propagations += len(fresh) * (len(variable.including) + len(variable.watchers))
             for target in [*variable.including]:
-                self._pass(variable, target, fresh)
+                self._pass(target, fresh)
             for watcher in variable.watchers:
                 for each in fresh:
                     watcher(each)
 
-    def _pass(self, source: Variable, target: Variable, objects: Iterable[Object]) -> None:
+    def _pass(self, target: Variable, objects: Iterable[Object]) -> None:
         is_asked, known = target.is_asked, target.objects
         for each in objects:
             if each not in known and (is_asked or self._is_followed(each)):
