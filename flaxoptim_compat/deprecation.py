@@ -12,6 +12,7 @@ _INSIDE = (
     "flaxoptim_compat.optim",
     "flaxoptim_compat.bridge",
     "flaxoptim_compat.legacy",
+    "flaxoptim_compat.nn",
     "flaxoptim_compat.deprecation",
     "importlib",
     "_frozen_importlib",

@@ -76,6 +76,17 @@ def genuine() -> Any:
 
 
 @pytest.fixture(scope="session")
+def genuine_nn() -> Any:
+    """The genuine ``flax.nn`` of Flax 0.3.4, running on today's jax."""
+    from tests.support.oracle.genuine_nn import genuine_nn
+
+    try:
+        return genuine_nn()
+    except OracleUnavailable as error:
+        return _unavailable(error)
+
+
+@pytest.fixture(scope="session")
 def old_environment() -> Any:
     """The Python of an environment with Flax 0.5.3 and jax 0.4.13."""
     from tests.support.oracle.environments import old_environment

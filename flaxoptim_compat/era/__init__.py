@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from flaxoptim_compat.era import flax_deprecated as flax_deprecated
-    from flaxoptim_compat.era import flax_nn as flax_nn
-    from flaxoptim_compat.era import flax_nn_parts as flax_nn_parts
     from flaxoptim_compat.era import global_device_array as global_device_array
     from flaxoptim_compat.era import host_callback as host_callback
     from flaxoptim_compat.era import jax_util as jax_util

@@ -1,4 +1,3 @@
-"""``flax.nn``: what Linen has of it, under the same names."""
+"""What the first version wrote for ``flax.nn``, into programs that may still import it."""
 
-from flaxoptim_compat.legacy.stand_ins.flax_nn import *  # noqa: F403
-from flaxoptim_compat.legacy.stand_ins.flax_nn import __getattr__ as __getattr__
+from flaxoptim_compat.nn import *  # noqa: F403

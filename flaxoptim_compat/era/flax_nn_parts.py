@@ -1,4 +1,5 @@
-"""The modules of ``flax.nn`` of which next to nothing is left, such as ``flax.nn.linear``."""
+"""What the first version wrote for the modules of ``flax.nn``, into programs that may import it."""
 
-from flaxoptim_compat.legacy.stand_ins.flax_nn_parts import *  # noqa: F403
-from flaxoptim_compat.legacy.stand_ins.flax_nn_parts import __getattr__ as __getattr__
+from flaxoptim_compat.nn.attention import scan_in_dim as scan_in_dim
+from flaxoptim_compat.nn.linear import default_embed_init as default_embed_init
+from flaxoptim_compat.nn.linear import default_kernel_init as default_kernel_init

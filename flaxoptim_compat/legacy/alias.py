@@ -36,6 +36,14 @@ class Alias(ModuleType):
             uses.record(f"{entry.name}.{name}", None if quiet else self._row_of(name))
         return value
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Python binds a module that it has imported in the one around it. flax.nn.stochastic is
+        # a module as well as a function, which hides it.
+        entry: Entry = self.__dict__["__entry__"]
+        if isinstance(value, Alias) and callable(getattr(entry.serve(), name, None)):
+            return
+        super().__setattr__(name, value)
+
     def _row_of(self, name: str) -> Entry:
         entry: Entry = self.__dict__["__entry__"]
         rows: dict[str, Entry] = self.__dict__["__registry__"].attributes.get(entry.name, {})

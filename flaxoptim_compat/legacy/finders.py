@@ -101,24 +101,12 @@ class LastResort:
         """The alias of a module that is gone."""
         del path, target
         entry = self.registry.modules.get(name)
-        if entry is None:
-            self._explain(name)
-            return None
-        return _spec_of_alias(entry, self.registry)
-
-    def _explain(self, name: str) -> None:
-        # `from flax.nn import Module` asks for this name when the attribute is not there. An
-        # AttributeError's text would not reach the user from here; this one's does.
-        parent, _, child = name.rpartition(".")
-        entry = self.registry.modules.get(parent)
-        removed = {} if entry is None else getattr(entry.serve(), "REMOVED", {})
-        if child in removed:
-            raise ImportError(removed[child], name=name)
+        return None if entry is None else _spec_of_alias(entry, self.registry)
 
 
 def _spec_of_alias(entry: Entry, registry: Registry) -> ModuleSpec | None:
     loader: Any = AliasLoader(entry, registry)
-    # A package, so that Python asks for modules inside it, and _explain comes to speak.
+    # A package, so that Python asks for modules inside it.
     return spec_from_loader(entry.name, loader, origin=entry.served_by, is_package=True)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import flaxoptim_compat
-from tests.support.processes import output_of, start
+from tests.support.processes import output_of
 
 
 def test_a_name_that_comes_back_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,16 +41,16 @@ except ImportError:
     assert output_of(["-c", code], tmp_path) == "gone again\n"
 
 
-def test_removed_names_of_flax_nn_say_what_to_use(tmp_path: Path) -> None:
-    with flaxoptim_compat.installed(era=True):
-        import flax
-
-        with pytest.raises(AttributeError, match=r"flax\.linen\.Module"):
-            flax.nn.Module  # type: ignore[attr-defined]  # noqa: B018
-        assert not hasattr(flax.nn, "Dense")  # type: ignore[attr-defined]
-    program = (
-        "import flaxoptim_compat; flaxoptim_compat.install(era=True)\nfrom flax.nn import Model"
-    )
-    done = start(["-c", program], tmp_path)
-    assert "ImportError: " in done.stderr.splitlines()[-1]
-    assert "module.init(" in done.stderr.splitlines()[-1]
+def test_flax_nn_is_served_under_both_of_its_names(tmp_path: Path) -> None:
+    code = """import flaxoptim_compat; flaxoptim_compat.install(era=True)
+import flax
+import flax.nn.stochastic
+from flax.deprecated import nn
+from flax.nn.base import Model
+from flax.nn.stochastic import make_rng
+from flaxoptim_compat import nn as served
+assert flax.nn.Dense is nn.Dense is served.Dense and Model is served.Model
+assert flax.nn.stochastic is served.stochastic and make_rng is served.make_rng
+assert flax.nn.attention.Cache is served.attention.Cache
+"""
+    output_of(["-c", code], tmp_path)

@@ -42,12 +42,10 @@ def test_all_ways_of_importing(first: str, tmp_path: Path) -> None:
     output_of(["-c", first + install + FROM_IMPORTS], tmp_path)
 
 
-def test_the_modules_of_flax_nn_say_so_too() -> None:
-    with flaxoptim_compat.installed(era=True):
-        with pytest.raises(ImportError, match=r"module\.init\("):
-            exec("from flax.nn.base import Model")
-        with pytest.raises(ImportError, match=r"cannot import name 'Nonsense'"):
-            exec("from flax.nn.base import Nonsense")
+def test_a_name_that_no_module_of_flax_nn_had_is_not_there() -> None:
+    no_name = pytest.raises(ImportError, match=r"cannot import name 'Nonsense'")
+    with flaxoptim_compat.installed(era=True), no_name:
+        exec("from flax.nn.base import Nonsense")
 
 
 @pytest.mark.parametrize("missing", ["tensorflow", "tensorboard"])

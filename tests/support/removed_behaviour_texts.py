@@ -226,16 +226,6 @@ FIXES: dict[str, tuple[str, str]] = {
 
 # {what: the text, the code, a part of the reason}
 LEFT: dict[str, tuple[str, str, str]] = {
-    "flax.nn": (
-        "from flax import nn\nnn.Module\n",
-        "FOC158",
-        "subclass flax.linen.Module",
-    ),
-    "flax.nn by name": (
-        "from flax.nn.base import Model\n",
-        "FOC158",
-        "keep the module and its",
-    ),
     "xmap": (
         "from jax.experimental import maps\nmaps.xmap\n",
         "FOC159",

@@ -258,6 +258,23 @@ FIXES: dict[str, tuple[str, str]] = {
         "from flax import nn\nnn.relu, nn.initializers.zeros\n",
         "from flax import linen as nn\nnn.relu, nn.initializers.zeros\n",
     ),
+    "flax.nn with modules": (
+        (
+            "from flax import nn, optim\n"
+            "from flax.nn.attention import Cache\n"
+            "nn.relu, nn.Module, nn.initializers.zeros, Cache\n"
+        ),
+        (
+            "from flax import optim\n"
+            "from flaxoptim_compat import nn\n"
+            "from flaxoptim_compat.nn.attention import Cache\n"
+            "nn.relu, nn.Module, nn.initializers.zeros, Cache\n"
+        ),
+    ),
+    "flax.nn with modules, by its full name": (
+        "import flax\nclass Net(flax.nn.Module):\n    pass\n",
+        "from flaxoptim_compat import nn\nclass Net(nn.Module):\n    pass\n",
+    ),
     "f-strings": (
         (
             "import jax\n"

@@ -5,26 +5,43 @@ from __future__ import annotations
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names.groups import STAND_INS
 
-# Modules of flax.nn, and what is served for them. `flax.nn.stochastic` is not among them: the
-# function of that name hides the module, and both are gone.
+_NN = "flaxoptim_compat.nn"
+# Modules of flax.nn, and what serves them.
 _PARTS_OF_NN = {
-    "activation": "flax.linen.activation",
-    "initializers": "flax.linen.initializers",
-    "pooling": "flax.linen.pooling",
-    **dict.fromkeys(
-        ("attention", "base", "linear", "normalization", "recurrent", "utils"),
-        f"{STAND_INS}flax_nn_parts",
-    ),
+    **{
+        part: f"{_NN}.{part}"
+        for part in (
+            "activation",
+            "attention",
+            "base",
+            "initializers",
+            "linear",
+            "normalization",
+            "pooling",
+            "recurrent",
+        )
+    },
+    "stochastic": f"{_NN}.stochasticity",
+    "utils": f"{_NN}.base",
 }
+# Those that Linen has as well.
+_IN_LINEN = frozenset(
+    {"activation", "attention", "initializers", "linear", "normalization", "pooling", "recurrent"}
+)
 
 
 def _nn(name: str) -> tuple[Entry, ...]:
     # Flax 0.3.6 still had it, as flax.deprecated.nn and, by `from flax import nn`, as flax.nn.
     gone_since = "flax 0.4.0"
     return (
-        Entry(name, f"{STAND_INS}flax_nn", gone_since, instead="flax.linen"),
+        Entry(name, _NN, gone_since, instead="flax.linen"),
         *(
-            Entry(f"{name}.{part}", served_by, gone_since, instead=f"flax.linen.{part}")
+            Entry(
+                f"{name}.{part}",
+                served_by,
+                gone_since,
+                instead=f"flax.linen.{part}" if part in _IN_LINEN else "flax.linen",
+            )
             for part, served_by in _PARTS_OF_NN.items()
         ),
     )

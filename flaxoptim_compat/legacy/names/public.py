@@ -12,9 +12,7 @@ ERA = "flaxoptim_compat.era"
 
 # {module of the stand-ins: the module of the era that has its names}
 MODULES: dict[str, str] = {
-    "flax_nn": "flax_nn",
     "flax_nn_deprecated": "flax_deprecated",
-    "flax_nn_parts": "flax_nn_parts",
     "jax_global_device_array": "global_device_array",
     "jax_host_callback": "host_callback",
     "jax_maps": "maps",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.stand_ins import flax_nn as nn
+from flaxoptim_compat import nn
 
 __all__ = ["nn"]

@@ -107,13 +107,14 @@ RULES = (
         name="removed-flax-names",
         summary="`flax.nn`, `flax.deprecated` or `ConvLSTM`",
         what=(
-            "Activations, initializers and poolings of `flax.nn` come from `flax.linen`, where they"
-            " are the same functions. The rest of `flax.nn`, and `flax.linen.ConvLSTM`, come from"
-            " `flaxoptim_compat.era`."
+            "A file that takes only activations, initializers and poolings from `flax.nn` gets them"
+            " from `flax.linen`, where they are the same functions. If it has modules, they stay as"
+            " they are, and all of `flax.nn` comes from `flaxoptim_compat.nn`; the optimizers can"
+            " move nevertheless. `flax.linen.ConvLSTM` comes from `flaxoptim_compat.era`."
         ),
         why=(
-            "flax raises an AttributeError or an ImportError. The stand-in of `flax.nn` imports,"
-            " and says for each name that Linen has not what to write; FOC158 finds where."
+            "flax raises an AttributeError or an ImportError. FOC158 says for single names what to"
+            " write in Linen."
         ),
         refuses=(
             "`import *` of a module that is gone, and names that a program gives to a module"
@@ -192,27 +193,21 @@ RULES = (
     Rule(
         code="FOC158",
         name="flax-nn-without-linen",
-        summary="a name of `flax.nn` that has to be written anew",
-        what="Nothing; the finding says what to write in `flax.linen`.",
+        summary="a name of `flax.nn` that Linen has not, or has in another form",
+        what=(
+            "The name is imported from `flaxoptim_compat.nn`, which has all of `flax.nn`. The"
+            " finding says what to write in `flax.linen` in the long run."
+        ),
         why=(
             "A module of `flax.nn` got its inputs and what configures it in one call, and kept the"
             " parameters by its own names. In Linen these are two calls, and what becomes of which"
             " is for the owner of the program to say."
         ),
-        refuses="Always.",
+        refuses="Names that a program gives to a module itself.",
         examples=(
             Example(
-                before="from flax.nn import Dense\n",
-                shim=(
-                    "# FOC158: flax.nn.Dense, gone since flax 0.4.0: flax.nn.Dense(inputs, ...) is"
-                    " flax.linen.Dense(...)(inputs), with use_bias= for bias=\n"
-                    "from flax.nn import Dense\n"
-                ),
-                optax=(
-                    "# FOC158: flax.nn.Dense, gone since flax 0.4.0: flax.nn.Dense(inputs, ...) is"
-                    " flax.linen.Dense(...)(inputs), with use_bias= for bias=\n"
-                    "from flax.nn import Dense\n"
-                ),
+                before="from flax.nn import Dense\n\nprint(Dense)\n",
+                shim="from flaxoptim_compat.nn import Dense\n\nprint(Dense)\n",
             ),
         ),
     ),

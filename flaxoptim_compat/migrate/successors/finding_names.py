@@ -16,6 +16,7 @@ from flaxoptim_compat.migrate.successors.places import Place, Rearranged
 from flaxoptim_compat.migrate.successors.successor import (
     NN,
     OBJECTS_TODAY,
+    SERVED_NN,
     TENSORBOARD,
     Successor,
     successor,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from flaxoptim_compat.migrate.imports import ImportPlan
 
 _IN_NN = tuple(f"{module}." for module in NN)
+_OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
 REARRANGED = {**calls.OF_JAX, **calls.OF_NUMPY}
 
 
@@ -38,7 +40,7 @@ def code_of(found: Successor) -> str:
     if found.old.startswith(TENSORBOARD):
         return "FOC160"
     if package == "flax":
-        return "FOC154" if found.today else "FOC158"
+        return "FOC158" if found.today.startswith(_OF_SERVED_NN) else "FOC154"
     if not found.today:
         return "FOC159"
     if found.old in REARRANGED:
@@ -69,7 +71,7 @@ def findings(reading: Reading, code: str) -> Iterator[Finding]:
 
 def _successor_of(reading: Reading, use: Use) -> Successor | None:
     if not isinstance(use.node, ast.alias):
-        return successor(use.name)
+        return _beside_modules(reading, successor(use.name))
     # What another file of the project took from somewhere is put right there.
     if use.way != "import":
         return None
@@ -91,6 +93,19 @@ def _in_linen(reading: Reading, found: Successor | None) -> Successor | None:
     if not inside or not all(each and each.today.startswith("flax.linen") for each in inside):
         return found
     return found._replace(today="flax.linen", imported="flax.linen")
+
+
+def _beside_modules(reading: Reading, found: Successor | None) -> Successor | None:
+    """Leave what Linen has where it is, too, if ``flax.nn`` is imported for its modules."""
+    if found is None or not found.old.startswith(_IN_NN):
+        return found
+    package = next(each for each in NN if found.old.startswith(f"{each}."))
+    module = _in_linen(reading, successor(package))
+    name = found.old[len(package) + 1 :]
+    if module is None or module.today == "flax.linen" or "." in name:
+        return found
+    served = f"{SERVED_NN}:{name}"
+    return found._replace(today=served, imported=served)
 
 
 def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) -> Finding:
@@ -203,4 +218,9 @@ def _shown(found: Successor) -> str:
     """What replaces a name, for people: a stand-in is not the last word."""
     if not found.is_stand_in:
         return found.dotted
+    if found.today == SERVED_NN:
+        return (
+            f"{SERVED_NN}: the modules stay as they are, and the optimizers can move;"
+            f" later {found.instead}"
+        )
     return f"{found.dotted}; later {found.instead}"

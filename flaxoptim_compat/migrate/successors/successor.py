@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.lost import ENTRIES
+from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN
 from flaxoptim_compat.legacy.names.public import ERA, public
-from flaxoptim_compat.legacy.stand_ins.flax_nn_removed import REMOVED_FROM_PARTS
 from flaxoptim_compat.migrate.successors.dropped import GONE
 from flaxoptim_compat.migrate.successors.public import IMPORTED, NOT_EVERYWHERE, PUBLIC
 
@@ -19,8 +19,9 @@ OBJECTS_TODAY = frozenset({"jax.config"})
 BACK = frozenset({"numpy.long"})
 _ALL = {entry.name: entry for entry in ENTRIES}
 _TABLE = {name: entry for name, entry in _ALL.items() if name not in OBJECTS_TODAY | BACK}
-# The stand-ins of these modules have the names of Linen only.
 NN = ("flax.nn", "flax.deprecated.nn")
+# What serves them, also for programs that were rewritten.
+SERVED_NN = "flaxoptim_compat.nn"
 
 
 class Successor(NamedTuple):
@@ -43,7 +44,7 @@ class Successor(NamedTuple):
     @property
     def is_stand_in(self) -> bool:
         """Whether it is one of this package."""
-        return self.today.startswith(ERA)
+        return self.today.startswith((ERA, SERVED_NN))
 
     @property
     def dotted(self) -> str:
@@ -98,8 +99,9 @@ def _known(name: str, inside: list[str]) -> Successor | None:
 def _inside(entry: Entry, attribute: str) -> Successor:
     """What takes the place of a name in a module that is gone."""
     name = f"{entry.name}.{attribute}"
-    if entry.name.startswith(NN) and attribute in REMOVED_FROM_PARTS:
-        return Successor(name, "", entry.gone_since, _advice(attribute))
+    if entry.name.startswith(NN) and attribute in LINEN_INSTEAD_OF_NN:
+        today = f"{entry.served_by}:{attribute}"
+        return Successor(name, today, entry.gone_since, _advice(attribute), today)
     # It may be one that is gone from the other module as well.
     deeper = successor(f"{entry.served_by}.{attribute}")
     if deeper is not None:
@@ -119,7 +121,7 @@ def _reached(today: str) -> str:
 
 
 def _advice(attribute: str) -> str:
-    return REMOVED_FROM_PARTS[attribute].partition(": ")[2].removesuffix(".")
+    return LINEN_INSTEAD_OF_NN[attribute].removesuffix(".")
 
 
 def _gone_since(name: str) -> str:

@@ -39,15 +39,16 @@ def test_it_says_why_it_leaves_it(text: str, code: str, reason: str) -> None:
     assert f"# {code}: {found.reason}\n" in rewrite_alone(text, "optax")
 
 
-def test_what_linen_has_of_flax_nn_comes_from_there_though_not_all_can() -> None:
-    text = "from flax import nn\nnn.relu, nn.Module\n"
-    lines = rewrite_alone(text).splitlines()
-    assert lines[:2] == [
-        "from flax import linen as flax_nn",
-        "from flaxoptim_compat.era import flax_nn as nn",
-    ]
-    assert lines[2].startswith("# FOC158: flax.nn.Module, gone since flax 0.4.0: subclass")
-    assert lines[3:] == ["flax_nn.relu, nn.Module"]
+def test_a_program_of_flax_nn_is_told_that_its_modules_stay_and_its_optimizers_can_move() -> None:
+    (found,) = findings_alone("from flax import nn\nnn.relu, nn.Module\n")
+    assert found.code == "FOC154" and found.instead == (
+        "flaxoptim_compat.nn: the modules stay as they are, and the optimizers can move;"
+        " later flax.linen"
+    )
+    (found,) = findings_alone("from flax.nn import Module\nModule\n")
+    assert found.code == "FOC158" and found.instead.startswith(
+        "flaxoptim_compat.nn.Module; later subclass flax.linen.Module"
+    )
 
 
 def test_what_is_ignored_stays() -> None:

@@ -42,13 +42,20 @@ def load_private_optim(
     package: str, directory: Path, companions: Mapping[str, ModuleType]
 ) -> ModuleType:
     """Load ``directory`` as ``<package>.optim``, its sibling modules being ``companions``."""
-    _install_parent(package, companions)
+    return load_private_package(f"{package}.optim", directory, companions)
+
+
+def load_private_package(
+    name: str, directory: Path, companions: Mapping[str, ModuleType]
+) -> ModuleType:
+    """Load ``directory`` under a name of two parts, its sibling modules being ``companions``."""
+    _install_parent(name.partition(".")[0], companions)
     # flax/optim/__init__.py adds a process-wide warnings filter; this undoes it.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for module in _load_modules(f"{package}.optim", directory):
+        for module in _load_modules(name, directory):
             _rebind(module)
-    return sys.modules[f"{package}.optim"]
+    return sys.modules[name]
 
 
 def load_quiet_copy(module: ModuleType) -> ModuleType:

@@ -13,6 +13,7 @@ from .cache import OracleUnavailable, cache_directory, clean_environment, run_ch
 WHEEL_SHA256 = {
     "0.2.2": "e24fd49226e432a44e3796737e9da203c7c41f8303b50fb0bc1c87641a07ffa6",
     "0.3.2": "599073b19e7c6f7091a4e2464c50e99d6eb265725f8bb9d2ceb667ed6237a3cb",
+    "0.3.4": "7c3820d9a556c0fe6d2fcc1175025010d3238e5d2ac6acd8fcc4c27f526941b2",
     "0.3.6": "8c1c3e181ed7f30aabe761b81bbfad1499173a5480ef5073082183b7469a9f0e",
     "0.5.3": "911dc4d6463ccba9808d303f44dfb4a0a6de277be8f3cbfda1471ed1a3e19374",
 }

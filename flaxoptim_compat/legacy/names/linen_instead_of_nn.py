@@ -1,8 +1,6 @@
-"""What to write in Linen for the names of ``flax.nn`` that it does not have."""
+"""What to write in Linen for the names of ``flax.nn`` that are no others there."""
 
 from __future__ import annotations
-
-from typing import NoReturn
 
 _CALLED_TWICE = (
     "flax.nn.{name}(inputs, ...) is flax.linen.{name}(...)(inputs), "
@@ -140,23 +138,5 @@ _IN_PARTS = {
     ),
 }
 
-
-def _message(name: str, advice: str) -> str:
-    return f"flax.nn.{name} was removed in flax 0.4.0: {advice}"
-
-
-REMOVED_FROM_PACKAGE = {name: _message(name, advice) for name, advice in _IN_PACKAGE.items()}
-REMOVED_FROM_PARTS = REMOVED_FROM_PACKAGE | {
-    name: _message(name, advice) for name, advice in _IN_PARTS.items()
-}
-
-
-def refuse(name: str, module: str, removed: dict[str, str]) -> NoReturn:
-    """Raise the ``AttributeError`` for a name that is not there.
-
-    Args:
-      name: what was asked for.
-      module: the module that does not have it.
-      removed: the messages for the names that it had once.
-    """
-    raise AttributeError(removed.get(name, f"module {module!r} has no attribute {name!r}"))
+# What programs that move to Linen write, by the name in ``flax.nn`` or in one of its modules.
+LINEN_INSTEAD_OF_NN = _IN_PACKAGE | _IN_PARTS

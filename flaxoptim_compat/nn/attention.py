@@ -1,0 +1,377 @@
+"""Attention: weighted means of values, with weights that queries and keys give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import jax_utils, struct
+from jax import lax, random
+
+from flaxoptim_compat.nn import initializers
+from flaxoptim_compat.nn.activation import softmax
+from flaxoptim_compat.nn.collection import (
+    Collection,
+    collection_from_iterable,
+    iterate_collection,
+)
+from flaxoptim_compat.nn.linear import DenseGeneral, default_kernel_init
+from flaxoptim_compat.nn.modules import Module
+from flaxoptim_compat.nn.stochasticity import make_rng
+
+# There was another copy of it here first.
+scan_in_dim = jax_utils.scan_in_dim
+
+# What is added to the weight of what must not be attended to, before the softmax.
+_MASKED = -1e10
+
+
+def dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    dtype: Any = jnp.float32,
+    bias: Any = None,
+    axis: Any = None,
+    broadcast_dropout: bool = True,
+    dropout_rng: Any = None,
+    dropout_rate: float = 0.0,
+    deterministic: bool = False,
+    precision: Any = None,
+) -> Any:
+    """``softmax(query · keyᵀ / √channels + bias) · value``.
+
+    Vaswani et al.: Attention Is All You Need, https://arxiv.org/abs/1706.03762
+
+    Args:
+      query: of shape ``[batch, *axes, heads, channels]``.
+      key: likewise.
+      value: likewise, where the number of channels may be another one.
+      dtype: of the computation.
+      bias: added before the softmax.
+      axis: the axes that are attended over; by default all between the batch and the heads.
+      broadcast_dropout: whether all batches and heads drop the same weights.
+      dropout_rng: the key of the dropout; by default one of ``make_rng``.
+      dropout_rate: which part of the weights becomes zero.
+      deterministic: whether none does.
+      precision: of the products; see ``jax.lax.Precision``.
+    """
+    _compare_shapes(query, key, value)
+    ndim = key.ndim
+    attended = _attended(axis, ndim)
+    others = tuple(each for each in range(ndim - 1) if each not in attended)
+    batched = tuple(range(len(others)))
+    # Those that are attended over come last, and the channels after or before them.
+    order = (*others, *attended, ndim - 1)
+    query = query.transpose(order) / jnp.sqrt(query.shape[-1]).astype(dtype)
+    key = key.transpose(order)
+    value = value.transpose((*others, ndim - 1, *attended))
+    last = ((ndim - 1,), (ndim - 1,))
+    weights = lax.dot_general(query, key, (last, (batched, batched)), precision=precision)
+    if bias is not None:
+        weights = weights + bias
+    normalized = tuple(range(weights.ndim - len(attended), weights.ndim))
+    weights = softmax(weights, axis=normalized).astype(dtype)
+    if not deterministic and dropout_rate > 0.0:
+        shape = weights.shape
+        if broadcast_dropout:
+            shape = (*(1,) * len(others), *shape[len(shape) - 2 * len(attended) :])
+        kept = 1.0 - dropout_rate
+        mask = random.bernoulli(make_rng() if dropout_rng is None else dropout_rng, kept, shape)
+        weights = weights * (mask.astype(weights.dtype) / jnp.asarray(kept, dtype=dtype))
+    summed = (normalized, tuple(range(ndim - len(attended), ndim)))
+    output = lax.dot_general(weights, value, (summed, (batched, batched)), precision=precision)
+    return output.transpose(_invert_perm(order))
+
+
+def _compare_shapes(query: Any, key: Any, value: Any) -> None:
+    if (
+        not (key.ndim == query.ndim == value.ndim)
+        or key.shape[:-1] != value.shape[:-1]
+        or (query.shape[0], query.shape[-1]) != (key.shape[0], key.shape[-1])
+    ):
+        raise AssertionError(
+            f"Attention of query {query.shape}, key {key.shape} and value {value.shape}: key and"
+            " value differ in the last axis at most, and query and key have as many batches and"
+            " channels."
+        )
+
+
+def _attended(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that are attended over, of an array with heads and channels at its end."""
+    if axis is None:
+        return tuple(range(1, ndim - 2))
+    attended = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    for each in attended:
+        if not 1 <= each < ndim - 2:
+            raise ValueError(
+                f"Attention over axis {each} of {ndim}: only those between the batch, which is 0,"
+                f" and the heads, which are {ndim - 2}, can be attended over."
+            )
+    return attended
+
+
+def _invert_perm(perm: Sequence[int]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(perm)), key=perm.__getitem__))
+
+
+@struct.dataclass
+class _CacheEntry:
+    """What one attention has computed so far, and of how many tokens."""
+
+    key: Any
+    value: Any
+    i: Any
+
+
+class Cache(Collection):
+    """Keys and values of the tokens so far, so that decoding computes those of one token only."""
+
+    def initialize_cache(self, shape: tuple[int, ...], dtype: Any = None) -> Cache:
+        """An empty cache for inputs of some shape.
+
+        Args:
+          shape: the sizes of the batch and of the axes that are attended over.
+          dtype: of keys and values; float32 by default.
+        """
+
+        def empty(heads: Any) -> _CacheEntry:
+            ndim, *tail = map(int, heads)
+            if len(shape) + len(tail) != ndim:
+                raise ValueError(
+                    f"The cache is of {ndim - len(tail)} axes, those of the batch and of the"
+                    f" tokens, and the shape {shape} has {len(shape)}."
+                )
+            zeros = jnp.zeros((*shape, *tail), dtype=jnp.float32 if dtype is None else dtype)
+            return _CacheEntry(key=zeros, value=zeros, i=jnp.zeros((), jnp.uint32))
+
+        return Cache(jax.tree.map(empty, self.state))
+
+
+jax.tree_util.register_pytree_node(Cache, iterate_collection, collection_from_iterable)
+
+
+class MultiHeadDotProductAttention(Module):
+    """Attention with several heads: each has its own projections of queries, keys and values."""
+
+    def apply(
+        self,
+        inputs_q: Any,
+        inputs_kv: Any,
+        num_heads: int,
+        dtype: Any = jnp.float32,
+        qkv_features: int | None = None,
+        out_features: int | None = None,
+        attention_axis: Any = None,
+        causal_mask: bool = False,
+        padding_mask: Any = None,
+        key_padding_mask: Any = None,
+        segmentation: Any = None,
+        key_segmentation: Any = None,
+        cache: Any = None,
+        broadcast_dropout: bool = True,
+        dropout_rng: Any = None,
+        dropout_rate: float = 0.0,
+        deterministic: bool = False,
+        precision: Any = None,
+        kernel_init: Any = default_kernel_init,
+        bias_init: Any = initializers.zeros,
+        bias: bool = True,
+        attention_fn: Any = dot_product_attention,
+    ) -> Any:
+        """Attention with several heads, from one array to another or to itself.
+
+        Args:
+          inputs_q: what the queries are made of, of shape ``[batch, *axes, features]``.
+          inputs_kv: what the keys and values are made of; None if that is ``inputs_q``.
+          num_heads: how many heads there are.
+          dtype: of the computation.
+          qkv_features: how many channels all heads have; by default the features of ``inputs_q``.
+          out_features: the features of the output; by default those of ``inputs_q``.
+          attention_axis: the axes that are attended over; by default all of ``axes``.
+          causal_mask: whether nothing attends to what comes after it.
+          padding_mask: False for the queries that are padding, of shape ``[batch, *axes, 1]``.
+          key_padding_mask: False for the keys that are padding.
+          segmentation: which segment a query is of; it attends to that segment only.
+          key_segmentation: which segment a key is of.
+          cache: the keys and values so far, if the input is one token, the next one.
+          broadcast_dropout: whether all batches and heads drop the same weights.
+          dropout_rng: the key of the dropout; by default one of ``make_rng``.
+          dropout_rate: which part of the weights becomes zero.
+          deterministic: whether none does.
+          precision: of the products; see ``jax.lax.Precision``.
+          kernel_init: makes the kernels, of a key and a shape.
+          bias_init: makes the biases, of a key and a shape.
+          bias: whether the projections have biases.
+          attention_fn: instead of ``dot_product_attention``.
+        """
+        if cache and not causal_mask:
+            raise AssertionError("A cache is for decoding, which takes causal_mask=True.")
+        inputs_kv = inputs_q if inputs_kv is None else inputs_kv
+        axes = attention_axis
+        if axes is None:
+            axes = tuple(range(1, inputs_q.ndim - 1))
+        features = out_features or inputs_q.shape[-1]
+        channels = qkv_features or inputs_q.shape[-1]
+        if channels % num_heads:
+            raise AssertionError(f"{channels} channels are not {num_heads} heads of one size.")
+        settled = {
+            "kernel_init": kernel_init,
+            "bias_init": bias_init,
+            "bias": bias,
+            "precision": precision,
+            "dtype": dtype,
+        }
+        project = DenseGeneral.partial(features=(num_heads, channels // num_heads), **settled)
+        query = project(inputs_q, name="query")
+        key, value = project(inputs_kv, name="key"), project(inputs_kv, name="value")
+
+        tokens: Any = None
+        if cache:
+            if not isinstance(cache, Cache):
+                raise AssertionError(f"cache is a flax.nn.attention.Cache, not {type(cache)}.")
+            if self.is_initializing():
+                # From these numbers, initialize_cache knows the shapes.
+                cache.store(np.array((key.ndim, *key.shape[-2:]), dtype=np.int32))
+            else:
+                key, value, tokens = _with_next_token(cache, inputs_q, key, value, axes)
+
+        masks = []
+        if causal_mask and tokens is None:
+            masks.append(_make_causal_mask(key, axes))
+        elif causal_mask:
+            known = tuple(key.shape[axis] for axis in axes)
+            so_far = jnp.arange(math.prod(known), dtype=jnp.uint32) < tokens
+            masks.append(so_far.reshape((1,) * (key.ndim - 1) + known))
+        shapes = {"query_shape": query.shape, "key_shape": key.shape, "attention_axis": axes}
+        if not cache and (padding_mask is not None or key_padding_mask is not None):
+            of_queries = _or_all_of(padding_mask, key_padding_mask, inputs_q, inputs_kv, axes)
+            of_keys = _or_all_of(key_padding_mask, padding_mask, inputs_kv, inputs_q, axes)
+            masks.append(make_padding_mask(of_queries, of_keys, **shapes))
+        if segmentation is not None:
+            if key_segmentation is None:
+                if inputs_kv is not inputs_q:
+                    raise AssertionError("segmentation=... needs key_segmentation=... here.")
+                key_segmentation = segmentation
+            masks.append(
+                make_padding_mask(segmentation, key_segmentation, segmentation_mask=True, **shapes)
+            )
+
+        output = attention_fn(
+            query,
+            key,
+            value,
+            dtype=dtype,
+            axis=axes,
+            bias=_as_bias(masks, dtype),
+            precision=precision,
+            dropout_rng=dropout_rng,
+            dropout_rate=dropout_rate,
+            broadcast_dropout=broadcast_dropout,
+            deterministic=deterministic,
+        )
+        return DenseGeneral(output, features=features, axis=(-2, -1), name="out", **settled)
+
+
+def _with_next_token(
+    cache: Cache, inputs: Any, key: Any, value: Any, axes: Sequence[int]
+) -> tuple[Any, Any, Any]:
+    """All keys and values so far, which are stored, and of how many tokens they are."""
+    entry = cache.retrieve(None)
+    if not isinstance(entry, _CacheEntry):
+        raise ValueError(
+            "The cache is not initialized: make it with `with flax.nn.attention.Cache().mutate()"
+            " as cache:` around init, and take cache.initialize_cache(shape)."
+        )
+    known = entry.key.shape
+    expected = tuple(1 if axis in axes else size for axis, size in enumerate(known[:-2]))
+    if inputs.shape[:-1] != expected:
+        raise ValueError(
+            f"With a cache for {known[:-2]} the inputs are one token, of shape"
+            f" {(*expected, inputs.shape[-1])}, not {inputs.shape}."
+        )
+    # All of one dtype, as jax asks for.
+    at: list[Any] = [jnp.zeros((), entry.i.dtype)] * len(known)
+    token, size = entry.i, math.prod(known[axis] for axis in axes)
+    for axis in axes:
+        size //= known[axis]
+        at[axis], token = token // size, token % size
+    key = lax.dynamic_update_slice(entry.key, key, at)
+    value = lax.dynamic_update_slice(entry.value, value, at)
+    tokens = entry.i + jnp.array(1, jnp.uint32)
+    cache.store(_CacheEntry(key=key, value=value, i=tokens))
+    return key, value, tokens
+
+
+def _or_all_of(mask: Any, other: Any, inputs: Any, others: Any, axes: Sequence[int]) -> Any:
+    """A mask; if there is none, that of the other side where both are one, or one of all."""
+    if mask is not None:
+        return mask
+    if inputs is others:
+        return other
+    return jnp.full([inputs.shape[axis] for axis in axes], True)
+
+
+def _as_bias(masks: list[Any], dtype: Any) -> Any:
+    if not masks:
+        return None
+    mask = masks[0]
+    for other in masks[1:]:
+        mask = jnp.logical_and(mask, other)
+    zeros = jnp.full(mask.shape, 0.0).astype(dtype)
+    return lax.select(mask > 0, zeros, jnp.full(mask.shape, _MASKED).astype(dtype))
+
+
+SelfAttention = MultiHeadDotProductAttention.partial(inputs_kv=None)
+
+
+def make_padding_mask(
+    padding_mask_query: Any,
+    padding_mask_key: Any,
+    query_shape: Sequence[int],
+    key_shape: Sequence[int],
+    attention_axis: Any = None,
+    segmentation_mask: bool = False,
+) -> Any:
+    """Which query may attend to which key: 1 where neither is padding, or both are of one segment.
+
+    Args:
+      padding_mask_query: of the queries, of shape ``[batch, *axes]``.
+      padding_mask_key: of the keys, likewise.
+      query_shape: the shape of the queries, with heads and channels.
+      key_shape: that of the keys.
+      attention_axis: the axes that are attended over; by default all between batch and heads.
+      segmentation_mask: whether the masks are numbers of segments.
+    """
+    if query_shape[0] != key_shape[0] or len(query_shape) != len(key_shape):
+        raise AssertionError(
+            f"Queries {tuple(query_shape)} and keys {tuple(key_shape)} have as many axes, and as"
+            " many batches."
+        )
+    axes = _attended(attention_axis, len(key_shape))
+    of_query, of_key = padding_mask_query[..., None], padding_mask_key[..., None]
+    # The axes of the keys in the reverse order, behind the batch.
+    of_key = of_key.transpose((0, *range(of_key.ndim - 1, 0, -1)))
+    mask = jnp.equal(of_query, of_key) if segmentation_mask else jnp.multiply(of_query, of_key)
+    shape = (*(query_shape[axis] for axis in axes), *(key_shape[axis] for axis in axes))
+    mask = mask.reshape((query_shape[0], 1, *shape))
+    return lax.convert_element_type(mask, jnp.float32)
+
+
+def _make_causal_mask(key: Any, attention_axis: Any = None, self_mask: bool = False) -> Any:
+    """Which query may attend to which key: those up to it.
+
+    Args:
+      key: the keys; queries are as many.
+      attention_axis: the axes that are attended over; by default all between batch and heads.
+      self_mask: whether it may not attend to its own key.
+    """
+    axes = _attended(attention_axis, key.ndim)
+    sizes = tuple(key.shape[axis] for axis in axes)
+    tokens = jnp.arange(math.prod(sizes), dtype=jnp.int32)
+    mask = tokens[:, None] - int(self_mask) >= tokens[None, :]
+    return mask.reshape((1,) * (key.ndim - len(axes) - 1) + sizes + sizes)

@@ -1,0 +1,243 @@
+"""State beside the parameters: collections, and the contexts in which modules use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+from flax import serialization
+
+from flaxoptim_compat.nn.call_stack import CallStack
+from flaxoptim_compat.nn.frames import MODULE_STACK, ModuleFrame, top_frame
+
+_STATES = CallStack()
+_OUTPUTS = CallStack()
+
+
+class Collection:
+    """Values that modules store, by the paths of the modules.
+
+    Args:
+      state: ``{path: what is stored}``; nothing by default.
+    """
+
+    def __init__(self, state: dict[str, Any] | None = None) -> None:
+        self.state = {} if state is None else state
+        # Paths begin at the module in which a collection is made.
+        self._anchor: ModuleFrame | None = MODULE_STACK[-1] if MODULE_STACK else None
+        self._mutable = False
+        self._root: ModuleFrame | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """``{path: what is stored}``."""
+        return self.state.copy()
+
+    def __getitem__(self, key: str) -> Any:
+        return self.state[key]
+
+    @contextmanager
+    def mutate(self) -> Iterator[Any]:
+        """A copy, in which modules can store while a ``with`` block runs."""
+        copy = jax.tree.map(lambda value: value, self)
+        copy._mutable = True
+        try:
+            yield copy
+        finally:
+            copy._mutable = False
+
+    def retrieve(self, default: Any = None) -> Any:
+        """What the module that is being applied has stored.
+
+        Args:
+          default: what to return if it has stored nothing.
+        """
+        frame = top_frame("Collection.retrieve")
+        return self.state.get(self._path_of(frame), default)
+
+    def store(self, value: Any) -> Any:
+        """Store something for the module that is being applied.
+
+        Args:
+          value: what.
+
+        Returns:
+          What it had stored before, or None.
+        """
+        frame = top_frame("Collection.store")
+        if not self._mutable:
+            raise ValueError(
+                "A collection can be changed only in `with collection.mutate() as changed:`, and"
+                " then it is `changed` that changes."
+            )
+        self._look_at_root(frame)
+        path = self._path_of(frame)
+        before = self.state.get(path)
+        self.state[path] = value
+        return before
+
+    def _look_at_root(self, frame: ModuleFrame) -> None:
+        """See to it that no two models share what neither means to share."""
+        if frame is self._anchor:
+            raise ValueError(
+                "A collection keeps what the modules store that are called in the module that made"
+                " it. State of its own, that module needs no collection for: a variable does."
+            )
+        self._look_whether_it_is_inside(frame)
+        root = frame
+        while root.parent is not self._anchor:
+            assert root.parent is not None
+            root = root.parent
+        self._root = self._root or root
+        if self._root is not root and (self._root.name is None or root.name is None):
+            raise ValueError(
+                "Two calls of models store in one collection, and it is not known which is which:"
+                " pass name='...' with each call, the same one where they share their state."
+            )
+
+    def _look_whether_it_is_inside(self, frame: ModuleFrame) -> None:
+        if not frame.is_descendent_of(self._anchor):
+            raise ValueError(
+                f"{frame.path} is not in the module that made this collection: a shared module"
+                " stores where it was shared. Share it there, or make the collection outside."
+            )
+
+    def _path_of(self, frame: ModuleFrame) -> str:
+        self._look_whether_it_is_inside(frame)
+        if self._anchor is None or self._anchor.path == "/":
+            return frame.path
+        return frame.path.removeprefix(self._anchor.path)
+
+
+def iterate_collection(collection: Collection) -> tuple[tuple[Any], tuple[Any, Any]]:
+    """What jax finds in a collection.
+
+    Args:
+      collection: one that cannot be changed at the moment: a copy of it inside of a transformation
+        would not change the one outside.
+    """
+    if collection._mutable:
+        raise ValueError(
+            "A collection that can be changed cannot be passed to jax: take it out of its block,"
+            " or open the block of `mutate` or `stateful` in the function that jax transforms."
+        )
+    return (collection.state,), (type(collection), collection._anchor)
+
+
+def collection_from_iterable(meta: tuple[Any, Any], state: Any) -> Any:
+    """A collection of what jax found in one.
+
+    Args:
+      meta: its class, and where it was made.
+      state: what is stored.
+    """
+    kind, anchor = meta
+    collection = kind(state[0])
+    collection._anchor = anchor
+    return collection
+
+
+def _state_dict(collection: Collection) -> dict[str, Any]:
+    return {path: serialization.to_state_dict(value) for path, value in collection.state.items()}
+
+
+def _from_state_dict(collection: Collection, state: dict[str, Any]) -> Collection:
+    return Collection(
+        {
+            path: serialization.from_state_dict(value, state[path])
+            for path, value in collection.state.items()
+        }
+    )
+
+
+jax.tree_util.register_pytree_node(Collection, iterate_collection, collection_from_iterable)
+serialization.register_serialization_state(Collection, _state_dict, _from_state_dict)
+
+
+class ModuleState:
+    """A variable of a module, which ``Module.state`` makes.
+
+    Args:
+      collection: where it is stored.
+      name: its name in the module.
+    """
+
+    def __init__(self, collection: Collection, name: str) -> None:
+        self._collection = collection
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Its name in the module."""
+        return self._name
+
+    @property
+    def value(self) -> Any:
+        """Its value, which can be set where the collection can be changed."""
+        values = self._collection.retrieve(default={})
+        if self._name not in values:
+            raise ValueError(
+                f"There is no value of the state {self._name!r} yet: initialize the module in a"
+                " block of `with flax.nn.stateful() as state:`, and pass that state on."
+            )
+        return values[self._name]
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        values = self._collection.retrieve(default={})
+        values[self._name] = value
+        self._collection.store(values)
+
+
+@contextmanager
+def stateful(state: Collection | None = None, mutable: bool = True) -> Iterator[Any]:
+    """Let modules use state while a ``with`` block runs.
+
+    Args:
+      state: the state so far; none by default, as when a module is initialized.
+      mutable: whether they can change it. What the block gets then is a copy, the new state.
+    """
+    state = Collection() if state is None else state
+    if not mutable:
+        with _STATES.frame(state):
+            yield state
+        return
+    with state.mutate() as changed, _STATES.frame(changed):
+        yield changed
+
+
+def is_stateful() -> bool:
+    """Whether modules can use state, because this runs in a block of ``stateful``."""
+    return bool(_STATES)
+
+
+def get_state() -> Collection:
+    """The state of the innermost block of ``stateful``."""
+    if not _STATES:
+        raise ValueError(
+            "There is no state here: run this in a block of `with flax.nn.stateful(state):`."
+        )
+    state: Collection = _STATES[-1]
+    return state
+
+
+@contextmanager
+def capture_module_outputs() -> Iterator[Any]:
+    """Keep what every module returns while a ``with`` block runs.
+
+    Returns:
+      A collection with a list for each path: a module may be called more than once.
+    """
+    with Collection().mutate() as outputs, _OUTPUTS.frame(outputs):
+        yield outputs
+
+
+def keep_output(output: Any) -> None:
+    """Give the output of the module that is being applied to those who capture outputs.
+
+    Args:
+      output: what it returned.
+    """
+    for outputs in _OUTPUTS:
+        outputs.store([*outputs.retrieve(default=()), output])

@@ -1,0 +1,89 @@
+"""The modules that are being applied: which one is in which, and what parameters each has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from flaxoptim_compat.nn.call_stack import CallStack
+
+
+class ModuleFrame:
+    """One application of a module.
+
+    Args:
+      name: of the module; None for one that nothing is around and that got none.
+      parent: the frame around it; of a shared module, the one in which it was shared.
+      params: its parameters and those of the modules in it, by name. While it is initialized they
+        are put there, and afterwards only read.
+      rng: the key that initializes it; None if it is initialized already.
+      transparent: whether paths leave out the modules in it.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        parent: ModuleFrame | None = None,
+        params: Any = None,
+        rng: Any = None,
+        transparent: bool = False,
+    ) -> None:
+        self.name = name
+        self.parent = parent
+        self.params = {} if params is None else params
+        self.rng = rng
+        self.transparent = transparent
+        # {name of a module in it: whether that is shared}
+        self.shared: dict[str, bool] = {}
+        self.shared_names: set[str] = set()
+        self._unnamed = 0
+
+    @property
+    def is_init(self) -> bool:
+        """Whether it is being initialized."""
+        return self.rng is not None
+
+    @property
+    def path(self) -> str:
+        """Where it is, such as ``/encoder/Dense_0``."""
+        if self.parent is None:
+            return f"/{self.name or ''}"
+        if self.parent.transparent:
+            return self.parent.path
+        if self.name is None:
+            raise TypeError(
+                f"A model that is called in the module {self.parent.path} keeps state or outputs"
+                " there, which takes a name: pass name='...' with the call."
+            )
+        return f"{self.parent.path.removesuffix('/')}/{self.name}"
+
+    def is_descendent_of(self, frame: ModuleFrame | None) -> bool:
+        """Whether another frame is around it; None is around all.
+
+        Args:
+          frame: the other one.
+        """
+        around = self.parent
+        while around is not None and around is not frame:
+            around = around.parent
+        return around is frame
+
+    def create_name(self) -> str:
+        """The next number, for a module that has no name."""
+        name = str(self._unnamed)
+        self._unnamed += 1
+        return name
+
+
+MODULE_STACK = CallStack()
+
+
+def top_frame(asked: str) -> ModuleFrame:
+    """The module that is being applied.
+
+    Args:
+      asked: what needs to know, for the error if there is none.
+    """
+    if not MODULE_STACK:
+        raise ValueError(f"{asked} is only there in the apply of a flax.nn.Module.")
+    frame: ModuleFrame = MODULE_STACK[-1]
+    return frame
