@@ -537,6 +537,10 @@ class Model:
             " module that are made with @flax.nn.module_method."
         )
 
+    def __contains__(self, name: object) -> bool:
+        # Today's TrainState asks this of what it has for parameters, and of their gradients.
+        return name in self.params
+
     def __hash__(self) -> int:
         # A function that jax compiled for one model has its parameters in it, and no other's.
         return id(self)

@@ -1,0 +1,88 @@
+"""Programs of the time before Linen, unedited: killed, started again, and equal to the genuine."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.support.legacy_program_runs import (
+    CLOSED_LOOP,
+    OURS,
+    assert_equal_up_to,
+    final_of,
+    losses_until,
+)
+from tests.support.places import DATA
+from tests.support.processes import compat
+
+PROGRAMS = DATA / "flax_nn_programs"
+GENUINE = ("-m", "tests.data.flax_nn_programs.genuine")
+STEPS, SAVE_EVERY, KILLED_AT = 20, 5, 8
+PROTOCOL = ("--workdir", "work", "--steps", str(STEPS), "--save_every", str(SAVE_EVERY))
+
+# {program: the last loss is less than this part of the first, the errors that are allowed}
+CASES = {
+    "actor_critic": (0.5, 0.0),
+    "gan": (0.9, 0.0),
+    "graph_net": (0.6, 0.0),
+    "mnist_cnn": (0.5, 0.0),
+    "nerf": (0.6, CLOSED_LOOP),
+    "pixel_model": (0.9, 0.0),
+    "resnet": (0.7, 0.0),
+    "seq2seq_lstm": (0.95, 0.0),
+    "tagger": (0.97, 0.0),
+    "transformer_lm": (0.9, CLOSED_LOOP),
+    "vae": (0.9, CLOSED_LOOP),
+    "video": (0.9, 0.0),
+}
+
+
+def test_all_programs_are_run() -> None:
+    assert {path.stem for path in PROGRAMS.glob("*.py")} == {*CASES, "genuine"}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.usefixtures("genuine", "genuine_nn")  # skips where they cannot be had
+def test_killed_and_resumed_it_ends_as_with_the_genuine_modules(name: str, tmp_path: Path) -> None:
+    fallen, ulps = CASES[name]
+    copies = [tmp_path / "ours", tmp_path / "genuine"]
+    for copy in copies:
+        copy.mkdir()
+        shutil.copy(PROGRAMS / f"{name}.py", copy)
+        (copy / "work").mkdir()
+    command = [f"{name}.py", *PROTOCOL]
+
+    killed = losses_until(KILLED_AT, [*OURS, *command], copies[0])
+    assert KILLED_AT < len(killed) < STEPS
+    assert not list(copies[0].glob("work/final.*"))
+
+    resumed = losses_until(None, [*OURS, *command], copies[0])
+    first = min(resumed)
+    assert 0 < first <= len(killed) and first % SAVE_EVERY == 0
+    assert resumed.keys() == set(range(first, STEPS))
+    assert {step: killed[step] for step in range(first, len(killed))}.items() <= resumed.items()
+    assert resumed[STEPS - 1] < fallen * killed[0]
+
+    uninterrupted = losses_until(None, [*GENUINE, *command], copies[1])
+    assert uninterrupted.keys() == set(range(STEPS))
+    assert_equal_up_to(ulps, final_of(copies[0]), final_of(copies[1]))
+
+
+# A program of each kind: a model, state, and parameters without a model.
+@pytest.mark.parametrize("name", ["mnist_cnn", "resnet", "video"])
+def test_the_optimizers_move_and_the_modules_stay(name: str, tmp_path: Path) -> None:
+    copies = [tmp_path / "before", tmp_path / "after"]
+    for copy in copies:
+        copy.mkdir()
+        shutil.copy(PROGRAMS / f"{name}.py", copy)
+        (copy / "work").mkdir()
+    path = copies[1] / f"{name}.py"
+    done = compat(["rewrite", "--to", "optax", "--write", path.name], copies[1])
+    assert "Of 1 optimizer 1 becomes a TrainState, 0 stay." in done.stdout + done.stderr
+    assert "from flaxoptim_compat import nn" in path.read_text()
+    before = losses_until(None, [*OURS, f"{name}.py", *PROTOCOL], copies[0])
+    after = losses_until(None, [f"{name}.py", *PROTOCOL], copies[1])
+    assert before.keys() == after.keys()
+    assert all(abs(after[step] - loss) < 1e-3 * before[0] for step, loss in before.items())
