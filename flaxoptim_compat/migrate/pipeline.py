@@ -60,6 +60,9 @@ def _rare_collections() -> Iterator[None]:
     try:
         yield
     finally:
+        # What is there by now counts as old, and is not gone through because there is much of it.
+        gc.freeze()
+        gc.unfreeze()
         gc.set_threshold(*before)
 
 

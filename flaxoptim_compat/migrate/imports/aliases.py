@@ -139,7 +139,7 @@ class Aliases:
 
     def is_shadowed(self, name: str, at: ast.AST) -> bool:
         """Whether a builtin name is something else at a place."""
-        return any(name in each.bindings for each in self.scope_at(at).outward())
+        return any(name in each.bindings for each in self.scope_at(at).outward)
 
     def lost_its_uses(self, imported: Imported, released: Collection[ast.Name]) -> bool:
         """Whether an import was used, and is not any more."""

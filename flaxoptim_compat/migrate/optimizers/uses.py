@@ -41,7 +41,7 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
                 yield from _of_arguments(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
-            if isinstance(node, ast.Attribute | ast.Name):
+            if isinstance(node, ast.Attribute | ast.Name) and points_to.legacy(node):
                 yield from _of_class(points_to, document, node)
 
 

@@ -93,8 +93,11 @@ def _finding(
 
 
 def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
-    names = {each.name for each in facts.points_to.values(call.func) if isinstance(each, External)}
-    return bool(names & _RESTORE) and facts.points_to.holds_optimizer(facts.points_to.values(call))
+    points_to = facts.points_to
+    if not points_to.holds_optimizer(points_to.legacy(call)):
+        return False
+    names = {each.name for each in points_to.values(call.func) if isinstance(each, External)}
+    return bool(names & _RESTORE)
 
 
 def _reads_entry(facts: Facts, node: ast.Subscript) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.edits import Edit
@@ -17,10 +18,19 @@ GONE = "gone since flax 0.6.0"
 
 def uses_for(code: str, reading: Reading) -> Iterator[Use]:
     """The uses of flax.optim in a file that a rule is about, unless it is ignored there."""
-    for use in reading.names.uses:
-        is_mine = is_of_flax_optim(use.name) and _code(use, reading.names) == code
-        if is_mine and reading.allows(code, use.node):
+    for use in _uses(reading).get(code, ()):
+        if reading.allows(code, use.node):
             yield use
+
+
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _uses(reading: Reading) -> dict[str, list[Use]]:
+    """The uses of flax.optim, by the rules that are about them."""
+    by_code: dict[str, list[Use]] = {}
+    for use in reading.names.uses:
+        if is_of_flax_optim(use.name):
+            by_code.setdefault(_code(use, reading.names), []).append(use)
+    return by_code
 
 
 def finding(code: str, reading: Reading, use: Use) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -55,9 +56,8 @@ def findings(reading: Reading, code: str) -> Iterator[Finding]:
       reading: the file.
       code: the rule.
     """
-    for use in reading.names.uses:
-        found = _successor_of(reading, use)
-        if found is None or code_of(found) != code or not reading.allows(code, use.node):
+    for use, found in _lost_names(reading).get(code, ()):
+        if not reading.allows(code, use.node):
             continue
         if isinstance(use.node, ast.alias):
             yield _of_import(reading, use.node, use.name, found)
@@ -65,6 +65,17 @@ def findings(reading: Reading, code: str) -> Iterator[Finding]:
             finding = _of_use(reading, use, use.node, found)
             if finding is not None:
                 yield finding
+
+
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _lost_names(reading: Reading) -> dict[str, list[tuple[Use, Successor]]]:
+    """The uses of names that are gone, by the rules that are about them."""
+    by_code: dict[str, list[tuple[Use, Successor]]] = {}
+    for use in reading.names.uses:
+        found = _successor_of(reading, use)
+        if found is not None:
+            by_code.setdefault(code_of(found), []).append((use, found))
+    return by_code
 
 
 def _successor_of(reading: Reading, use: Use) -> Successor | None:
