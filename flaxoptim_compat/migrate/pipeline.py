@@ -30,7 +30,7 @@ from flaxoptim_compat.migrate.unit_reports import unit_reports
 from flaxoptim_compat.migrate.waiting import Waiting
 
 # After so many the garbage collector looks for circles among them; usual are 700.
-_NEW_OBJECTS = 200_000
+_NEW_OBJECTS = 1_000_000
 
 Progress = Callable[[int, int, str], None]
 
