@@ -7,13 +7,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.optimizers.bindings import is_inline
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
+from flaxoptim_compat.migrate.optimizers.hyper_params import is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
-from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.uses import uses
-from flaxoptim_compat.migrate.values.legacy_names import TELLING
+from flaxoptim_compat.migrate.optimizers.uses import Use, uses
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.known_names import TELLING
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
 

@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import Walk, parameters
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.modules import joined
-from flaxoptim_compat.migrate.values import legacy_names
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
@@ -407,7 +407,7 @@ class Constraints:
         if held is NOTHING:
             # It may still turn out to be known by its name alone.
             held = Variable(node)
-        if legacy_names.hints_at_optimizer(node.attr, last_name(node.value)):
+        if known_names.hints_at_optimizer(node.attr, last_name(node.value)):
             self._memory.ask(owner)
         if isinstance(held, Variable):
             self._memory.asked.append(Asked(self._document, node, owner, held))
