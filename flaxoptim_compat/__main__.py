@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
+from flaxoptim_compat.cli import command
 
-from flaxoptim_compat.cli import main
-
-sys.exit(main())
+command()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from flaxoptim_compat.cli.output import print_styled
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.reports import Report
+    from flaxoptim_compat.migrate.run.reports import Report
 
 _STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan"}
 _FIRST = {"-": "red", "+": "green"}
@@ -22,7 +22,7 @@ def print_diffs(report: Report) -> None:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    from flaxoptim_compat.migrate.diffs import unified_diff
+    from flaxoptim_compat.migrate.editing.edits import unified_diff
 
     for each in report.files:
         if each.new is not None:

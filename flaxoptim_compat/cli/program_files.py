@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.examination import Task
-    from flaxoptim_compat.migrate.reports import Report
+    from flaxoptim_compat.migrate.run.examination import Task
+    from flaxoptim_compat.migrate.run.reports import Report
 
 SETTINGS = """\
 settings, in the nearest pyproject.toml above the first PATH:
@@ -55,9 +55,9 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     Raises:
       SettingsError: one of them means nothing.
     """
-    from flaxoptim_compat.migrate import settings
-    from flaxoptim_compat.migrate.examination import Task
     from flaxoptim_compat.migrate.rules import rule_modules
+    from flaxoptim_compat.migrate.run import settings
+    from flaxoptim_compat.migrate.run.examination import Task
 
     found = settings.read_settings(arguments.paths[0])
     # What is asked for on the command line is asked for now.
@@ -76,9 +76,8 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
 def run_over(arguments: argparse.Namespace, task: Task) -> Report:
     """Read all files; if that takes more than a second, a line says how far it is."""
     from flaxoptim_compat.cli.progress import FileProgress
-    from flaxoptim_compat.migrate import pipeline
-    from flaxoptim_compat.migrate.cache import folder
+    from flaxoptim_compat.migrate.run import cache_folder, pipeline
 
-    cache = None if arguments.no_cache else Path(folder.NAME)
+    cache = None if arguments.no_cache else Path(cache_folder.NAME)
     with FileProgress(delay=1.0) as progress:
         return pipeline.run(arguments.paths, task, progress, cache)

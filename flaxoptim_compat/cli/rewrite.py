@@ -12,8 +12,8 @@ from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.reports import Report
-    from flaxoptim_compat.migrate.verification import Outcome
+    from flaxoptim_compat.migrate.editing.verification import Outcome
+    from flaxoptim_compat.migrate.run.reports import Report
 
 SUMMARY = "Rewrite a program: flax.optim comes from this package then, or is optax"
 
@@ -63,9 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Work out what is to change, and show it or write it."""
-    from flaxoptim_compat.migrate.journal import JournalError
-    from flaxoptim_compat.migrate.settings import SettingsError
-    from flaxoptim_compat.migrate.verification import VerificationError
+    from flaxoptim_compat.migrate.editing.verification import JournalError, VerificationError
+    from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.verify is not None and not arguments.write:
         arguments.error("--verify goes with --write: it is about files that have changed.")
@@ -88,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(report: Report, arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.cli.diff_output import print_diffs
-    from flaxoptim_compat.migrate.formats.rewriting import account
+    from flaxoptim_compat.migrate.formats.as_text import account
 
     say: Callable[[str], None] = print_text
     if not arguments.check:
@@ -109,10 +108,10 @@ def _show(report: Report, arguments: argparse.Namespace) -> int:
 
 
 def _write(report: Report, arguments: argparse.Namespace) -> int:
-    from flaxoptim_compat.migrate import verification
-    from flaxoptim_compat.migrate.formats.rewriting import account
-    from flaxoptim_compat.migrate.journal import refuse_existing_journal
-    from flaxoptim_compat.migrate.writing import Change, remove_unfinished
+    from flaxoptim_compat.migrate.editing import verification
+    from flaxoptim_compat.migrate.editing.verification import refuse_existing_journal
+    from flaxoptim_compat.migrate.editing.writing import Change, remove_unfinished
+    from flaxoptim_compat.migrate.formats.as_text import account
 
     refuse_existing_journal()
     removed = remove_unfinished(report.unfinished)

@@ -10,7 +10,7 @@ from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.reports import Report
+    from flaxoptim_compat.migrate.run.reports import Report
 
 SUMMARY = (
     "List where a program uses flax.optim and other names that are gone, and what replaces them"
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the files, and print what was found."""
-    from flaxoptim_compat.migrate.settings import SettingsError
+    from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.statistics and arguments.format != "text":
         arguments.error("--statistics is text; with another --format, count what it lists.")

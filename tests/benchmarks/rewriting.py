@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from flaxoptim_compat.migrate.run.cache_folder import NAME
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.repositories import write_repository
 from tests.support.oracle.wheel import genuine_wheel
@@ -21,10 +22,11 @@ from tests.support.places import ROOT
 
 PARSED = "parse + walk"
 COMMANDS = {
-    "scan": ["scan"],
-    "--to shim": ["rewrite", "--to", "shim", "--check"],
-    "--to optax": ["rewrite", "--to", "optax", "--check"],
+    "scan": ["scan", "--no-cache"],
+    "--to shim": ["rewrite", "--no-cache", "--to", "shim", "--check"],
+    "--to optax": ["rewrite", "--no-cache", "--to", "optax", "--check"],
 }
+FIRST, AGAIN = "the first time", "again, nothing changed"
 BARS = {
     "scan": Bar("scan", PARSED, 6),
     "--to shim": Bar("--to shim", PARSED, 8),
@@ -69,6 +71,7 @@ def measure(effort: Effort) -> Iterator[Measurement]:
         for seed in range(5):
             write_repository(folder / "five", 20, seed + 1, f"project_{seed}")
         yield from _tree(effort, clock, folder / "five", "five repositories of 20 files as one")
+        yield from _again(effort, clock, folder)
         if not effort.quick:
             setting = "the wheel of Flax 0.5.3"
             yield from _tree(effort, clock, genuine_wheel() / "flax", setting)
@@ -88,6 +91,22 @@ def _tree(
     yield from clock.rows(setting, functions, effort.rounds(5), bars, _JAX)
 
 
+def _again(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement]:
+    """A scan that finds nothing in its cache, and one that finds everything there."""
+    size = max(effort.up_to(_SIZES))
+    tree = folder / "kept" / "project"
+    write_repository(tree, size)
+    effort.report("a second scan")
+
+    def first() -> float:
+        shutil.rmtree(tree.parent / NAME, ignore_errors=True)
+        return clock.run_in(tree.parent, ["scan", tree.name])
+
+    functions = {FIRST: first, AGAIN: lambda: clock.run_in(tree.parent, ["scan", tree.name])}
+    setting = f"scan of {size:,} files, twice"
+    yield from clock.rows(setting, functions, effort.rounds(5), (), in_turn=False)
+
+
 def _copies(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement]:
     """One repository, and a tree of ten copies of it."""
     # Of a smaller one, what is left without the start is too little to be a divisor.
@@ -100,8 +119,8 @@ def _copies(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement
         effort.report(setting)
         one, ten = f"{label}, one", f"{label}, {COPIES}"
         functions = {
-            one: functools.partial(clock.run, label, folder / "one"),
-            ten: functools.partial(clock.run, label, folder / "ten"),
+            one: functools.partial(clock.run_started, label, folder / "one"),
+            ten: functools.partial(clock.run_started, label, folder / "ten"),
         }
         yield from clock.rows(setting, functions, effort.rounds(5), (Bar(ten, one, LINEAR),))
 
@@ -130,6 +149,11 @@ class _Clock:
         )
         for label in COMMANDS:
             self.run(label, folder / "warm")
+        # What each takes for next to nothing: its imports, for --to optax those of jax.
+        self._starts = {
+            label: min(self._user(self._command(label, folder / "warm")) for _ in range(3))
+            for label in COMMANDS
+        }
 
     def rows(
         self,
@@ -138,11 +162,13 @@ class _Clock:
         rounds: int,
         bars: Sequence[Bar],
         note: str = "",
+        *,
+        in_turn: bool = True,
     ) -> Iterator[Measurement]:
         """A row with what some functions take, if there is time for it."""
         if time.monotonic() > self._ends:
             return
-        samples = self.interleaved(functions, rounds)
+        samples = self.interleaved(functions, rounds, in_turn=in_turn)
         stopped = ", ".join(self._stopped)
         if stopped:
             note = f"stopped after {self._timeout} s, and would have taken longer: {stopped}"
@@ -157,14 +183,14 @@ class _Clock:
         return bar.numerator in self._stopped and row.reached(bar) is not False
 
     def interleaved(
-        self, functions: Mapping[str, Callable[[], float]], rounds: int
+        self, functions: Mapping[str, Callable[[], float]], rounds: int, *, in_turn: bool = True
     ) -> dict[str, list[float]]:
-        """The times of each, in every round all of them, the first one in turn."""
+        """The times of each, in every round all of them; the first one in turn, or always."""
         self._stopped = {}
         labels = list(functions)
         samples: dict[str, list[float]] = {label: [] for label in labels}
         for number in range(rounds):
-            shift = number % len(labels)
+            shift = number % len(labels) if in_turn else 0
             for label in labels[shift:] + labels[:shift]:
                 if label not in self._stopped:
                     try:
@@ -182,21 +208,37 @@ class _Clock:
 
     def run(self, label: str, tree: Path) -> float:
         """One of the commands, without what its start may take."""
-        before = _user()
-        command = ["-m", "flaxoptim_compat", *COMMANDS[label], str(tree)]
+        return max(self._user(self._command(label, tree)) - START, 0.001)
+
+    def run_started(self, label: str, tree: Path) -> float:
+        """One of the commands, without what it takes for next to nothing."""
+        return max(self._user(self._command(label, tree)) - self._starts[label], 0.001)
+
+    def run_in(self, folder: Path, arguments: Sequence[str]) -> float:
+        """A command in a folder, with its start."""
+        return self._user(["-m", "flaxoptim_compat", *arguments], folder)
+
+    def _command(self, label: str, tree: Path) -> list[str]:
+        return ["-m", "flaxoptim_compat", *COMMANDS[label], str(tree)]
+
+    def _user(self, command: list[str], folder: Path = ROOT) -> float:
+        """What a command takes of the processor, in the mode of users."""
+        before = _used()
         try:
-            done = self._process(command)
+            done = self._process(command, folder)
         except subprocess.TimeoutExpired:
-            raise _Stopped(_user() - before - START) from None
+            raise _Stopped(_used() - before - START) from None
         # 1: it has found something.
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{command} failed: {done.stdout}{done.stderr}")
-        return max(_user() - before - START, 0.001)
+        return _used() - before
 
-    def _process(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
+    def _process(
+        self, arguments: list[str], folder: Path = ROOT
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, *arguments],
-            cwd=ROOT,
+            cwd=folder,
             env=self._environment,
             capture_output=True,
             text=True,
@@ -213,6 +255,6 @@ class _Stopped(Exception):
         self.seconds = seconds
 
 
-def _user() -> float:
+def _used() -> float:
     """What all processes that have ended took of the processor, in the mode of users."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime

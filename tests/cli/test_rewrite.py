@@ -168,7 +168,7 @@ def test_a_file_that_cannot_be_read_is_trouble_and_stops_no_other(rewrite: Rewri
 def test_a_file_that_changes_meanwhile_is_not_written(
     rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flaxoptim_compat.migrate import verification
+    from flaxoptim_compat.migrate.editing import verification
 
     genuine = verification.replace
 

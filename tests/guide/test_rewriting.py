@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.migrate.rules import rule_modules
-from flaxoptim_compat.migrate.settings import check_codes, read_settings
+from flaxoptim_compat.migrate.run.settings import check_codes, read_settings
 from tests.generate.rewriting import PAGE, comparable, printed
 from tests.support.pages import blocks
 from tests.support.places import ROOT

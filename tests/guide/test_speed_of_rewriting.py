@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.examination import Task
-from flaxoptim_compat.migrate.formats.plan import as_lines
-from flaxoptim_compat.migrate.pipeline import run
-from flaxoptim_compat.migrate.plan import plan_of
+from flaxoptim_compat.migrate.formats.as_text import as_lines
 from flaxoptim_compat.migrate.rules import rule_modules
-from flaxoptim_compat.migrate.settings import Settings
+from flaxoptim_compat.migrate.run.examination import Task
+from flaxoptim_compat.migrate.run.pipeline import run
+from flaxoptim_compat.migrate.run.plan import plan_of
+from flaxoptim_compat.migrate.run.settings import Settings
 from tests.benchmarks import rewriting
 from tests.benchmarks.measurement import Bar, Measurement
 from tests.benchmarks.repositories import write_repository

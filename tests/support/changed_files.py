@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flaxoptim_compat.migrate.cache.folder import NAME
-from flaxoptim_compat.migrate.writing import Change
+from flaxoptim_compat.migrate.editing.writing import Change
+from flaxoptim_compat.migrate.run.cache_folder import NAME
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
 NEW = b"import jax\njax.tree.map(f, x)\n"

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.names import Names, project
-from flaxoptim_compat.migrate.names.exporter import Exporter
+from flaxoptim_compat.migrate.names import meanings
+from flaxoptim_compat.migrate.names.meanings import Exporter
+from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.program.document import Document
 
 Exports = Mapping[str, Mapping[str, str]]
 
@@ -26,7 +27,7 @@ def names_of(
 
 
 def exporter_of(document: Document, exports: Exports | None) -> Exporter:
-    return Exporter(document, project.Exports((exports or {}).keys(), exports or {}))
+    return Exporter(document, meanings.Exports((exports or {}).keys(), exports or {}))
 
 
 def passed_on(text: str, exports: Exports | None = None, module: str = "") -> dict[str, str]:

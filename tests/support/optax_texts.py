@@ -14,12 +14,12 @@ import optax
 
 from flaxoptim_compat import optim, transforms
 from flaxoptim_compat.catalogue import BY_NAME, REQUIRED
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs
 from flaxoptim_compat.migrate.optax_text.partition import Part, partition
-from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import chain
+from flaxoptim_compat.migrate.program.document import Document
 from tests.support import cases
 
 NAMES = {

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Collection
 from pathlib import Path
 
-from flaxoptim_compat.migrate import rewriting
-from flaxoptim_compat.migrate.analysis import FileFindings
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.run import rewriting
+from flaxoptim_compat.migrate.run.analysis import FileFindings
 
 
 class File:

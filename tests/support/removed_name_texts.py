@@ -260,12 +260,11 @@ FIXES: dict[str, tuple[str, str]] = {
     ),
     "flax.nn with modules": (
         (
-            "from flax import nn, optim\n"
+            "from flax import nn\n"
             "from flax.nn.attention import Cache\n"
             "nn.relu, nn.Module, nn.initializers.zeros, Cache\n"
         ),
         (
-            "from flax import optim\n"
             "from flaxoptim_compat import nn\n"
             "from flaxoptim_compat.nn.attention import Cache\n"
             "nn.relu, nn.Module, nn.initializers.zeros, Cache\n"

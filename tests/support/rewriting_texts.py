@@ -6,12 +6,12 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 
-from flaxoptim_compat.migrate.analysis import FileFindings, analyse, analyse_alone
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.gin_files import parse_gin
-from flaxoptim_compat.migrate.noqa import ignored_lines
-from flaxoptim_compat.migrate.rewriting import rewritten
+from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.loading import parse_gin
+from flaxoptim_compat.migrate.program.noqa import ignored_lines
+from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse, analyse_alone
+from flaxoptim_compat.migrate.run.rewriting import rewritten
 
 
 def document(text: str, name: str = "program", language: str = "py") -> Document:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from flaxoptim_compat.migrate.containers import Place
-from flaxoptim_compat.migrate.formats.summary import summary
-from flaxoptim_compat.migrate.reports import Report
+from flaxoptim_compat.migrate.formats.as_text import summary
+from flaxoptim_compat.migrate.program.source_text import Place
+from flaxoptim_compat.migrate.run.reports import Report
 
 
 def as_github(report: Report) -> Iterator[str]:

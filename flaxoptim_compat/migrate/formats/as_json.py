@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat import __version__
-from flaxoptim_compat.migrate.containers import Place
-from flaxoptim_compat.migrate.plan import plan_of
-from flaxoptim_compat.migrate.reports import Report
+from flaxoptim_compat.migrate.program.source_text import Place
+from flaxoptim_compat.migrate.run.plan import plan_of
+from flaxoptim_compat.migrate.run.reports import Report
 
 VERSION = 1
 

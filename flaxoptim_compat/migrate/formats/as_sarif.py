@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat import __version__
-from flaxoptim_compat.migrate.containers import Place
-from flaxoptim_compat.migrate.reports import Noted, Report
+from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.run.reports import Noted, Report
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -1,15 +1,104 @@
-"""What a name stands for in a scope."""
+"""What a name stands for in a scope, in its file or through other files of the project."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+import functools
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from flaxoptim_compat.migrate.names import surface
-from flaxoptim_compat.migrate.names.dotted import chain_of
-from flaxoptim_compat.migrate.names.project import Project
+from flaxoptim_compat.migrate.names.dotted import chain_of, imports_of
 from flaxoptim_compat.migrate.names.scopes import Binding, Scope
+from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim
+from flaxoptim_compat.migrate.names.walk import walk_of
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.modules import meant, package_of
+
+
+class Exports:
+    """What the files of a project pass on to each other.
+
+    Args:
+      modules: their dotted names.
+      of: for each the full names of what it took from elsewhere, by the names it has them under.
+    """
+
+    def __init__(self, modules: Collection[str], of: Mapping[str, Mapping[str, str]]) -> None:
+        self.modules = modules
+        self.of = of
+        # What an import of one of these can start with: any folder of its path.
+        self.starts = frozenset(part for module in modules for part in module.split("."))
+
+
+NO_EXPORTS = Exports((), {})
+
+
+class Project:
+    """What one file can take from the others.
+
+    Args:
+      document: the file that imports.
+      exports: what the others pass on.
+    """
+
+    def __init__(self, document: Document, exports: Exports) -> None:
+        self._document = document
+        self._exports = exports
+        self._files: dict[str, str | None] = {}
+        # (module, name) of all that the file takes from others.
+        self.taken: set[tuple[str, str]] = set()
+
+    def is_own(self, name: str) -> bool:
+        """Whether a name that looks like one of Flax is that of a file of the project."""
+        return self._has_flax and name.partition(".")[0] == "flax"
+
+    def through(self, name: str) -> str:
+        """A full name with the files of the project looked through.
+
+        ``mylib.opt.Adam`` becomes ``flax.optim.Adam`` if ``mylib/opt.py`` imports it from there.
+        """
+        seen: set[str] = set()
+        # Files can import a name from each other in a circle, and it may get longer with each turn.
+        while name not in seen and len(seen) < 20:
+            seen.add(name)
+            name = self._through_one(name) or name
+        return name
+
+    def in_star(self, module: str) -> dict[str, str]:
+        """What ``import *`` takes from a file of the project, as far as that is from elsewhere."""
+        file = self._file(module)
+        exported = self._exports.of[file] if file is not None else {}
+        return {name: full for name, full in exported.items() if not name.startswith("_")}
+
+    def take(self, module: str, name: str) -> None:
+        """Note that the file uses a name that an ``import *`` took."""
+        self.taken.add((self._file(module) or module, name))
+
+    @functools.cached_property
+    def _has_flax(self) -> bool:
+        """Whether the project carries a copy of Flax along, which has a flax.optim."""
+        return any(self._file(each) is not None for each in ("flax", "flax.optim"))
+
+    def _file(self, module: str) -> str | None:
+        if module not in self._files:
+            own = self._document
+            self._files[module] = meant(module, own.module, own.is_package, self._exports.modules)
+        return self._files[module]
+
+    def _through_one(self, name: str) -> str | None:
+        if name.partition(".")[0] not in self._exports.starts:
+            return None
+        parts = name.split(".")
+        for length in range(len(parts) - 1, 0, -1):
+            module = self._file(".".join(parts[:length]))
+            full = None if module is None else self._exports.of[module].get(parts[length])
+            if module is not None and full is not None:
+                self.taken.add((module, parts[length]))
+                return ".".join([full, *parts[length + 1 :]])
+        return None
+
 
 Way = Literal["import", "project", "variable", "lookup"]
 
@@ -178,3 +267,100 @@ def _imported(binding: Binding) -> str:
         if binding.alias.asname
         else max(binding.full_name, binding.alias.name, key=len)
     )
+
+
+_OPTIM = re.compile(r"\b(\w+)\.optim\b")
+
+
+class Exporter(Mapping[str, str]):
+    """The names at the top of a file that stand for something from outside of it, and for what.
+
+    Each is worked out when it is asked for, which may take those of other files.
+
+    Args:
+      document: the file.
+      exports: what the other files of its project pass on.
+    """
+
+    def __init__(self, document: Document, exports: Exports = NO_EXPORTS) -> None:
+        self.document = document
+        self.project = Project(document, exports)
+        self.walk = walk_of(document)
+        # The scope in which each name stands; others come to it from annotations in quotes.
+        self.names = dict(self.walk.names)
+        self.meanings = Meanings(self.names, self.project)
+        self._top = self.walk.scopes[document.tree]
+        self._of_stars: dict[str, str] | None = None
+
+    def __getitem__(self, name: str) -> str:
+        if name == "*":
+            raise KeyError(name)
+        if name not in self._top.bindings:
+            return self._brought()[name]
+        meaning = self.meanings.of(name, self._top)
+        if meaning is None:
+            raise KeyError(name)
+        return meaning.name
+
+    def __iter__(self) -> Iterator[str]:
+        candidates = dict.fromkeys([*self._brought(), *self._top.bindings])
+        return (name for name in candidates if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def names_flax_optim(self) -> bool:
+        """Whether the file names flax.optim, or what serves it; few names are read for that."""
+        package = package_of(self.document.module, self.document.is_package)
+        imported = (name for node, _ in self.walk.imports for name, _ in imports_of(node, package))
+        chains = (
+            self.meanings.of_chain(each.root, each.path)
+            for each in self.walk.chains
+            if "optim" in each.path or isinstance(each.root, ast.Call)
+        )
+        return (
+            any(self._is_old(self.project.through(name)) for name in imported)
+            or any(each is not None and self._is_old(each.name) for each in chains)
+            or any(map(self._looks_up_optim, self.walk.lookups))
+            or any(self._is_old(f"{root}.optim") for root in self._roots_in_quotes())
+        )
+
+    def _is_old(self, name: str) -> bool:
+        return is_of_flax_optim(as_of_old(name)) and not self.project.is_own(name)
+
+    def _looks_up_optim(self, node: ast.Call) -> bool:
+        if "flax.optim" in self.document.source(node):
+            return True
+        base = self.meanings.of_expression(node.args[0]) if len(node.args) > 1 else None
+        return base is not None and self._is_old(
+            f"{base.name}.{getattr(node.args[1], 'value', '')}"
+        )
+
+    def _roots_in_quotes(self) -> Iterator[str]:
+        """What stands before ``.optim`` in the annotations that are in quotes."""
+        for node, scope, _ in self.walk.annotations:
+            for name in _OPTIM.findall(str(node.value)):
+                home = scope.binder(name, (node.lineno, node.col_offset))
+                meaning = None if home is None else self.meanings.of(name, home)
+                if meaning is not None:
+                    yield meaning.name
+
+    def _brought(self) -> Mapping[str, str]:
+        """What the ``import *`` of the file bring, all of which it passes on."""
+        if self._of_stars is None:
+            self._of_stars = {}  # so that circles end
+            self._of_stars = self.meanings.of_stars(self._top)
+        return self._of_stars
+
+
+def exporters(documents: Sequence[Document]) -> dict[Document, Exporter]:
+    """The files of a project, each of which can ask for what the others pass on.
+
+    Args:
+      documents: all of them.
+    """
+    by_module: dict[str, Exporter] = {}
+    exports = Exports(frozenset(each.module for each in documents if each.module), by_module)
+    found = {each: Exporter(each, exports) for each in documents}
+    by_module.update({each.module: exporter for each, exporter in found.items() if each.module})
+    return found

@@ -4,21 +4,77 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.names import quoted, strings
+from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.dotted import (
     Chain,
+    chain_of,
     constant_getattr,
     imports_by_name,
     imports_of,
 )
-from flaxoptim_compat.migrate.names.exporter import Exporter
-from flaxoptim_compat.migrate.names.meanings import Way
+from flaxoptim_compat.migrate.names.meanings import Exporter, Way
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim, served
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.modules import package_of
+
+
+def annotation(node: ast.Constant, document: Document) -> ast.expr | None:
+    """The expression in an annotation in quotes, with the places it has in the file.
+
+    Args:
+      node: the text.
+      document: the file.
+
+    Returns:
+      None if it is no expression, or is not written as it reads: with escapes, in pieces.
+    """
+    source = document.source(node)
+    quote = source[:1] * 3 if source[:3] in ("'''", '"""') else source[:1]
+    text = str(node.value)
+    if quote not in ("'", '"', "'''", '"""') or source != f"{quote}{text}{quote}" or "\n" in text:
+        return None
+    try:
+        expression = ast.parse(f"({text})", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    column = node.col_offset + len(quote) - 1
+    for each in ast.walk(expression):
+        if isinstance(each, ast.expr | ast.keyword | ast.arg):
+            each.lineno = each.end_lineno = node.lineno
+            each.col_offset += column
+            assert each.end_col_offset is not None
+            each.end_col_offset += column
+    return expression
+
+
+def names_in_annotation(node: ast.AST) -> Iterator[tuple[ast.expr, ast.Name, tuple[str, ...]]]:
+    """The chains of an expression, each with its root and its path."""
+    if isinstance(node, ast.expr):
+        found = chain_of(node)
+        if found is not None and isinstance(found[0], ast.Name):
+            yield node, found[0], found[1]
+            return
+    for each in ast.iter_child_nodes(node):
+        yield from names_in_annotation(each)
+
+
+_NAME = r"flax\.optim(?:\.[A-Za-z_]\w*)*"
+_WHOLE = re.compile(_NAME)
+
+
+def names_in_string(text: str) -> tuple[str, ...]:
+    """The full names of flax.optim that a text is or that it binds for gin; prose has none."""
+    if "flax.optim" not in text:
+        return ()
+    if _WHOLE.fullmatch(text):
+        return (text,)
+    return gin.bound_names(text)
+
 
 _TAKE_TYPES = frozenset(
     f"{module}.{name}" for module in ("typing", "typing_extensions") for name in ("cast", "TypeVar")
@@ -71,7 +127,7 @@ class Names:
         strings_of_calls = self._read_annotations()
         self._read_lookups()
         for node in [*self.walk.strings, *strings_of_calls]:
-            found = strings.names_in(str(node.value))
+            found = names_in_string(str(node.value))
             if found:
                 self.strings.append((node, found))
         self.uses.sort(key=lambda use: (use.node.lineno, use.node.col_offset))
@@ -149,11 +205,11 @@ class Names:
             if taker is not None and self.full_name(taker) not in _TAKE_TYPES:
                 others.append(constant)
                 continue
-            expression = quoted.annotation(constant, self.document)
+            expression = annotation(constant, self.document)
             if expression is None:
                 continue
             known = len(self.uses)
-            for node, root, path in quoted.names_in(expression):
+            for node, root, path in names_in_annotation(expression):
                 self._scopes[root] = scope
                 self.quoted[node] = constant
                 self._read_chain(Chain(node, root, path, scope))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 # What binds a name. `nothing` are bindings that leave open what it is: None, `del`, and an
@@ -47,11 +46,15 @@ class Scope:
     parent: Scope | None = None
     bindings: dict[str, list[Binding]] = dataclasses.field(default_factory=dict)
     elsewhere: dict[str, bool] = dataclasses.field(default_factory=dict)
+    # Whether functions inside of it do not see its names.
+    is_class: bool = dataclasses.field(init=False)
+    # The scopes in which Python looks for a name that is used here, in their order.
+    outward: tuple[Scope, ...] = dataclasses.field(init=False)
 
-    @property
-    def is_class(self) -> bool:
-        """Whether functions inside of it do not see its names."""
-        return isinstance(self.node, ast.ClassDef)
+    def __post_init__(self) -> None:
+        self.is_class = isinstance(self.node, ast.ClassDef)
+        around = () if self.parent is None else self.parent.outward
+        self.outward = (self, *(each for each in around if not each.is_class))
 
     @property
     def is_comprehension(self) -> bool:
@@ -66,15 +69,6 @@ class Scope:
             scope = scope.parent
         return scope
 
-    def outward(self) -> Iterator[Scope]:
-        """The scopes in which Python looks for a name that is used here, in their order."""
-        yield self
-        scope = self.parent
-        while scope is not None:
-            if not scope.is_class:
-                yield scope
-            scope = scope.parent
-
     def home(self, name: str) -> Scope | None:
         """The scope that ``global`` or ``nonlocal`` or the place of a name give to its bindings."""
         is_global = self.elsewhere.get(name)
@@ -82,7 +76,7 @@ class Scope:
             return self
         if is_global:
             return self.module
-        around = [each for each in self.outward() if each is not self and each.parent is not None]
+        around = [each for each in self.outward if each is not self and each.parent is not None]
         return next((each for each in around if name in each.bindings), None)
 
     def binder(self, name: str, place: tuple[int, int]) -> Scope | None:
@@ -93,7 +87,7 @@ class Scope:
           place: the line and column of the use; only the body of a class asks for it, where a
             name means what it means around the class until the class binds it.
         """
-        for scope in self.outward():
+        for scope in self.outward:
             home = scope.home(name) if name in scope.elsewhere else scope
             if home is None or name not in home.bindings:
                 continue

@@ -17,7 +17,7 @@ from flaxoptim_compat.catalogue import (
     REQUIRED,
     WRAPPED,
 )
-from flaxoptim_compat.migrate.optax_text.literals import literal, may_act
+from flaxoptim_compat.migrate.optax_text.program_expressions import literal, may_act
 
 
 class Argument(NamedTuple):

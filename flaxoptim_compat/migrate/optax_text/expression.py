@@ -11,16 +11,15 @@ import optax
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.edits import Parts
+from flaxoptim_compat.migrate.editing.edits import Parts
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.accepted import namesake
 from flaxoptim_compat.migrate.optax_text.binding import Argument, Bound
 from flaxoptim_compat.migrate.optax_text.definition import definition_of
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
-from flaxoptim_compat.migrate.optax_text.quoting import parts_of, quoted
-from flaxoptim_compat.migrate.optax_text.settled import Settled
-from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
+from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, parts_of, quoted
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.optim.terms import Term
 
 # What an expression calls these modules until it is known what the file calls them.

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.optax_text.literals import may_act
-from flaxoptim_compat.migrate.optax_text.quoting import quoted
+from flaxoptim_compat.migrate.optax_text.program_expressions import may_act, quoted
+from flaxoptim_compat.migrate.program.document import Document
 
 REST = "frozen"
 

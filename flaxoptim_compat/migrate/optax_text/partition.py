@@ -7,12 +7,12 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.edits import Parts
+from flaxoptim_compat.migrate.editing.edits import Parts
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
 from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
-from flaxoptim_compat.migrate.optax_text.quoting import quoted_parts
-from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
+from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_parts
+from flaxoptim_compat.migrate.program.document import Document
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.edits import Parts
+from flaxoptim_compat.migrate.editing.edits import Parts
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, refusal
-from flaxoptim_compat.migrate.optax_text.quoting import quoted_parts
-from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings, surroundings_of
+from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_parts
+from flaxoptim_compat.migrate.program.document import Document
 
 
 def chain(

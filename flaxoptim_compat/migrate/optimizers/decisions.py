@@ -8,12 +8,16 @@ from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
-from flaxoptim_compat.migrate.optimizers.bindings import filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.definitions import why_no_focus, why_no_text
-from flaxoptim_compat.migrate.optimizers.part_rates import PartRates, part_rates
-from flaxoptim_compat.migrate.optimizers.schedules import schedule_of
+from flaxoptim_compat.migrate.optimizers.hyper_params import (
+    PartRates,
+    filters_of,
+    is_inline,
+    part_rates,
+    schedule_of,
+)
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.uses import Use, is_simple
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 

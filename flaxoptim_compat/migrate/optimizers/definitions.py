@@ -6,18 +6,18 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
-from flaxoptim_compat.migrate.edits import Parts, Span
-from flaxoptim_compat.migrate.imports import ImportPlan
+from flaxoptim_compat.migrate.editing.edits import Parts, Span
+from flaxoptim_compat.migrate.editing.finding import Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import chain
-from flaxoptim_compat.migrate.optimizers.bindings import bound_of, filters_of, is_inline
+from flaxoptim_compat.migrate.optimizers.hyper_params import bound_of, filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.reading import Reading
-from flaxoptim_compat.migrate.values import legacy_names
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -104,7 +104,7 @@ def _is_certain(points_to: PointsTo, site: Site) -> bool:
     """Whether a call is one of the class itself, however it is called in the file."""
     callees = points_to.values(site.node.func)
     names = {
-        legacy_names.legacy_name(each.name) if isinstance(each, External) else None
+        known_names.legacy_name(each.name) if isinstance(each, External) else None
         for each in callees
     }
     root = site.node.func

@@ -7,13 +7,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.optimizers.bindings import is_inline
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
+from flaxoptim_compat.migrate.optimizers.hyper_params import is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
-from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.uses import uses
-from flaxoptim_compat.migrate.values.legacy_names import TELLING
+from flaxoptim_compat.migrate.optimizers.uses import Use, uses
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.known_names import TELLING
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
 
@@ -47,6 +46,9 @@ class Facts:
         }
         self._traversals = shared_traversals(self.points_to, self.units)
         self._units = {id(use): unit for unit in self.units for use in unit.uses}
+        self._converting = {
+            use.document for unit in self.units if unit.converts for use in unit.uses
+        }
         self._by_document: dict[Document, list[Use]] = {each: [] for each in documents}
         for use in found:
             self._by_document[use.document].append(use)
@@ -89,9 +91,7 @@ class Facts:
     def unknown(self, document: Document) -> list[tuple[ast.expr, str]]:
         """Places that look like uses of an optimizer, and are not understood."""
         # Where optimizers become TrainStates, what is left to say `.target` to one would fail.
-        converts = any(
-            unit.converts and use.document is document for unit in self.units for use in unit.uses
-        )
+        converts = document in self._converting
         nodes = [each for each in document.nodes if isinstance(each, ast.Attribute)]
         own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
         return [

@@ -1,17 +1,120 @@
-"""The findings of the rules about optimizers."""
+"""The findings of the rules about optimizers, and the edits that several of them make."""
 
 from __future__ import annotations
 
+import ast
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Change, Finding
-from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.optimizers.bridging import bridge_edits
+from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import MIXED, Use
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.optimizers.uses import MIXED, Use
+from flaxoptim_compat.migrate.values.objects import Optimizer
+
+
+def replaced(reading: Reading, node: ast.expr, *parts: str | Span) -> Edit:
+    """An expression that becomes these parts."""
+    start, end = reading.document.span(node)
+    return Edit(start, end, parts)
+
+
+def value(reading: Reading, node: ast.expr) -> Parts:
+    """An expression as the value of a keyword, in brackets if it needs them there."""
+    bare = isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom)
+    return ("(", span(reading, node), ")") if bare else (span(reading, node),)
+
+
+def owner(reading: Reading, node: ast.expr) -> Parts:
+    """An expression in front of a dot, in brackets if it needs them there."""
+    whole = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return (span(reading, node),) if whole else ("(", span(reading, node), ")")
+
+
+def span(reading: Reading, node: ast.expr | ast.keyword) -> Span:
+    """The place of a node, with what other rules make of it."""
+    return Span(*reading.document.span(node))
+
+
+def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
+    """Another name for an attribute; what stands before its dot is not touched."""
+    end = reading.document.span(node)[1]
+    return Edit(end - len(node.attr), end, (new,))
+
+
+def laid_out(
+    reading: Reading, place: Surroundings, start: Parts, arguments: Sequence[Parts], end: Parts
+) -> Parts:
+    """``start``, arguments and ``end``, with a line for each argument where one line is too long.
+
+    Args:
+      reading: the file.
+      place: where the text will stand.
+      start: ends with an opening bracket.
+      arguments: what stands between the brackets.
+      end: starts with the closing one.
+    """
+    lines = reading.document.lines
+    on_one_line: list[str | Span] = [*start]
+    for index, argument in enumerate(arguments):
+        on_one_line += [", "] * bool(index) + [*argument]
+    on_one_line += end
+    length = sum(
+        len(part) if isinstance(part, str) else part.end - part.start for part in on_one_line
+    )
+    # A file whose lines are longer has a formatter that allows it.
+    width = max(place.width, min(100, max(len(line) - 1 for line in lines)))
+    if place.start + length + place.after <= width:
+        return tuple(on_one_line)
+    margin = f"\n{place.margin}"
+    result: list[str | Span] = [*start]
+    for argument in arguments:
+        # A comma after a single argument would be noise.
+        result += [margin, place.unit, *argument, "," if len(arguments) > 1 else ""]
+    return (*result, margin, *end)
+
+
+_OPTIMIZER = "flaxoptim_compat.optim:Optimizer"
+
+
+def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
+    """The edits that turn a TrainState into its optimizer, and the result back if it is one.
+
+    Args:
+      reading: the file.
+      use: what the optimizer does.
+      unit: what it belongs to.
+      imports: those of the result.
+    """
+    optimizer = imports.name_of(_OPTIMIZER, use.node)
+    receiver = _receiver(reading, use.node)
+    there = replaced(
+        reading, receiver, f"{optimizer}.from_train_state(", span(reading, receiver), ")"
+    )
+    return (there, back_edit(reading, use.node, unit)) if use.bridge == "returns" else (there,)
+
+
+def back_edit(reading: Reading, call: ast.expr, unit: Unit) -> Edit:
+    """The edit that makes a TrainState of the optimizer that a call returns."""
+    end = reading.document.span(call)[1]
+    # A definition without a rate needs one to start from, which every step replaces.
+    rate = f"{RATE}=0.0" if unit.lacks_rate else ""
+    return Edit(end - 1, end, (f").to_train_state({rate})",))
+
+
+def _receiver(reading: Reading, node: ast.expr) -> ast.expr:
+    """The optimizer that something is asked of."""
+    assert reading.facts is not None
+    inner = node.func if isinstance(node, ast.Call) else node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+        if any(isinstance(each, Optimizer) for each in reading.facts.points_to.values(inner)):
+            break
+    return inner
+
 
 # The edits for a use in a unit that is rewritten, with the imports of the result.
 EditsOf = Callable[[Use, Unit, ImportPlan], tuple[Edit, ...]]

@@ -6,19 +6,13 @@ import ast
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import RATE
-from flaxoptim_compat.migrate.edits import Edit, Parts
-from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
-from flaxoptim_compat.migrate.optimizers.expression_edits import (
-    laid_out,
-    owner,
-    replaced,
-    span,
-    value,
-)
+from flaxoptim_compat.migrate.editing.edits import Edit, Parts
+from flaxoptim_compat.migrate.editing.finding import Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
+from flaxoptim_compat.migrate.optimizers.findings import laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.optimizers.uses import Use
 
 # They may need other brackets as the value of a keyword than as the only argument.
 _BRACKETED = (ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom)

@@ -11,9 +11,8 @@ import collections
 import dataclasses
 from collections.abc import Hashable, Sequence
 
-from flaxoptim_compat.migrate.optimizers.bindings import inner_definitions
-from flaxoptim_compat.migrate.optimizers.part_rates import PartRates
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.hyper_params import PartRates, inner_definitions
+from flaxoptim_compat.migrate.optimizers.uses import Use
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 

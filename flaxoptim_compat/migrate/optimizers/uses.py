@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Literal
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.optimizers.attributes import attribute_use
-from flaxoptim_compat.migrate.optimizers.use import BY_HAND, MIXED, Use, call_of, sites_of
-from flaxoptim_compat.migrate.values import known_calls, legacy_names
+from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Definition,
@@ -17,9 +17,222 @@ from flaxoptim_compat.migrate.values.objects import (
     Objects,
     Optimizer,
     Site,
+    State,
     StateDict,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
+
+MIXED = "This is an optimizer in some calls, and something else in others."
+BY_HAND = "An optimizer is put together by hand."
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """One place where a program does something with an optimizer.
+
+    Args:
+      code: the rule it falls under.
+      document: the file.
+      node: the expression.
+      sites: where the definitions of the optimizers were made; None: not in this program.
+      problem: why it cannot be written with a TrainState; "" if it can.
+      bridge: how it is still written where the definition stays: the optimizer that the TrainState
+        stands for does it. ``reads`` something of it, or ``returns`` a new one, which becomes a
+        TrainState again; "" if neither helps.
+      overrides: the hyper-parameters given to one call of ``apply_gradient``, by name.
+    """
+
+    code: str
+    document: Document
+    node: ast.expr
+    sites: frozenset[Site | None]
+    problem: str = ""
+    overrides: tuple[str, ...] = ()
+    bridge: Literal["", "reads", "returns"] = ""
+
+    @property
+    def makes(self) -> bool:
+        """Whether an optimizer is made here."""
+        return self.code == "FOC202" or self.problem == BY_HAND
+
+    @property
+    def start(self) -> int:
+        """Where it starts in the text of the file."""
+        return self.document.span(self.node)[0]
+
+
+def sites_of(
+    values: Objects, kind: type[Optimizer | Definition | State | StateDict]
+) -> frozenset[Site | None]:
+    """Where the definitions of all values of a kind were made; None only if no place is known."""
+    found: frozenset[Site | None] = frozenset(
+        each.site for each in values if isinstance(each, kind)
+    )
+    return found - {None} or found
+
+
+def is_simple(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated twice: a name, with attributes and constant keys."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
+            return is_simple(inner)
+    return False
+
+
+def call_of(document: Document, node: ast.Attribute) -> ast.Call | None:
+    """The call of a method; None if the method is not called where it stands."""
+    parent = document.parents[node]
+    return parent if isinstance(parent, ast.Call) and parent.func is node else None
+
+
+Sites = frozenset[Site | None]
+
+
+def attribute_use(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    """What an attribute of an optimizer is used for.
+
+    Args:
+      document: the file.
+      node: the attribute.
+      sites: where the definitions of the optimizer were made.
+    """
+    return _BY_NAME.get(node.attr, _unknown)(document, node, sites)
+
+
+def _target(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    problem = "" if isinstance(node.ctx, ast.Load) else "It assigns to a field."
+    return Use("FOC203", document, node, sites, problem)
+
+
+def _state(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    parent = document.parents[node]
+    if isinstance(parent, ast.Attribute):
+        # What follows decides.
+        if parent.attr == "step" and isinstance(parent.ctx, ast.Load):
+            return Use("FOC204", document, parent, sites)
+        if parent.attr == "replace" and _is_step_replaced(document, parent):
+            return Use("FOC207", document, parent, sites, bridge="reads")
+        problem = _STATE.format(f"state.{parent.attr}")
+        return Use("FOC213", document, node, sites, problem, bridge="reads")
+    return Use("FOC213", document, node, sites, _STATE.format("state"), bridge="reads")
+
+
+_STATE = "`{}` has another structure in optax."
+
+
+def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
+    """Whether this is ``state.replace`` in ``x.replace(state=x.state.replace(step=n))``."""
+    call = document.parents[node]
+    if not (isinstance(call, ast.Call) and [each.arg for each in call.keywords] == ["step"]):
+        return False
+    if may_act(call.keywords[0].value):
+        return False  # it is written twice, for the step and for the counts of optax
+    keyword = document.parents[call]
+    if not (isinstance(keyword, ast.keyword) and keyword.arg == "state" and not call.args):
+        return False
+    outer = document.parents[keyword]
+    if not isinstance(node.value, ast.Attribute):
+        return False
+    return (
+        isinstance(outer, ast.Call)
+        and isinstance(outer.func, ast.Attribute)
+        and outer.func.attr == "replace"
+        and ast.dump(outer.func.value) == ast.dump(node.value.value)
+    )
+
+
+def _apply_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    if call is None:
+        return Use("FOC205", document, node, sites, "The method is not called where it stands.")
+    names = [each.arg for each in call.keywords]
+    overrides = tuple(name for name in names if name not in (None, "grads"))
+    problem = ""
+    if any(isinstance(each, ast.Starred) for each in call.args) or None in names:
+        problem = "Its arguments are not written out."
+    elif len(call.args) + names.count("grads") != 1 or "hyper_params" in names:
+        problem = "It is given hyper-parameters as an object."
+    elif overrides and not is_simple(node.value):
+        problem = "The optimizer has no name, and is needed twice."
+    code = "FOC206" if overrides or problem else "FOC205"
+    return Use(code, document, call, sites, problem, overrides, "returns")
+
+
+def _replace(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    if call is None or call.args or not call.keywords:
+        return Use("FOC207", document, node, sites, "What it replaces is not written out.")
+    problem = ""
+    bridge: Literal["", "returns"] = "returns"
+    for each in call.keywords:
+        if each.arg == "state":
+            inner = each.value
+            is_step = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+            if not (is_step and _is_step_replaced(document, inner.func)):  # type: ignore[attr-defined]
+                problem = _STATE.format("state")
+            elif not is_simple(node.value):
+                problem = "The optimizer has no name, and is needed twice."
+        elif each.arg != "target":
+            problem = f"A TrainState has no `{each.arg or '**'}` to replace."
+            bridge = ""
+    return Use("FOC207", document, call, sites, problem, bridge=bridge)
+
+
+def _state_dict(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    wanted = 1 if node.attr == "restore_state" else 0
+    if call is None or len(call.args) != wanted or call.keywords:
+        return Use("FOC210", document, node, sites, "Its arguments are not those of flax.optim.")
+    return Use("FOC210", document, call, sites)
+
+
+def _replicate(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    problem = (
+        "A replicated optimizer averages its gradients over the devices; a TrainState does not."
+    )
+    return Use("FOC211", document, node, sites, problem)
+
+
+def _compute_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    parent = document.parents[call] if call is not None else None
+    if call is None or len(call.args) != 1 or call.keywords:
+        return Use("FOC212", document, node, sites, "Its arguments are not those of flax.optim.")
+    target = (
+        parent.targets[0] if isinstance(parent, ast.Assign) and not parent.targets[1:] else None
+    )
+    results = target.elts if isinstance(target, ast.Tuple) else []
+    starred = any(isinstance(each, ast.Starred) for each in results)
+    problem = "" if len(results) in (2, 3) and not starred else _RESULTS
+    return Use("FOC212", document, call, sites, problem, bridge="reads")
+
+
+_RESULTS = "Its results are not taken apart where it is called."
+
+
+def _optimizer_def(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    problem = "A TrainState keeps the transformation as `tx`, without its hyper-parameters."
+    return Use("FOC214", document, node, sites, problem, bridge="reads")
+
+
+def _unknown(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    return Use("FOC219", document, node, sites, f"A TrainState has no `{node.attr}`.")
+
+
+_BY_NAME: dict[str, Callable[[Document, ast.Attribute, Sites], Use]] = {
+    "target": _target,
+    "state": _state,
+    "apply_gradient": _apply_gradient,
+    "replace": _replace,
+    "state_dict": _state_dict,
+    "restore_state": _state_dict,
+    "replicate": _replicate,
+    "unreplicate": _replicate,
+    "compute_gradient": _compute_gradient,
+    "optimizer_def": _optimizer_def,
+}
 
 
 def uses(points_to: PointsTo) -> Iterator[Use]:
@@ -41,7 +254,7 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
                 yield from _of_arguments(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
-            if isinstance(node, ast.Attribute | ast.Name):
+            if isinstance(node, ast.Attribute | ast.Name) and points_to.legacy(node):
                 yield from _of_class(points_to, document, node)
 
 
@@ -133,7 +346,7 @@ def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> It
 def _keeps_things(function: ast.expr) -> bool:
     """Whether it is a method that puts what it is given somewhere, and asks it for nothing."""
     return isinstance(function, ast.Attribute) and (
-        function.attr in known_calls.KEEP_THINGS
+        function.attr in known_names.KEEP_THINGS
         or function.attr in ("from_train_state", "to_train_state")
     )
 
@@ -141,9 +354,9 @@ def _keeps_things(function: ast.expr) -> bool:
 def _takes_any_tree(name: str) -> bool:
     root = name.partition(".")[0]
     return (
-        root in known_calls.TAKE_ANY_TREE
-        or name in known_calls.TAKE_ANYTHING
-        or legacy_names.legacy_name(name) is not None
+        root in known_names.TAKE_ANY_TREE
+        or name in known_names.TAKE_ANYTHING
+        or known_names.legacy_name(name) is not None
     )
 
 
@@ -154,11 +367,11 @@ def _of_class(
     if not isinstance(node.ctx, ast.Load) or isinstance(document.parents[node], ast.Attribute):
         return
     names = [each.name for each in points_to.legacy(node) if isinstance(each, External)]
-    if any(legacy_names.legacy_name(name) == legacy_names.BASE for name in names):
+    if any(known_names.legacy_name(name) == known_names.BASE for name in names):
         sites = _annotated_sites(points_to, document, node, Definition)
         if sites != {None}:
             yield Use("FOC209", document, node, sites)
-    if not any(map(legacy_names.is_optimizer, names)):
+    if not any(map(known_names.is_optimizer, names)):
         return
     parent = document.parents[node]
     if isinstance(parent, ast.MatchClass):

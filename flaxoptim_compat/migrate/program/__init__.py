@@ -1,1 +1,1 @@
-"""The files of a program: which of them an import means, and which are to be read together."""
+"""What the text of a program is: its files, notebooks and imports, read and parsed."""

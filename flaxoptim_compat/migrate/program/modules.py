@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from flaxoptim_compat.migrate.document import Document
+from flaxoptim_compat.migrate.program.document import Document
 
 
 def package_of(module: str, is_package: bool) -> str:

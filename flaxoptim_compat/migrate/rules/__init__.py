@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.editing.finding import Finding, Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 # Such a file has RULE and find(reading), or RULES and find(code, reading).

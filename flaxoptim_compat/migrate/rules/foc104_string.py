@@ -6,13 +6,11 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.finding import Finding, Reading
 from flaxoptim_compat.migrate.names import gin
-from flaxoptim_compat.migrate.names.stand_ins import is_in_modules_of_sys
 from flaxoptim_compat.migrate.names.surface import served
-from flaxoptim_compat.migrate.reading import Reading
-from flaxoptim_compat.migrate.rules.names_of_flax_optim import GONE
+from flaxoptim_compat.migrate.rules.names_of_flax_optim import GONE, is_in_modules_of_sys
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 _GIN = """\

@@ -5,16 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.edits import Edit, Span
-from flaxoptim_compat.migrate.finding import Change, Finding
-from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.frozen_dicts import (
-    Method,
-    is_about_flax,
-    methods_in,
-)
+from flaxoptim_compat.migrate.successors.behaviours import Method, is_about_flax, methods_in
 
 RULE = Rule(
     code="FOC161",

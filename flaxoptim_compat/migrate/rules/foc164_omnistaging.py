@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.finding import Change, Finding
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.statements import without
+from flaxoptim_compat.migrate.successors.places import without
 
 RULE = Rule(
     code="FOC164",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.editing.finding import Finding, Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.settings import set_once
+from flaxoptim_compat.migrate.successors.behaviours import set_once
 
 _SETTING = "flax_return_frozendict"
 _LINE = f'flax.config.update("{_SETTING}", True)'

@@ -6,10 +6,9 @@ import ast
 import functools
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.edits import Edit, Span
-from flaxoptim_compat.migrate.finding import Change, Finding
-from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.arrays import is_array
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.imports import ImportPlan
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.findings import findings
 from flaxoptim_compat.migrate.optimizers.steps import step_edits
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.optimizers.uses import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 RULE = Rule(

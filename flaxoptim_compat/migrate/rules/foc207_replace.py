@@ -5,15 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.edits import Edit, Parts
-from flaxoptim_compat.migrate.finding import Finding
-from flaxoptim_compat.migrate.imports import ImportPlan
-from flaxoptim_compat.migrate.optax_text.surroundings import surroundings_of
-from flaxoptim_compat.migrate.optimizers.expression_edits import laid_out, replaced, span, value
-from flaxoptim_compat.migrate.optimizers.findings import findings
+from flaxoptim_compat.migrate.editing.edits import Edit, Parts
+from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
+from flaxoptim_compat.migrate.optimizers.findings import findings, laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.reading import Reading
+from flaxoptim_compat.migrate.optimizers.uses import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 RULE = Rule(

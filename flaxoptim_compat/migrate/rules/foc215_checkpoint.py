@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.finding import Finding
+from flaxoptim_compat.migrate.editing.finding import Finding, Reading
 from flaxoptim_compat.migrate.optimizers.facts import Facts
-from flaxoptim_compat.migrate.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import External, Stored
 
@@ -93,8 +92,11 @@ def _finding(
 
 
 def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
-    names = {each.name for each in facts.points_to.values(call.func) if isinstance(each, External)}
-    return bool(names & _RESTORE) and facts.points_to.holds_optimizer(facts.points_to.values(call))
+    points_to = facts.points_to
+    if not points_to.holds_optimizer(points_to.legacy(call)):
+        return False
+    names = {each.name for each in points_to.values(call.func) if isinstance(each, External)}
+    return bool(names & _RESTORE)
 
 
 def _reads_entry(facts: Facts, node: ast.Subscript) -> bool:

@@ -3,24 +3,61 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Change, Finding
-from flaxoptim_compat.migrate.imports import ImportPlan
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names, Use
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
-from flaxoptim_compat.migrate.reading import Reading
+
+
+def is_in_modules_of_sys(node: ast.Constant, reading: Reading) -> bool:
+    """Whether a string names an entry of ``sys.modules``.
+
+    As in ``sys.modules["flax.optim"]``, ``sys.modules.setdefault("flax.optim", fake)`` and
+    ``mock.patch.dict("sys.modules", {"flax.optim": fake})``.
+    """
+    parent = reading.document.parents[node]
+    if isinstance(parent, ast.Subscript):
+        return _is_modules(parent.value, reading)
+    if isinstance(parent, ast.Compare):
+        return any(_is_modules(each, reading) for each in parent.comparators)
+    if isinstance(parent, ast.Dict):
+        around = reading.document.parents[parent]
+        parent = around if isinstance(around, ast.Call) and node in parent.keys else parent
+    if isinstance(parent, ast.Call):
+        first = parent.args[0] if parent.args else None
+        is_named = isinstance(first, ast.Constant) and first.value == "sys.modules"
+        function = parent.func
+        is_method = isinstance(function, ast.Attribute) and _is_modules(function.value, reading)
+        return is_method or is_named or (first is not None and _is_modules(first, reading))
+    return False
+
+
+def _is_modules(node: ast.expr, reading: Reading) -> bool:
+    return reading.names.full_name(node) == "sys.modules"
+
 
 GONE = "gone since flax 0.6.0"
 
 
 def uses_for(code: str, reading: Reading) -> Iterator[Use]:
     """The uses of flax.optim in a file that a rule is about, unless it is ignored there."""
-    for use in reading.names.uses:
-        is_mine = is_of_flax_optim(use.name) and _code(use, reading.names) == code
-        if is_mine and reading.allows(code, use.node):
+    for use in _uses(reading).get(code, ()):
+        if reading.allows(code, use.node):
             yield use
+
+
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _uses(reading: Reading) -> dict[str, list[Use]]:
+    """The uses of flax.optim, by the rules that are about them."""
+    by_code: dict[str, list[Use]] = {}
+    for use in reading.names.uses:
+        if is_of_flax_optim(use.name):
+            by_code.setdefault(_code(use, reading.names), []).append(use)
+    return by_code
 
 
 def finding(code: str, reading: Reading, use: Use) -> Finding:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.migrate.edits import Edit
-from flaxoptim_compat.migrate.finding import Change, Finding
-from flaxoptim_compat.migrate.names import Use
+from flaxoptim_compat.legacy.names.public import ERA
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
 from flaxoptim_compat.migrate.names.dotted import chain_of
-from flaxoptim_compat.migrate.reading import Reading
-from flaxoptim_compat.migrate.successors import calls, index_updates, loose_trees
+from flaxoptim_compat.migrate.names.names import Use
+from flaxoptim_compat.migrate.successors import calls
 from flaxoptim_compat.migrate.successors.places import Place, Rearranged
 from flaxoptim_compat.migrate.successors.successor import (
     NN,
@@ -23,7 +24,32 @@ from flaxoptim_compat.migrate.successors.successor import (
 )
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.imports import ImportPlan
+    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+
+_NAMES = frozenset(
+    {"jax.tree_map", "jax.tree_multimap", "jax.tree_util.tree_multimap", "jax.api.tree_multimap"}
+)
+STAND_IN = f"{ERA}:tree_map"
+
+
+def stand_in(place: Place) -> str:
+    """The stand-in that takes such trees, if the call evidently needs it; else nothing.
+
+    Args:
+      place: a use of a name.
+    """
+    call = place.call
+    if place.successor.old not in _NAMES or call is None or len(call.args) < 3:
+        return ""
+    return STAND_IN if any(map(_makes_none, ast.walk(call.args[1]))) else ""
+
+
+def _makes_none(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is None
+    # A MultiOptimizer has None there for the parameters that no traversal selects.
+    return isinstance(node, ast.Attribute) and node.attr == "param_states"
+
 
 _IN_NN = tuple(f"{module}." for module in NN)
 _OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
@@ -57,9 +83,8 @@ def findings(reading: Reading, code: str) -> Iterator[Finding]:
       reading: the file.
       code: the rule.
     """
-    for use in reading.names.uses:
-        found = _successor_of(reading, use)
-        if found is None or code_of(found) != code or not reading.allows(code, use.node):
+    for use, found in _lost_names(reading).get(code, ()):
+        if not reading.allows(code, use.node):
             continue
         if isinstance(use.node, ast.alias):
             yield _of_import(reading, use.node, use.name, found)
@@ -67,6 +92,17 @@ def findings(reading: Reading, code: str) -> Iterator[Finding]:
             finding = _of_use(reading, use, use.node, found)
             if finding is not None:
                 yield finding
+
+
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _lost_names(reading: Reading) -> dict[str, list[tuple[Use, Successor]]]:
+    """The uses of names that are gone, by the rules that are about them."""
+    by_code: dict[str, list[tuple[Use, Successor]]] = {}
+    for use in reading.names.uses:
+        found = _successor_of(reading, use)
+        if found is not None:
+            by_code.setdefault(code_of(found), []).append((use, found))
+    return by_code
 
 
 def _successor_of(reading: Reading, use: Use) -> Successor | None:
@@ -143,9 +179,9 @@ def _of_use(reading: Reading, use: Use, node: ast.expr, found: Successor) -> Fin
         rearranged = REARRANGED[found.old](place)
         if rearranged is not None:
             return _changed(place, use, rearranged)
-    if index_updates.is_index(found) and index_updates.is_inlined(reading, part):
+    if calls.is_index(found) and calls.is_inlined(reading, part):
         return None  # part of what the update becomes
-    today = loose_trees.stand_in(place) or found.today
+    today = stand_in(place) or found.today
     if imported and today == found.today:
         return None  # the import says it, and the name stays
     was = _in_linen(reading, successor(bound))

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names.walk import parameters
-from flaxoptim_compat.migrate.values import known_calls, legacy_names
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.memory import Held, Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
@@ -297,7 +297,7 @@ class Calls:
         """An object of a class that is, however far, derived from OptimizerDef is a definition."""
 
         def follow(each: Object) -> None:
-            if isinstance(each, External) and legacy_names.is_base(each.name):
+            if isinstance(each, External) and known_names.is_base(each.name):
                 self._make(call, "", result)
 
         self._memory.solver.watch(self._ancestors(made), follow)
@@ -362,19 +362,19 @@ class Calls:
     def _external(self, call: Call, name: str, given: Given, result: Variable) -> None:
         memory = self._memory
         add, positional = memory.solver.state, given.positional
-        if legacy_names.is_definition(name):
-            self._make(call, legacy_names.legacy_name(name) or "", result)
-        elif name == legacy_names.COMPUTED:
+        if known_names.is_definition(name):
+            self._make(call, known_names.legacy_name(name) or "", result)
+        elif name == known_names.COMPUTED:
             self._make(call, "", result)
-        elif legacy_names.is_traversal(name):
+        elif known_names.is_traversal(name):
             self.has_traversals = True
             add(result, [Traversal(call.document, call.node)])
-        elif legacy_names.is_optimizer(name):
+        elif known_names.is_optimizer(name):
             add(result, [Optimizer(Site(call.document, call.node, ""))])
-        elif known_calls.returns_stored(name, call.node):
+        elif known_names.returns_stored(name, call.node):
             add(result, [Stored()])
-        elif name in known_calls.RETURNS_ARGUMENT:
-            index, keyword = known_calls.RETURNS_ARGUMENT[name]
+        elif name in known_names.RETURNS_ARGUMENT:
+            index, keyword = known_names.RETURNS_ARGUMENT[name]
             value = positional[index] if index < len(positional) else None
             value = dict(given.named).get(keyword) if value is None else value
             if value is not None:
@@ -386,7 +386,7 @@ class Calls:
         elif name == "flax.serialization.to_state_dict":
             for value in positional[:1]:
                 memory.each(value, lambda each: self._state_dict(each, result))
-        elif name in known_calls.MAPS_TREES:
+        elif name in known_names.MAPS_TREES:
             for value in positional[1:]:
                 memory.flow(value, result)
         elif name == "functools.partial" and positional:
@@ -396,7 +396,7 @@ class Calls:
             for value in (*positional, *(value for _, value in given.named)):
                 memory.once_it_matters(value, lambda: memory.solver.let_matter(partial))
             add(result, [partial])
-        elif name in known_calls.CALLS_LATER and positional:
+        elif name in known_names.CALLS_LATER and positional:
             transformed = Transformed(call.node, call.context)
             self._bound[transformed] = positional[0], Given([], [])
             memory.once_it_matters(positional[0], lambda: memory.solver.let_matter(transformed))
@@ -417,8 +417,8 @@ class Calls:
             return
 
         def follow(each: Object) -> None:
-            if isinstance(each, External) and legacy_names.is_package(each.name):
-                self._memory.solver.state(result, [External(legacy_names.COMPUTED)])
+            if isinstance(each, External) and known_names.is_package(each.name):
+                self._memory.solver.state(result, [External(known_names.COMPUTED)])
 
         self._memory.each(owner, follow)
 
@@ -467,16 +467,16 @@ _CONTROL_FLOW = frozenset(
 )
 _MATTER = frozenset(
     {
-        *known_calls.RETURNS_ARGUMENT,
-        *known_calls.MAPS_TREES,
-        *known_calls.CALLS_LATER,
+        *known_names.RETURNS_ARGUMENT,
+        *known_names.MAPS_TREES,
+        *known_names.CALLS_LATER,
         *_CONTROL_FLOW,
         "flax.serialization.msgpack_restore",
         "flax.serialization.to_state_dict",
         "functools.partial",
         "getattr",
-        known_calls.RESTORE,
-        legacy_names.COMPUTED,
+        known_names.RESTORE,
+        known_names.COMPUTED,
     }
 )
 # Methods that put what they are given into a container.
@@ -500,6 +500,6 @@ def _matters(name: str) -> bool:
     """Whether a function of a package does something with optimizers that is known here."""
     return (
         name in _MATTER
-        or legacy_names.legacy_name(name) is not None
-        or legacy_names.is_traversal(name)
+        or known_names.legacy_name(name) is not None
+        or known_names.is_traversal(name)
     )

@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from flaxoptim_compat.migrate.document import Document
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import Walk, parameters
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.modules import joined
-from flaxoptim_compat.migrate.values import legacy_names
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
@@ -78,7 +78,8 @@ class Constraints:
         self._context: Context = None
         self._own: set[ast.AST] = set()
         self._put_off: set[ast.AST] = set()
-        self._binders: dict[tuple[Scope, str], Scope | None] = {}
+        # What names hold in scopes that are no classes, where only the scope decides.
+        self._read: dict[tuple[Scope, str], Held] = {}
         self._packages = self._names_of_packages(walk)
         self._expressions: dict[type[ast.AST], Callable[[Any], Held]] = {
             ast.Name: self._name,
@@ -386,14 +387,16 @@ class Constraints:
         return held
 
     def _name(self, node: ast.Name) -> Held:
-        name, scope = node.id, self._scope
-        if scope.is_class:
-            home = scope.binder(name, (node.lineno, node.col_offset))
-        else:
-            key = (scope, name)
-            if key not in self._binders:
-                self._binders[key] = scope.binder(name, (0, 0))
-            home = self._binders[key]
+        scope = self._scope
+        if scope.is_class or self._context is not None:
+            return self._held_by(scope.binder(node.id, (node.lineno, node.col_offset)), node.id)
+        key = (scope, node.id)
+        held = self._read.get(key)
+        if held is None:
+            held = self._read[key] = self._held_by(scope.binder(node.id, (0, 0)), node.id)
+        return held
+
+    def _held_by(self, home: Scope | None, name: str) -> Held:
         if home is None:
             return frozenset({External(name)})
         return self._packages.get((home, name)) or self._variable(home, name)
@@ -404,7 +407,7 @@ class Constraints:
         if held is NOTHING:
             # It may still turn out to be known by its name alone.
             held = Variable(node)
-        if legacy_names.hints_at_optimizer(node.attr, last_name(node.value)):
+        if known_names.hints_at_optimizer(node.attr, last_name(node.value)):
             self._memory.ask(owner)
         if isinstance(held, Variable):
             self._memory.asked.append(Asked(self._document, node, owner, held))

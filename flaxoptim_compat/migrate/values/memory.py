@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.values import legacy_names
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -152,7 +152,7 @@ class Memory:
                 self._subclasses.setdefault(each.node, []).append(of)
                 if self.solver.does_matter(each):
                     self.let_class_matter(of)
-            elif isinstance(each, External) and legacy_names.is_base(each.name):
+            elif isinstance(each, External) and known_names.is_base(each.name):
                 self.let_class_matter(of)
 
         if isinstance(base, Variable):
@@ -482,9 +482,9 @@ class Memory:
 
 def _foreign(name: str) -> Objects:
     """What is annotated with a class of flax.optim, wherever it comes from."""
-    if legacy_names.is_optimizer(name):
+    if known_names.is_optimizer(name):
         return frozenset({Optimizer(None)})
-    return frozenset({Definition(None)}) if legacy_names.is_base_itself(name) else NOTHING
+    return frozenset({Definition(None)}) if known_names.is_base_itself(name) else NOTHING
 
 
 def objects_of(held: Held) -> Objects:

@@ -10,8 +10,8 @@ import dataclasses
 from collections.abc import Hashable
 from typing import ClassVar
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.values import legacy_names
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
 
 # The call by which a function was called that is kept apart by its calls; None for all others.
 Context = ast.Call | None
@@ -140,8 +140,8 @@ class External(Object):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.__dict__["matters"] = legacy_names.makes_legacy(self.name)
-        self.__dict__["is_followed"] = legacy_names.leads_to_flax_optim(self.name)
+        self.__dict__["matters"] = known_names.makes_legacy(self.name)
+        self.__dict__["is_followed"] = known_names.leads_to_flax_optim(self.name)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.program.document import Document
 from tests.support.names_in_texts import (
     ADAM,
     OPTIM,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.names import Names
-from flaxoptim_compat.migrate.names.exporter import exporters
+from flaxoptim_compat.migrate.names.meanings import exporters
+from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim
 from tests.support.names_in_texts import (
     ADAM,

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat import migrate
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.names import Names
+from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.program.document import Document
 from tests.support.names_in_texts import ADAM, OPTIM, names_of
 
 # Python 3.12 parses `def f[optim]`; here the tree is made as it makes it.

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.text import chain
 from tests.support.optax_texts import NAMES, bound_in, document

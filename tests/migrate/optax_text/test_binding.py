@@ -76,7 +76,8 @@ def test_what_has_no_text(call: str, injected: list[str], scheduled: bool, reaso
 def test_scan_can_do_without_jax(tmp_path: Path) -> None:
     program = """
 import sys
-from flaxoptim_compat.migrate.optax_text import accepted, binding, partition, surroundings, text
+from flaxoptim_compat.migrate.editing import surroundings
+from flaxoptim_compat.migrate.optax_text import accepted, binding, partition, text
 print([name for name in ("jax", "flax", "optax", "numpy") if name in sys.modules])
 """
     assert output_of(["-c", program], tmp_path) == "[]\n"

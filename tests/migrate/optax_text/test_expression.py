@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.optax_text.text import chain
 from tests.support.optax_texts import NAMES, PARAMS, bound_in, document, made, rewritten
 

@@ -11,7 +11,7 @@ import optax
 import pytest
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.optax_text.injected_function import injected_function
+from flaxoptim_compat.migrate.optax_text.injecting import injected_function
 from tests.support import cases
 from tests.support.optax_texts import PARAMS, made, rewritten
 from tests.support.side_by_side import assert_same

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.migrate.optax_text.literals import literal, may_act
+from flaxoptim_compat.migrate.optax_text.program_expressions import literal, may_act
 
 
 @pytest.mark.parametrize(

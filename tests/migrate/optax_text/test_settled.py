@@ -10,9 +10,9 @@ import ast
 
 import pytest
 
-from flaxoptim_compat.migrate.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
-from flaxoptim_compat.migrate.optax_text.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.text import chain
 from tests.support.optax_texts import NAMES, document
 

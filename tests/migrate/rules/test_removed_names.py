@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.analysis import analyse
-from flaxoptim_compat.migrate.document import Document
-from flaxoptim_compat.migrate.rewriting import rewritten
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.run.analysis import analyse
+from flaxoptim_compat.migrate.run.rewriting import rewritten
 from tests.support import removed_behaviour_texts, removed_name_texts
 from tests.support.removed_behaviour_texts import LEFT
 from tests.support.rewriting_texts import findings_alone, rewrite_alone

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from flaxoptim_compat.legacy import lost
-from flaxoptim_compat.migrate.successors.dropped import GONE
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED
-from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
+from flaxoptim_compat.migrate.successors.successor import GONE, NOT_EVERYWHERE, PUBLIC
 from tests.support import jax_name_cases, numpy_name_cases
 from tests.support.old_code import run
 from tests.support.old_names import RUN_NAMES, exists

@@ -11,8 +11,7 @@ import pytest
 from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names.public import public
-from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE, PUBLIC
-from flaxoptim_compat.migrate.successors.successor import BACK
+from flaxoptim_compat.migrate.successors.successor import BACK, NOT_EVERYWHERE, PUBLIC
 from tests.support.old_code import run
 from tests.support.rewriting_texts import rewrite_alone
 

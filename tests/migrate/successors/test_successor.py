@@ -7,8 +7,12 @@ import pytest
 from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_of
-from flaxoptim_compat.migrate.successors.public import NOT_EVERYWHERE
-from flaxoptim_compat.migrate.successors.successor import BACK, OBJECTS_TODAY, successor
+from flaxoptim_compat.migrate.successors.successor import (
+    BACK,
+    NOT_EVERYWHERE,
+    OBJECTS_TODAY,
+    successor,
+)
 
 ENTRIES = [entry for entry in lost.ENTRIES if entry.name not in BACK]
 

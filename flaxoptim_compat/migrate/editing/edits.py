@@ -1,0 +1,101 @@
+"""Changes of a text, how they are made all at once, and how they look as a patch."""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """A piece of the text, with the changes that are made inside of it."""
+
+    start: int
+    end: int
+
+
+# What an edit puts in a place: new text, and spans of the old one.
+Parts = tuple[str | Span, ...]
+
+
+class Edit(NamedTuple):
+    """One change: the characters from ``start`` to ``end`` become ``parts``, one after the other.
+
+    A part is new text or a Span of the old one, which takes part in other changes. So a rule that
+    rewrites a call names its arguments by their spans, and does not know who changes those.
+    """
+
+    start: int
+    end: int
+    parts: Parts
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """The text after all changes.
+
+    A change inside of a larger one is made wherever a Span of the larger one has the place, and
+    nowhere if none has. Insertions at one place keep their order; the same edit twice counts once.
+
+    Raises:
+      ValueError: two edits overlap without one being inside the other, or change the same place.
+    """
+    # Insertions before what starts at the same place, then the outer before the inner.
+    ordered = sorted(
+        dict.fromkeys(edits), key=lambda each: (each.start, each.start < each.end, -each.end)
+    )
+    return _rendered(text, Span(0, len(text)), ordered)
+
+
+def _rendered(text: str, span: Span, edits: Sequence[Edit]) -> str:
+    """A span with these edits, all of which are inside of it."""
+    result: list[str] = []
+    done = span.start
+    for index, edit in enumerate(edits):
+        if edit.start < done:
+            if edit.end > done:
+                raise ValueError(f"Two edits overlap at {text[edit.start : done]!r}.")
+            continue  # inside of the one before, which rendered it
+        # Those after it that start within it: the edits are in the order of their starts.
+        stop = bisect.bisect_right(edits, edit.end, lo=index + 1, key=lambda each: each.start)
+        inner = [each for each in edits[index + 1 : stop] if _is_inside(each, edit)]
+        if any((each.start, each.end) == (edit.start, edit.end) for each in inner):
+            raise ValueError(f"Two edits change {text[edit.start : edit.end]!r}.")
+        result.append(text[done : edit.start])
+        for part in edit.parts:
+            if isinstance(part, str):
+                result.append(part)
+            else:
+                mine = [each for each in inner if part.start <= each.start and each.end <= part.end]
+                result.append(_rendered(text, part, mine))
+        done = edit.end
+    return "".join([*result, text[done : span.end]])
+
+
+def _is_inside(inner: Edit, outer: Edit) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end and outer.start < outer.end
+
+
+_NO_END = "\\ No newline at end of file"
+
+
+def unified_diff(path: Path, old: bytes, new: bytes) -> Iterator[str]:
+    """The lines of a unified diff, without their ends; ``git apply`` takes them.
+
+    Args:
+      path: the file.
+      old: what is in it, in UTF-8.
+      new: what would be in it.
+    """
+    names = (str(path), str(path)) if path.is_absolute() else (f"a/{path}", f"b/{path}")
+    lines = [text.decode().split("\n") for text in (old, new)]
+    # What stands after the last line end is a line only if there is something.
+    marked = [[f"{line}\n" for line in each[:-1]] + each[-1:] * bool(each[-1]) for each in lines]
+    before, after = marked
+    for line in difflib.unified_diff(before, after, *names):
+        if line.endswith("\n"):
+            yield line[:-1]
+        else:
+            yield line
+            yield _NO_END

@@ -1,0 +1,527 @@
+"""The imports of a rewritten text in the order that the file kept to."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.program.document import Document
+
+# Comments that a statement takes along, also where it is the first of its block.
+_MARK = re.compile(r"[ \t]*# FOC\d{3}: ")
+# What no statement is taken across: the end of a cell, and what isort is told.
+_BOUNDARY = re.compile(r"#\s*(?:flaxoptim-compat: cell|isort:)")
+Statement = ast.Import | ast.ImportFrom
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """One import statement as it stands in the text, on lines of its own.
+
+    Args:
+      module: what comes after ``from``, with its dots; of a plain import the first module.
+      is_plain: whether there is no ``from``.
+      names: what is imported, and the name it gets, or "".
+      text: the statement, with the comment behind it.
+      above: the lines of comments above it.
+      gap: how many blank lines stand above those.
+    """
+
+    module: str
+    is_plain: bool
+    names: tuple[tuple[str, str], ...]
+    text: str
+    above: tuple[str, ...] = ()
+    gap: int = 0
+
+    @property
+    def root(self) -> str:
+        """The package that it is from; "." in the package of the file."""
+        return "." if self.module.startswith(".") else self.module.partition(".")[0]
+
+    @property
+    def bound(self) -> dict[str, str]:
+        """The names that it binds, and what each stands for."""
+        if self.is_plain:
+            roots = {name: name.partition(".")[0] for name, _ in self.names}
+            return {
+                asname or roots[name]: name if asname else roots[name]
+                for name, asname in self.names
+            }
+        return {asname or name: f"{self.module}.{name}" for name, asname in self.names}
+
+    @property
+    def written(self) -> str:
+        """It and its comments."""
+        return "\n".join([*self.above, self.text])
+
+
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """Import statements that follow each other.
+
+    Args:
+      start: the offset of its first line.
+      end: the offset behind its last statement, before the end of that line.
+      text: what stands there.
+      indentation: what its lines begin with.
+      lines: the statements.
+      behind: how many blank lines follow.
+      following: the statement that follows; None at the end of what it stands in.
+      before_comment: whether a comment comes before that.
+    """
+
+    start: int
+    end: int
+    text: str
+    indentation: str
+    lines: tuple[Line, ...]
+    behind: int
+    following: ast.stmt | None
+    before_comment: bool
+
+
+def blocks(document: Document) -> Iterator[Block]:
+    """All blocks of imports, in functions and conditions too, in no particular order.
+
+    Args:
+      document: the text.
+    """
+    around: list[ast.AST] = [document.tree]
+    for node in around:
+        for field in ("body", "orelse", "finalbody"):
+            body = getattr(node, field, None)
+            if isinstance(body, list):
+                yield from _blocks_in(document, body)
+                around += body
+        around += getattr(node, "handlers", ())
+        around += getattr(node, "cases", ())
+
+
+def laid_out(lines: Sequence[Line]) -> str:
+    """The text of statements with the blank lines that they have between them.
+
+    Args:
+      lines: the statements.
+    """
+    parts = ["\n" * (line.gap + 1) * bool(index) + line.written for index, line in enumerate(lines)]
+    return "".join(parts)
+
+
+def _blocks_in(document: Document, body: Sequence[ast.stmt]) -> Iterator[Block]:
+    run: list[Statement] = []
+    for index, each in enumerate([*body, None]):
+        if isinstance(each, Statement) and _stands_alone(document, each):
+            if run and _is_apart(document, run[-1], each):
+                yield _block(document, run, each)
+                run = []
+            run.append(each)
+        elif run:
+            yield _block(document, run, body[index] if index < len(body) else None)
+            run = []
+
+
+def _stands_alone(document: Document, statement: ast.stmt) -> bool:
+    """Whether no other statement shares its lines."""
+    start, end = document.span(statement)
+    before = document.text[document.text.rfind("\n", 0, start) + 1 : start]
+    behind = document.text[end : _line_end(document, end)].strip()
+    return not before.strip() and (not behind or behind.startswith("#"))
+
+
+def _is_apart(document: Document, one: ast.stmt, other: ast.stmt) -> bool:
+    between = document.lines[_last(one) : other.lineno - 1]
+    return any(_BOUNDARY.match(each.strip()) for each in between)
+
+
+def _block(
+    document: Document, statements: Sequence[Statement], following: ast.stmt | None
+) -> Block:
+    lines = document.lines
+    first = statements[0].lineno - 1
+    while first and _MARK.match(lines[first - 1]):
+        first -= 1
+    found: list[Line] = []
+    done = first
+    for each in statements:
+        above = [line.rstrip("\n") for line in lines[done : each.lineno - 1]]
+        comments = tuple(line for line in above if line.strip())
+        start = document.line_starts[each.lineno - 1]
+        text = document.text[start : _line_end(document, document.span(each)[1])]
+        found.append(_line(each, text, comments, len(above) - len(comments)))
+        done = _last(each)
+    behind = 0
+    while done + behind < len(lines) and not lines[done + behind].strip():
+        behind += 1
+    rest = lines[done + behind] if done + behind < len(lines) else ""
+    indentation = lines[statements[0].lineno - 1][: statements[0].col_offset]
+    start, end = document.line_starts[first], _line_end(document, document.span(statements[-1])[1])
+    return Block(
+        start,
+        end,
+        document.text[start:end],
+        indentation,
+        tuple(found),
+        behind,
+        following,
+        rest.lstrip().startswith("#"),
+    )
+
+
+def _line(statement: Statement, text: str, above: tuple[str, ...], gap: int) -> Line:
+    names = tuple((each.name, each.asname or "") for each in statement.names)
+    if isinstance(statement, ast.Import):
+        return Line(names[0][0], True, names, text, above, gap)
+    module = "." * statement.level + (statement.module or "")
+    return Line(module, False, names, text, above, gap)
+
+
+def _last(statement: ast.stmt) -> int:
+    assert statement.end_lineno is not None
+    return statement.end_lineno
+
+
+def _line_end(document: Document, offset: int) -> int:
+    found = document.text.find("\n", offset)
+    return len(document.text) if found < 0 else found
+
+
+_FUTURE, _STANDARD, _OTHERS, _OWN, _RELATIVE = range(5)
+# Of what programs with optimizers import, what is certainly nobody's own.
+_KNOWN = frozenset(
+    {"absl", "chex", "clu", "flax", "flaxoptim_compat", "haiku", "jax", "jaxlib", "ml_collections"}
+    | {"numpy", "optax", "orbax", "pytest", "scipy", "tensorflow", "tensorflow_datasets", "torch"}
+)
+_WIDTHS = (88, 100)
+
+
+class Style(NamedTuple):
+    """One way to sort imports.
+
+    Args:
+      mixed: whether ``import a`` and ``from b import c`` are sorted together.
+      single: whether each name has a statement of its own.
+    """
+
+    mixed: bool = False
+    single: bool = False
+
+
+# Those of isort and of Google, and what lies between; the first that a file keeps to is its own.
+_STYLES = (Style(), Style(mixed=True, single=True), Style(single=True), Style(mixed=True))
+
+
+class Order(NamedTuple):
+    """What a file says of the order of its imports.
+
+    Args:
+      style: how statements are sorted within a section.
+      sections: for each package the section that its imports stand in.
+      width: how long a line may be.
+      unit: what its lines are indented by.
+    """
+
+    style: Style
+    sections: Mapping[str, int]
+    width: int
+    unit: str
+
+    def section(self, line: Line) -> int:
+        """Which section a statement belongs to: isort's, with one for the packages of the file."""
+        return self.sections.get(line.root, _section_of(line.root))
+
+    def sorted(self, lines: Iterable[Line], indentation: str) -> str:
+        """The text of a block with these statements.
+
+        Args:
+          lines: the statements.
+          indentation: of the block.
+        """
+        if self.style.single:
+            kept = [part for line in lines for part in _singles(line, indentation)]
+        else:
+            kept = self._merged(lines, indentation)
+        sections: dict[int, list[Line]] = {}
+        for line in sorted(kept, key=self._key):
+            sections.setdefault(self.section(line), []).append(line)
+        return "\n\n".join(
+            "\n".join(line.written for line in section) for section in sections.values()
+        )
+
+    def _key(self, line: Line) -> tuple[Any, ...]:
+        return (self.section(line), *sort_key(line, self.style))
+
+    def _merged(self, lines: Iterable[Line], indentation: str) -> list[Line]:
+        """With one statement for the names of a module, apart from those that get another name."""
+        kept: list[Line] = []
+        groups: dict[str, list[Line]] = {}
+        for line in lines:
+            if line.is_plain or _is_commented_within(line):
+                kept.append(line)
+            elif len(line.names) > 1 and any(asname for _, asname in line.names):
+                *renamed, rest = _apart(line, indentation)
+                kept += renamed
+                groups.setdefault(line.module, []).append(rest)
+            elif line.names[0][1] or line.names[0][0] == "*":
+                kept.append(line)
+            else:
+                groups.setdefault(line.module, []).append(line)
+        for group in groups.values():
+            plain = [line for line in group if line.names]
+            commented = [line for line in plain if "#" in line.text]
+            if (len(plain) == 1 and _is_sorted(plain[0])) or len(commented) > 1:
+                kept += plain
+            elif plain:
+                kept.append(self._one(plain, indentation))
+        return kept
+
+    def _one(self, lines: Sequence[Line], indentation: str) -> Line:
+        """One statement that imports what several did."""
+        names = sorted({name for line in lines for name in line.names}, key=_member_key)
+        above = tuple(comment for line in lines for comment in line.above)
+        comments = [f"  {line.text[line.text.index('#') :]}" for line in lines if "#" in line.text]
+        start = f"{indentation}from {lines[0].module} import "
+        listed = [name for name, _ in names]
+        text = start + ", ".join(listed)
+        if len(text) > self.width or any(re.search(r",\s*\)", line.text) for line in lines):
+            inner = "".join(f"{indentation}{self.unit}{name},\n" for name in listed)
+            text = f"{start}(\n{inner}{indentation})"
+        return Line(lines[0].module, False, tuple(names), text + "".join(comments), above)
+
+
+def order_of(found: Sequence[Block], unit: str, is_own: Callable[[str], bool]) -> Order | None:
+    """The order that all blocks of a file keep to; None if they keep to none.
+
+    Args:
+      found: the blocks.
+      unit: what its lines are indented by.
+      is_own: takes a package, returns whether it is one of the program itself.
+    """
+    sections: dict[str, int] = {}
+    for block in found:
+        has_others = False
+        for roots in _paragraphs(block):
+            unclear = {root for root in roots if _section_of(root) == _OTHERS}
+            own = has_others or any(map(is_own, unclear))
+            has_others = has_others or bool(unclear)
+            for root in roots:
+                section = _section_of(root)
+                if section == _OTHERS and own and not unclear & _KNOWN:
+                    section = _OWN
+                if sections.setdefault(root, section) != section:
+                    return None
+    longest = max((len(line) for each in found for line in _texts(each)), default=0)
+    width = min(max(_WIDTHS[0], longest), _WIDTHS[1])
+    for style in _STYLES:
+        order = Order(style, sections, width, unit)
+        if all(order.sorted(each.lines, each.indentation) == each.text for each in found):
+            return order
+    return None
+
+
+def sort_key(line: Line, style: Style) -> tuple[Any, ...]:
+    """Where a statement comes among others of its section.
+
+    Args:
+      line: the statement.
+      style: how they are sorted.
+    """
+    name = line.module.lstrip(".")
+    level = len(line.module) - len(name)
+    first = () if line.is_plain else _member_key(line.names[0])
+    asname = line.names[0][1] if line.is_plain else ""
+    key = (-level, _natural(name.lower()), _natural(name), first, asname)
+    return key if style.mixed else (not line.is_plain, *key)
+
+
+def _section_of(root: str) -> int:
+    if root == ".":
+        return _RELATIVE
+    if root == "__future__":
+        return _FUTURE
+    return _STANDARD if root in sys.stdlib_module_names else _OTHERS
+
+
+def _paragraphs(block: Block) -> list[list[str]]:
+    found: list[list[str]] = [[]]
+    for index, line in enumerate(block.lines):
+        if line.gap and index:
+            found.append([])
+        found[-1].append(line.root)
+    return found
+
+
+def _texts(block: Block) -> Iterable[str]:
+    return (text for line in block.lines for text in line.text.split("\n"))
+
+
+def _is_commented_within(line: Line) -> bool:
+    return "#" in line.text.rpartition("\n")[0]
+
+
+def _is_sorted(line: Line) -> bool:
+    return list(line.names) == sorted(line.names, key=_member_key)
+
+
+def _apart(line: Line, indentation: str) -> list[Line]:
+    """Those names of a statement that get another name each by itself, and last the rest."""
+    start = f"{indentation}from {line.module} import "
+    found = [
+        Line(line.module, False, ((name, asname),), f"{start}{name} as {asname}")
+        for name, asname in line.names
+        if asname
+    ]
+    rest = tuple(each for each in line.names if not each[1])
+    listed = ", ".join(name for name, _ in rest)
+    found[0] = Line(found[0].module, False, found[0].names, found[0].text, line.above)
+    return [*found, Line(line.module, False, rest, f"{start}{listed}")]
+
+
+def _singles(line: Line, indentation: str) -> list[Line]:
+    """A statement for each name."""
+    if len(line.names) == 1 or _is_commented_within(line) or "#" in line.text:
+        return [line]
+    start = indentation + ("import " if line.is_plain else f"from {line.module} import ")
+    found: list[Line] = []
+    for name, asname in line.names:
+        text = start + (f"{name} as {asname}" if asname else name)
+        module = name if line.is_plain else line.module
+        above = line.above if not found else ()
+        found.append(Line(module, line.is_plain, ((name, asname),), text, above))
+    return found
+
+
+def _member_key(name: tuple[str, str]) -> tuple[Any, ...]:
+    """Constants come first, then classes, then what is written in small letters."""
+    member, asname = name
+    kind = 0 if len(member) > 1 and member.isupper() else 1 if member[:1].isupper() else 2
+    return member != "*", kind, _natural(member.lower()), _natural(member), asname
+
+
+def _natural(name: str) -> tuple[Any, ...]:
+    """With numbers by their value."""
+    parts = re.split(r"(\d+)", name)
+    return tuple((0, int(each), "") if each.isdigit() else (1, 0, each) for each in parts)
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BY_NAME = Style(mixed=True)
+
+
+def in_order(document: Document, text: str, unit: str) -> str:
+    """Put the imports that are new in a text where the file would have them.
+
+    A file whose imports are sorted has them sorted afterwards. In another one, what is new goes
+    beside the import of the same package that is nearest to it, and all else stays.
+
+    Args:
+      document: the file before.
+      text: what it becomes, with its new imports anywhere in the right blocks.
+      unit: what the file indents by.
+    """
+    new = dataclasses.replace(document, text=text, tree=ast.parse(text))
+    before, after = list(blocks(document)), list(blocks(new))
+    old = Counter(line.text.strip() for block in before for line in block.lines)
+    if old == Counter(line.text.strip() for block in after for line in block.lines):
+        return text
+    imports = document.imports
+    order = None
+    # Where statements share a line, nobody sorts them.
+    if len(imports) == sum(len(block.lines) for block in before):
+        order = order_of(before, unit, lambda root: _is_own(document, root))
+    edits: list[Edit] = []
+    for block in after:
+        if _depends_on_its_order(block):
+            continue
+        if order is None:
+            edits += _beside_kin(block, old)
+        else:
+            edits += _sorted(block, order, is_new=not imports, at_top=block.indentation == "")
+    return apply_edits(text, edits)
+
+
+def _is_own(document: Document, root: str) -> bool:
+    """Whether a package is one of the program, told by its name or by the files beside this one."""
+    if root == document.module.partition(".")[0]:
+        return True
+    beside = document.path.parent / root
+    return beside.is_dir() or beside.with_name(f"{root}.py").is_file()
+
+
+def _depends_on_its_order(block: Block) -> bool:
+    """Whether two statements may bind the same name, so that the last one counts."""
+    bound = {each for line in block.lines for each in line.bound.items()}
+    names = [name for name, _ in bound]
+    return "*" in names or len(names) > len(set(names))
+
+
+def _sorted(block: Block, order: Order, is_new: bool, at_top: bool) -> list[Edit]:
+    edits = [Edit(block.start, block.end, (order.sorted(block.lines, block.indentation),))]
+    if block.following is None or not at_top:
+        return edits
+    wanted = 2 if isinstance(block.following, _DEFINITIONS) else 1
+    # Where the last section went, its distance from the one before is left.
+    if is_new or (block.behind > wanted and not block.before_comment):
+        start = block.end + 1
+        edits.append(Edit(start, start + block.behind, ("\n" * wanted,)))
+    return edits
+
+
+def _beside_kin(block: Block, old: Counter[str]) -> list[Edit]:
+    """Move what is new beside what is nearest to it, where there is something of its package."""
+    places = list(block.lines)
+    kept = [line for line in places if line.text.strip() in old]
+    # The last one first, so that several beside one keep their order.
+    for line in reversed(block.lines):
+        kin = [] if line in kept else _kin(line, kept)
+        if kin:
+            # Its distance from the one before may be another one by now.
+            texts = [each.text for each in places]
+            _take_out(places, texts.index(line.text))
+            _put_in(places, [index for index, each in enumerate(places) if each.text in kin], line)
+    if places == list(block.lines) or laid_out(block.lines) != block.text:
+        return []
+    return [Edit(block.start, block.end, (laid_out(places),))]
+
+
+def _take_out(places: list[Line], index: int) -> None:
+    """Take a statement out; the next one begins the paragraph that it began."""
+    gap = places.pop(index).gap
+    if index < len(places):
+        places[index] = dataclasses.replace(places[index], gap=max(gap, places[index].gap))
+
+
+def _put_in(places: list[Line], kin: Sequence[int], line: Line) -> None:
+    """Put a statement behind the last of its kin that sorts before it, or before all of them."""
+    before = [
+        index for index in kin if sort_key(places[index], _BY_NAME) < sort_key(line, _BY_NAME)
+    ]
+    if before:
+        places.insert(before[-1] + 1, dataclasses.replace(line, gap=0))
+        return
+    first = places[kin[0]]
+    places[kin[0]] = dataclasses.replace(first, gap=0)
+    places.insert(kin[0], dataclasses.replace(line, gap=first.gap))
+
+
+def _kin(line: Line, lines: Sequence[Line]) -> set[str]:
+    """The texts of those that have most packages in common with a statement, and one at least."""
+    best = max((_common(line, each) for each in lines), default=0)
+    return {each.text for each in lines if best and _common(line, each) == best}
+
+
+def _common(one: Line, other: Line) -> int:
+    """How many packages around what two statements import are the same."""
+    parts = [[*each.module.split("."), each.names[0][0]] for each in (one, other)]
+    found = 0
+    for first, second in zip(*parts, strict=False):
+        if first != second:
+            break
+        found += 1
+    return found

@@ -1,0 +1,95 @@
+"""Where in a file a text will stand, which says how its lines begin and how long they may be."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from flaxoptim_compat import syntax
+from flaxoptim_compat.migrate.program.document import Document
+
+# How many columns a tab is wide, when lines are measured.
+_TAB = 4
+_BEGINNING = re.compile(r"\n( *)")
+
+
+class Surroundings(NamedTuple):
+    """The surroundings of an expression.
+
+    Args:
+      margin: the blanks or tabs that the line of its start begins with.
+      before: how many characters stand between those and the expression.
+      after: how many follow it on its last line.
+      unit: the blanks or tabs that the file indents by.
+      width: how long lines may be.
+    """
+
+    margin: str = ""
+    before: int = 0
+    after: int = 0
+    unit: str = "    "
+    width: int = 88
+
+    @property
+    def start(self) -> int:
+        """The column of the expression, counted from 0."""
+        return _columns(self.margin) + self.before
+
+    def inside(self, before: int = 0, after: int = 0) -> Surroundings:
+        """Those on a line of its own, within brackets that stand here.
+
+        Args:
+          before: as of the class.
+          after: as of the class.
+        """
+        return self._replace(margin=self.margin + self.unit, before=before, after=after)
+
+    def laid_out(self, node: ast.expr) -> syntax.Text:
+        """An expression, in lines that fit here and are indented as the file is.
+
+        Args:
+          node: the expression.
+        """
+        indent, step = _columns(self.margin), _columns(self.unit)
+        text = syntax.laid_out(node, indent, self.before, self.after, step, self.width)
+
+        def begin(line: re.Match[str]) -> str:
+            return f"\n{self.margin}{self.unit * ((len(line[1]) - indent) // step)}"
+
+        return tuple(
+            _BEGINNING.sub(begin, part) if isinstance(part, str) else part for part in text
+        )
+
+
+def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
+    """The place of an expression, if the new one stands where it stands."""
+    start, end = document.span(node)
+    line, column = document.position(start)
+    margin = _margin(document.lines[line - 1])
+    rest = document.text[end:].split("\n", 1)[0].split("#", 1)[0].rstrip()
+    # What calls a method of the old value will not follow the new one.
+    after = 0 if rest.startswith(".") else len(rest)
+    unit = indentation(document)
+    # Where two spaces are an indentation, a line has 80 characters, as Google's style has it.
+    return Surroundings(margin, column - 1 - len(margin), after, unit, 80 if unit == "  " else 88)
+
+
+def indentation(document: Document) -> str:
+    """The blanks or tabs that the file indents by."""
+    for statement in document.tree.body:
+        body = getattr(statement, "body", None)
+        if body:
+            margin = _margin(document.lines[body[0].lineno - 1])
+            if 0 < len(margin) == body[0].col_offset:
+                return margin
+    found = re.search(r":[ \t]*(?:#.*)?\n(?:[ \t]*\n)*([ \t]+)\S", document.text)
+    return found[1] if found else "    "
+
+
+def _margin(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _columns(margin: str) -> int:
+    return len(margin.expandtabs(_TAB))

@@ -1,0 +1,177 @@
+"""Expressions of a program: which are numbers, may act, are settled, and how they are quoted."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+from flaxoptim_compat import syntax
+from flaxoptim_compat.migrate.editing.edits import Parts, Span
+from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.names.walk import walk_of
+from flaxoptim_compat.migrate.program.document import Document
+
+# A few digits more than any hyper-parameter has: a literal such as 9**9**9 must not be computed.
+_LARGEST: Final = 1e9
+_BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+_NO_EFFECT: Final = frozenset({"abs", "bool", "float", "getattr", "int", "len", "max", "min"})
+_ACTS: Final = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def literal(node: ast.expr) -> Any:
+    """The number, truth value or None that an expression of literals has.
+
+    Raises:
+      ValueError: it is no such expression.
+    """
+    match node:
+        case ast.Constant(value=bool() | int() | float() | None):
+            return node.value
+        case ast.UnaryOp(op=ast.USub()):
+            return -_number(node.operand)
+        case ast.UnaryOp(op=ast.UAdd()):
+            return _number(node.operand)
+        case ast.BinOp() if type(node.op) in _BINARY:
+            left, right = _number(node.left), _number(node.right)
+            if isinstance(node.op, ast.Pow) and not (abs(left) <= 100 and abs(right) <= 100):
+                raise ValueError("the power of large numbers")
+            try:
+                value = _BINARY[type(node.op)](left, right)
+            except ArithmeticError as error:
+                raise ValueError(str(error)) from error
+            if isinstance(value, int | float) and not (isinstance(value, int) and _large(value)):
+                return value
+    raise ValueError(f"{type(node).__name__} is not made of literals")
+
+
+def _number(node: ast.expr) -> Any:
+    value = literal(node)
+    if value is None or isinstance(value, bool):
+        raise ValueError(f"{value} is no number")
+    return value
+
+
+def _large(value: int) -> bool:
+    return abs(value) > _LARGEST
+
+
+def may_act(node: ast.expr) -> bool:
+    """Whether an expression may do more than have a value, so that when it is run matters."""
+    return any(
+        isinstance(each, _ACTS) or (isinstance(each, ast.Call) and not _is_known(each))
+        for each in ast.walk(node)
+    )
+
+
+def _is_known(call: ast.Call) -> bool:
+    match call.func:
+        case ast.Name(id=name):
+            return name in _NO_EFFECT
+        case ast.Attribute(attr="get"):
+            # Of a dict; a queue's takes no name.
+            first = call.args[0] if call.args else None
+            return isinstance(first, ast.Constant) and isinstance(first.value, str)
+    return False
+
+
+# What needs brackets around it that its own place in the text does not tell of.
+_LOOSE: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
+_LOOSER: Final = (*_LOOSE, ast.IfExp, ast.Lambda)
+
+
+def quoted(document: Document, node: ast.expr, within: bool = False) -> syntax.Quoted:
+    """An expression of a file.
+
+    Args:
+      document: the file.
+      node: the expression.
+      within: whether it will stand in an expression, not just between commas.
+    """
+    span = Span(*document.span(node))
+    loose = _LOOSER if within else _LOOSE
+    return quoted_parts(document, ("(", span, ")") if isinstance(node, loose) else (span,))
+
+
+def quoted_parts(document: Document, parts: Parts) -> syntax.Quoted:
+    """Any parts, as one expression."""
+    text = "".join(
+        part if isinstance(part, str) else document.text[part.start : part.end] for part in parts
+    )
+    return syntax.Quoted(text, parts)
+
+
+def parts_of(text: syntax.Text) -> Parts:
+    """A text with the places of what is quoted, so that other rules may change that too."""
+    parts: list[str | Span] = []
+    for each in text:
+        for part in (each,) if isinstance(each, str) else each.origin:
+            if isinstance(part, str) and parts and isinstance(parts[-1], str):
+                parts[-1] += part
+            else:
+                parts.append(part)
+    return tuple(part for part in parts if part != "")
+
+
+_REPEATED = (
+    *(ast.For, ast.AsyncFor, ast.While),
+    *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp),
+)
+
+
+class Settled:
+    """Answers that for the names of one file.
+
+    Args:
+      document: the file.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def __call__(self, node: ast.expr) -> bool:
+        """Whether an expression is a name that is bound once before it is used, and never again."""
+        scope = walk_of(self._document).names.get(node) if isinstance(node, ast.Name) else None
+        if scope is None:
+            return False
+        assert isinstance(node, ast.Name)
+        home = scope.binder(node.id, (node.lineno, node.col_offset))
+        # A lambda does not see the names of a class, and a comprehension binds its own anew.
+        if home is None or home.is_class or home.is_comprehension:
+            return False
+        if len(home.bindings[node.id]) != 1:
+            return False
+        return node.id in _parameters(home) or self._is_assigned_once(node.id, home)
+
+    def _is_assigned_once(self, name: str, home: Scope) -> bool:
+        """Whether the only binding of a name is an assignment that is run once, if at all."""
+        (binding,) = home.bindings[name]
+        # The cell of a notebook can be run again.
+        if binding.kind not in ("value", "other") or (home.parent is None and self._in_notebook):
+            return False
+        line, _ = binding.after
+        for node in ast.walk(home.node):
+            if isinstance(node, ast.ExceptHandler) and node.name == name:
+                return False  # it is deleted at the end of the handler
+            if isinstance(node, _REPEATED) and node.lineno <= line <= (node.end_lineno or line):
+                return False
+        return True
+
+    @property
+    def _in_notebook(self) -> bool:
+        return self._document.path.suffix == ".ipynb"
+
+
+def _parameters(scope: Scope) -> set[str]:
+    if not isinstance(scope.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return set()
+    given = scope.node.args
+    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return {each.arg for each in every if each is not None}

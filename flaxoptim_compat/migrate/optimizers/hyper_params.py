@@ -1,0 +1,330 @@
+"""What constructor calls, schedules and single steps say of hyper-parameters."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+
+from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind
+from flaxoptim_compat.migrate.optimizers.uses import Use, is_simple
+from flaxoptim_compat.migrate.values.objects import (
+    Definition,
+    External,
+    Function,
+    HyperParams,
+    Site,
+    Traversal,
+)
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+
+def is_inline(points_to: PointsTo, node: ast.expr) -> Site | None:
+    """The definition that an expression makes itself; None if it is one that has a name."""
+    for value in points_to.values(node):
+        if isinstance(value, Definition) and value.site is not None and value.site.node is node:
+            return value.site
+    return None
+
+
+def bound_of(points_to: PointsTo, site: Site) -> Bound | Refused:
+    """What a constructor call says."""
+
+    def definition_of(node: ast.expr) -> Bound | Refused | None:
+        inline = is_inline(points_to, node)
+        return None if inline is None else bound_of(points_to, inline)
+
+    return bind(site.node, site.name, definition_of)
+
+
+def filters_of(points_to: PointsTo, node: ast.expr) -> list[Traversal]:
+    """The ModelParamTraversals that an expression can hold; none if it can hold others."""
+    values = points_to.values(node)
+    found = [each for each in values if isinstance(each, Traversal)]
+    plain = all(len(each.node.args) == 1 and not each.node.keywords for each in found)
+    found.sort(key=lambda each: (str(each.document.path), each.node.lineno, each.node.col_offset))
+    return found if plain and len(found) == len(values) else []
+
+
+def inner_definitions(points_to: PointsTo, site: Site) -> list[Site]:
+    """The definitions in the arguments of a MultiOptimizer or a WeightNorm."""
+    nodes = [*site.node.args, *(each.value for each in site.node.keywords)]
+    nodes += [each for pair in site.node.args for each in getattr(pair, "elts", [])]
+    return [
+        value.site
+        for node in nodes
+        for value in points_to.values(node)
+        if isinstance(value, Definition) and value.site is not None
+    ]
+
+
+# Packages whose functions of a number depend on nothing but the number.
+_PURE = ("jax.numpy.", "jax.lax.", "numpy.", "math.", "optax.")
+_PURE_BUILTINS = frozenset({"abs", "float", "int", "max", "min", "pow", "round"})
+_IMPURE = ("numpy.random.", "numpy.load", "jax.lax.p", "jax.lax.axis_index", "numpy.fromfile")
+
+
+def schedule_of(
+    points_to: PointsTo, sites: Sequence[Site], steps: Sequence[Use]
+) -> ast.expr | None:
+    """The name of the function; None if there is none, or if the definitions do not see it.
+
+    It has to be a function at the top of the file that makes the definition, with one parameter,
+    and to compute with nothing but that, constants and functions of numbers.
+
+    Args:
+      points_to: what is known of the program.
+      sites: where the definitions are made.
+      steps: the calls of ``apply_gradient``.
+    """
+    rates = [_rate(points_to, each) for each in steps]
+    if not rates or not sites:
+        return None
+    names = {each.id for each in rates if isinstance(each, ast.Name)}
+    if None in rates or len(names) != 1:
+        return None
+    (name,) = names
+    found = {value for each in rates if each is not None for value in points_to.values(each)}
+    if len(found) != 1:
+        return None
+    (function,) = found
+    if not isinstance(function, Function) or not _is_pure(points_to, function):
+        return None
+    if any(site.document is not function.document for site in sites):
+        return None
+    scopes = points_to.scopes[function.document]
+    seen = all(scopes.binder(site.node, name) is function.document.tree for site in sites)
+    return rates[0] if seen else None
+
+
+def _rate(points_to: PointsTo, use: Use) -> ast.expr | None:
+    """The function in ``apply_gradient(grads, learning_rate=function(x.state.step))``."""
+    call = use.node
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    for keyword in call.keywords:
+        if keyword.arg == RATE:
+            return _function_of_step(points_to, use, keyword.value, call.func.value)
+    return None
+
+
+def _function_of_step(
+    points_to: PointsTo, use: Use, rate: ast.expr, optimizer: ast.expr
+) -> ast.expr | None:
+    rate = _assigned(points_to, use, rate)
+    if not (isinstance(rate, ast.Call) and len(rate.args) == 1 and not rate.keywords):
+        return None
+    step = _assigned(points_to, use, rate.args[0])
+    wanted = ast.Attribute(ast.Attribute(optimizer, "state", ast.Load()), "step", ast.Load())
+    if not isinstance(optimizer, ast.Name) or ast.dump(step) != ast.dump(wanted):
+        return None
+    # The variable must still be the optimizer that the step was read from.
+    return rate.func if _bound_once(points_to, use, optimizer) else None
+
+
+def _assigned(points_to: PointsTo, use: Use, node: ast.expr) -> ast.expr:
+    """What a variable is assigned, if that happens once and in the same function."""
+    if not isinstance(node, ast.Name):
+        return node
+    match list(_assignments(points_to, use, node.id)):
+        case [ast.Assign(targets=[ast.Name(), *_], value=value)]:
+            return value
+    return node
+
+
+def _bound_once(points_to: PointsTo, use: Use, optimizer: ast.Name) -> bool:
+    """Whether a variable holds the same until the step, which may assign to it itself."""
+    statement = use.document.statement(use.node)
+    others = [each for each in _assignments(points_to, use, optimizer.id) if each is not statement]
+    scopes = points_to.scopes[use.document]
+    scope = scopes.binder(optimizer, optimizer.id)
+    return isinstance(scope, ast.FunctionDef) and len(others) == 0
+
+
+def _assignments(points_to: PointsTo, use: Use, name: str) -> Iterator[ast.stmt]:
+    """The statements that bind a name in the scope in which a use sees it."""
+    scopes = points_to.scopes[use.document]
+    scope = scopes.binder(use.node, name)
+    if scope is None:
+        return
+    for node in ast.walk(scope):
+        stored = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        if stored and scopes.binder(node, name) is scope:
+            yield use.document.statement(node)
+
+
+def _is_pure(points_to: PointsTo, function: Function) -> bool:
+    node = function.node
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return False
+    parameters = [*node.args.posonlyargs, *node.args.args]
+    others = [*node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+    if len(parameters) != 1 or any(each is not None for each in others):
+        return False
+    scopes = points_to.scopes[function.document]
+    for inner in ast.walk(ast.Module(node.body, [])):
+        if isinstance(
+            inner, ast.Global | ast.Nonlocal | ast.Yield | ast.Await | ast.With | ast.Import
+        ):
+            return False
+        if isinstance(inner, ast.Call) and not _calls_pure(points_to, inner):
+            return False
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+            scope = scopes.binder(inner, inner.id)
+            if scope is function.document.tree and not _is_constant(points_to, function, inner):
+                return False
+            if scope is not node and scope is not None and scope is not function.document.tree:
+                return False
+    return True
+
+
+def _calls_pure(points_to: PointsTo, call: ast.Call) -> bool:
+    values = points_to.values(call.func)
+    return bool(values) and all(
+        isinstance(each, External)
+        and (each.name.startswith(_PURE) or each.name in _PURE_BUILTINS)
+        and not each.name.startswith(_IMPURE)
+        for each in values
+    )
+
+
+def _is_constant(points_to: PointsTo, function: Function, name: ast.Name) -> bool:
+    """Whether a name at the top of the file is a module or a number that never changes."""
+    values = points_to.values(name)
+    if values:
+        return all(isinstance(each, External) for each in values)
+    bound = [
+        node
+        for node in ast.walk(function.document.tree)
+        if isinstance(node, ast.Name) and node.id == name.id and isinstance(node.ctx, ast.Store)
+    ]
+    statements = [function.document.statement(node) for node in bound]
+    return (
+        len(statements) == 1
+        and isinstance(statements[0], ast.Assign)
+        and isinstance(statements[0].value, ast.Constant)
+    )
+
+
+Replaced = Mapping[tuple[int, str], ast.expr]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PartRates:
+    """What the steps of a MultiOptimizer are given for its parts.
+
+    Args:
+      names: for each part the hyper-parameters, and what they are called in optax.
+      values: for each step the expressions, by what they are called.
+      statements: those that only took the hyper-parameters apart, and go.
+      uses: the uses that this is about.
+    """
+
+    names: Sequence[Mapping[str, str]]
+    values: Mapping[ast.expr, Mapping[str, ast.expr]]
+    statements: Mapping[ast.expr, ast.stmt]
+    uses: Sequence[Use]
+
+
+def part_rates(
+    points_to: PointsTo, site: Site, steps: Sequence[Use], others: Sequence[Use]
+) -> PartRates | None:
+    """How the steps give hyper-parameters to parts; None if one does so in another way.
+
+    Args:
+      points_to: what is known of the program.
+      site: the MultiOptimizer.
+      steps: the calls of ``apply_gradient``.
+      others: the uses of the definition and of its hyper-parameters.
+    """
+    found: dict[ast.expr, Replaced] = {}
+    bases: list[ast.expr] = []
+    for use in steps:
+        replaced = _replaced(points_to, site, use, bases)
+        if replaced is None or (found and {*replaced} != {*next(iter(found.values()))}):
+            return None
+        found[use.node] = replaced
+    statements = _statements(points_to, others, bases)
+    if not found or statements is None:
+        return None
+    keys = next(iter(found.values()))
+    parts = range(len(site.node.args))
+    names = [{name: f"{name}_{part}" for each, name in keys if each == part} for part in parts]
+    values = {
+        call: {f"{name}_{part}": node for (part, name), node in replaced.items()}
+        for call, replaced in found.items()
+    }
+    return PartRates(names, values, statements, [*steps, *others])
+
+
+def _replaced(points_to: PointsTo, site: Site, use: Use, bases: list[ast.expr]) -> Replaced | None:
+    """What one step replaces, by part and name; the objects it replaces it in are noted."""
+    call = use.node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    given = [each for each in call.keywords if each.arg != "grads"]
+    grads = len(call.args) + len(call.keywords) - len(given)
+    if len(given) != 1 or given[0].arg != "hyper_params" or grads != 1:
+        return None
+    parts = given[0].value
+    if not is_simple(call.func.value) or not isinstance(parts, ast.List | ast.Tuple):
+        return None
+    if len(parts.elts) != len(site.node.args):
+        return None
+    replaced: dict[tuple[int, str], ast.expr] = {}
+    for index, part in enumerate(parts.elts):
+        base, keywords = part, []
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and not part.args:
+            base, keywords = part.func.value, part.keywords
+        if points_to.values(base) != {HyperParams(site, index)}:
+            return None
+        bases.append(base)
+        for keyword in keywords:
+            if keyword.arg is None:
+                return None
+            replaced[index, keyword.arg] = keyword.value
+    return replaced
+
+
+def _statements(
+    points_to: PointsTo, others: Sequence[Use], bases: Sequence[ast.expr]
+) -> dict[ast.expr, ast.stmt] | None:
+    """The statements that read the hyper-parameters only for these; None if others do too."""
+    statements: dict[ast.expr, ast.stmt] = {}
+    for use in others:
+        if use.code == "FOC201":
+            continue  # it is the outer part of a chain, whose inner one is in FOC214
+        parents = use.document.parents
+        outer = parents[use.node]
+        if not (isinstance(outer, ast.Attribute) and outer.attr == "hyper_params"):
+            return None
+        reader = parents[outer]
+        if isinstance(reader, ast.Subscript) and reader in bases:
+            continue
+        match reader:
+            case ast.Assign(targets=[ast.Tuple(elts=several) | ast.List(elts=several)]):
+                targets = several
+            case ast.Assign(targets=[single]):
+                targets = [single]
+            case _:
+                return None
+        if not all(
+            isinstance(each, ast.Name) and _only_for(points_to, use, each, bases)
+            for each in targets
+        ):
+            return None
+        statements[use.node] = reader
+    return statements
+
+
+def _only_for(points_to: PointsTo, use: Use, target: ast.Name, bases: Sequence[ast.expr]) -> bool:
+    """Whether a variable is read for nothing but these, and bound by nothing else."""
+    scopes = points_to.scopes[use.document]
+    scope = scopes.binder(target, target.id)
+    for node in ast.walk(scope) if scope is not None else ():
+        if not isinstance(node, ast.Name) or node.id != target.id or node is target:
+            continue
+        around = use.document.parents[node]
+        if node not in bases and not (isinstance(around, ast.Subscript) and around in bases):
+            return False
+    return isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef)

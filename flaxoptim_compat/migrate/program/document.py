@@ -1,0 +1,187 @@
+"""One file to read: its Python, parsed, and where each node stands in the text."""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import dataclasses
+import functools
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+# Rules walk the tree recursively.
+_MOST_NESTED = 800
+# Fields that hold no nodes, or none but operators and contexts, which are shared.
+_PLAIN_FIELDS = {
+    *("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs"),
+    *("level", "module", "op", "ops", "rest", "simple", "tag", "type_comment", "type_ignores"),
+}
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """For each kind of node the fields that can hold nodes."""
+
+    def __missing__(self, kind: type[ast.AST]) -> tuple[str, ...]:
+        fields = () if issubclass(kind, ast.Constant) else kind._fields
+        self[kind] = tuple(name for name in fields if name not in _PLAIN_FIELDS)
+        return self[kind]
+
+
+_FIELDS = _Fields()
+
+
+class _Seen(NamedTuple):
+    """What one walk over a tree, from above to below, has seen."""
+
+    parents: dict[ast.AST, ast.AST]
+    imports: list[ast.Import | ast.ImportFrom]
+    depth: int
+
+
+@dataclasses.dataclass(eq=False)
+class Document:
+    r"""The Python of one file; of a notebook, that of its code cells one after the other.
+
+    Places are offsets into ``text``, counted in characters.
+
+    Args:
+      path: the file.
+      text: the Python, with ``\n`` at the ends of lines.
+      tree: ``ast.parse`` of the text.
+      module: the dotted name under which other files of the project import it; "" if none can.
+      is_package: whether it is the ``__init__.py`` of that module.
+      magics: what stands in a notebook in place of some of these lines, by their numbers.
+    """
+
+    path: Path
+    text: str
+    tree: ast.Module
+    module: str = ""
+    is_package: bool = False
+    magics: Mapping[int, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_gin(self) -> bool:
+        """Whether it is a file of gin, which has names of Python in it and is none."""
+        return self.path.suffix == ".gin"
+
+    @functools.cached_property
+    def line_starts(self) -> list[int]:
+        """The offset at which each line starts."""
+        starts = [0]
+        for line in self.lines:
+            starts.append(starts[-1] + len(line))
+        return starts
+
+    @functools.cached_property
+    def lines(self) -> list[str]:
+        """The lines, with their ends."""
+        # Only \n ends a line for Python; str.splitlines knows ten more.
+        return [f"{line}\n" for line in self.text.split("\n")]
+
+    def offset(self, line: int, column: int) -> int:
+        """The offset of a place in the coordinates of ``ast``: a column in bytes of UTF-8."""
+        text = self.lines[line - 1]
+        if not text.isascii():
+            column = len(text.encode()[:column].decode())
+        return self.line_starts[line - 1] + column
+
+    def span(self, node: ast.expr | ast.stmt | ast.alias | ast.keyword) -> tuple[int, int]:
+        """Where a node starts and ends."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        start = self.offset(node.lineno, node.col_offset)
+        return start, self.offset(node.end_lineno, node.end_col_offset)
+
+    def source(self, node: ast.expr | ast.stmt | ast.alias | ast.keyword) -> str:
+        """The text of a node, as it stands in the file."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """The line and the column of a place, both counted from 1, the column in characters."""
+        line = bisect.bisect_right(self.line_starts, offset)
+        return line, offset - self.line_starts[line - 1] + 1
+
+    @property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node; of operators and contexts, which are shared, none is kept."""
+        return self._seen.parents
+
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes, those outside before those inside."""
+        return [self.tree, *self.parents]
+
+    @property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """The import statements, wherever they stand."""
+        return self._seen.imports
+
+    @property
+    def is_too_deep(self) -> bool:
+        """Whether its nodes are nested too deeply for those who walk the tree recursively."""
+        return self._seen.depth > _MOST_NESTED
+
+    @functools.cached_property
+    def _seen(self) -> _Seen:
+        parents: dict[ast.AST, ast.AST] = {}
+        imports: list[ast.Import | ast.ImportFrom] = []
+        depth = 0
+        level: list[ast.AST] = [self.tree]
+        while level:
+            depth += 1
+            below: list[ast.AST] = []
+            for node in level:
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    imports.append(node)
+                for name in _FIELDS[type(node)]:
+                    child = getattr(node, name, None)
+                    if type(child) is list:
+                        for each in child:
+                            if isinstance(each, ast.AST):
+                                parents[each] = node
+                                below.append(each)
+                    elif isinstance(child, ast.AST):
+                        parents[child] = node
+                        below.append(child)
+            level = below
+        return _Seen(parents, imports, depth)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that a node is a part of."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+
+class Unparsable(Exception):
+    """Text that is no Python.
+
+    Args:
+      line: where, from 1.
+      message: why.
+    """
+
+    def __init__(self, line: int, message: str) -> None:
+        super().__init__(f"line {line}: {message}" if line else message)
+        self.line = line
+        self.message = message
+
+
+def parse(text: str) -> ast.Module:
+    """Parse a module; nothing is said of what Python only warns about.
+
+    Raises:
+      Unparsable: it is no Python of this version, or nested too deeply for its parser.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise Unparsable(error.lineno or 0, error.msg) from error
+    except (RecursionError, MemoryError, ValueError) as error:
+        # What Python's parser says of it depends on what is nested.
+        raise Unparsable(0, "it is nested too deeply") from error

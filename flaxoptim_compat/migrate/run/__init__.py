@@ -1,0 +1,1 @@
+"""A run over files and folders, from what is asked to what is reported."""

@@ -1,0 +1,126 @@
+"""What all rules find in the files of a program, for both targets of ``rewrite``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.settling import settled
+from flaxoptim_compat.migrate.names.meanings import exporters
+from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.modules import imported_files, imported_names
+from flaxoptim_compat.migrate.rules import rule_modules
+
+TARGETS = ("shim", "optax")
+Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
+
+
+class FileFindings(NamedTuple):
+    """What there is to say about one file.
+
+    Args:
+      document: the file.
+      findings: in their order.
+      unknown: offsets of what looks like a use and is not understood, and why.
+      imports: for each target the edits of the import statements.
+      units: the optimizers whose first use is in this file, whole.
+    """
+
+    document: Document
+    findings: list[Finding]
+    unknown: list[tuple[int, str]]
+    imports: Mapping[str, list[Edit]]
+    units: Sequence[Unit] = ()
+
+
+def analyse(
+    documents: Sequence[Document],
+    ignored: Ignored,
+    *,
+    writes: bool,
+    accept_changes: bool = False,
+    elsewhere: bool = False,
+    targets: Collection[str] = TARGETS,
+) -> list[FileFindings]:
+    """Find everything in files that belong together.
+
+    Args:
+      documents: files of one program that use optimizers or names of flax.optim, directly or
+        through each other.
+      ignored: for each file and line the codes that are not wanted; "" stands for all.
+      writes: whether the edits to optax are wanted too; jax is only imported if they are.
+      accept_changes: whether definitions may become their nearest in plain optax, although that
+        changes the numbers.
+      elsewhere: whether files that these have nothing to do with name flax.optim.
+      targets: those whose edits are wanted.
+    """
+    exporting = exporters(documents)
+    read = {document: Names(document, exporter) for document, exporter in exporting.items()}
+    # Others have methods of these names too: without flax.optim nobody has an optimizer.
+    has_optimizers = elsewhere or any(each.names_flax_optim() for each in exporting.values())
+    imported = imported_files(documents)
+    facts = Facts(documents, imported, ignored) if has_optimizers else None
+    needed = _needed_elsewhere(imported, read.values())
+    return [
+        _findings(
+            Reading(
+                document,
+                names,
+                ignored.get(document.path, {}),
+                facts,
+                writes,
+                accept_changes,
+            ),
+            needed[document],
+            targets,
+        )
+        for document, names in read.items()
+    ]
+
+
+def _needed_elsewhere(
+    imported: Mapping[Document, Mapping[str, Document]], read: Iterable[Names]
+) -> dict[Document, frozenset[str]]:
+    """For each file the names that others import from it, or take as its attributes."""
+    needed = imported_names(imported)
+    by_module = {each.module: each for each in imported if each.module}
+    for names in read:
+        for module, name in names.taken_from():
+            if module in by_module:
+                needed[by_module[module]].add(name)
+    return {document: frozenset(names) for document, names in needed.items()}
+
+
+def analyse_alone(
+    document: Document,
+    ignored: Mapping[int, frozenset[str]],
+    targets: Collection[str] = TARGETS,
+) -> FileFindings:
+    """Find everything in a file that has nothing to do with optimizers.
+
+    Args:
+      document: the file.
+      ignored: for each line the codes that are not wanted; "" stands for all.
+      targets: those whose edits are wanted.
+    """
+    return _findings(Reading(document, Names(document), ignored), frozenset(), targets)
+
+
+def _findings(reading: Reading, needed: Collection[str], targets: Collection[str]) -> FileFindings:
+    document = reading.document
+    plans = {target: ImportPlan(document, reading.names, needed) for target in targets}
+    rules = rule_modules().values()
+    findings = settled((each for rule in rules for each in rule.find(reading)), plans)
+    unknown = [(document.span(node)[0], why) for node, why in reading.names.unknown]
+    if reading.facts is not None:
+        unknown += [(document.span(node)[0], why) for node, why in reading.facts.unknown(document)]
+    imports = {target: plan.edits() for target, plan in plans.items()}
+    units = [] if reading.facts is None else reading.facts.starting_in(document)
+    return FileFindings(document, findings, sorted(unknown), imports, units)

@@ -1,0 +1,188 @@
+"""One file after the other: what is in it, and what becomes of it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import sys
+from collections.abc import Container, Iterator
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.names.meanings import Exporter
+from flaxoptim_compat.migrate.program.files import FoundFile
+from flaxoptim_compat.migrate.program.linking import Imported, imports_in, old_exports
+from flaxoptim_compat.migrate.program.loading import Loaded, check_rewritten, load
+from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
+from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
+from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
+from flaxoptim_compat.migrate.run.prefilter import (
+    mentions_in_gin,
+    mentions_old_names,
+    mentions_optimizers,
+)
+from flaxoptim_compat.migrate.run.reports import FileReport, Noted
+from flaxoptim_compat.migrate.run.rewriting import rewritten
+from flaxoptim_compat.migrate.run.settings import Settings
+
+# The rules about optimizers, which change several files at once or none.
+OF_OPTIMIZERS = "FOC2"
+_MARK = re.compile(r"^[ \t]*# (FOC\d{3}): .*$", re.MULTILINE)
+_RECURSION = 10_000
+
+
+class Task(NamedTuple):
+    """What a run is to do.
+
+    Args:
+      target: ``shim`` or ``optax``; "" if nothing is to be rewritten.
+      codes: of all rules.
+      settings: which of them count where.
+      accept_changes: whether changes of numbers are accepted.
+    """
+
+    target: str
+    codes: tuple[str, ...]
+    settings: Settings
+    accept_changes: bool = False
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Those whose edits are wanted."""
+        return (self.target,) if self.target else ()
+
+
+class Examined(NamedTuple):
+    """What one file is by itself.
+
+    Args:
+      report: what there is to say about it; None: that takes reading it, alone or with others.
+      imports: what it imports.
+      exports: the names that it passes on to other files and that may be gone.
+      has_optimizers: whether it is to be read together with the files that import from it.
+      names_flax_optim: whether it names flax.optim, or what serves it.
+      loaded: the file, if it was parsed.
+    """
+
+    report: FileReport | None
+    imports: tuple[Imported, ...] = ()
+    exports: frozenset[str] = frozenset()
+    has_optimizers: bool = False
+    names_flax_optim: bool = False
+    loaded: Loaded | None = None
+
+
+def examine(file: FoundFile, source: bytes) -> Examined:
+    """Look at one file, and parse it if it can name what is gone.
+
+    Args:
+      file: where it is.
+      source: what is in it.
+    """
+    try:
+        if file.path.suffix == ".gin":
+            if not mentions_in_gin(source):
+                return Examined(FileReport(file))
+            return Examined(None, loaded=load(file, source))
+        # A null byte may be half of a letter.
+        imports = imports_in(source)
+        if b"\0" not in source and not mentions_old_names(source):
+            return Examined(FileReport(file), imports)
+        loaded = load(file, source)
+        exporter = Exporter(loaded.document)
+        exports = old_exports(exporter)
+        has_optimizers = mentions_optimizers(source)
+        names_flax_optim = has_optimizers and exporter.names_flax_optim()
+        return Examined(None, imports, exports, has_optimizers, names_flax_optim, loaded)
+    except Exception as error:
+        return Examined(unread(file, error))
+
+
+def report_alone(loaded: Loaded, task: Task) -> FileReport:
+    """What was found in a file that has nothing to do with others."""
+    try:
+        found = analyse_alone(loaded.document, ignored_in(loaded, task), task.targets)
+        return report_of(loaded, found, task)
+    except Exception as error:
+        return unread(loaded.file, error)
+
+
+def ignored_in(loaded: Loaded, task: Task) -> Ignored:
+    """What is not to be reported in a file."""
+    everywhere = task.settings.ignored_in(loaded.file.path, task.codes)
+    if task.target and loaded.kept:
+        # An optimizer that a file which stays has a part in must stay itself.
+        everywhere |= {code for code in task.codes if code.startswith(OF_OPTIMIZERS)}
+    return Ignored(ignored_lines(loaded.document.text), everywhere)
+
+
+def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
+    """What was found in a file, with its new bytes if it is to be rewritten."""
+    report = FileReport(loaded.file, is_parsed=True, kept=loaded.kept)
+    report.unread += loaded.broken
+    report.findings = [_noted(loaded, each) for each in found.findings]
+    report.unknown += loaded.unknown
+    report.unknown += [(_place(loaded, at, at), why) for at, why in found.unknown]
+    report.marks = list(_marks(loaded, {each.code for each in found.findings}))
+    report.left = report.findings
+    if task.target and not report.kept:
+        result = rewritten(found, task.target)
+        try:
+            if result.text != loaded.document.text:
+                new = loaded.container.encoded(result.text)
+                check_rewritten(loaded, new)
+                report.old, report.new = loaded.source, new
+                report.done = [
+                    _noted(loaded, each) for each in found.findings if each not in result.left
+                ]
+            report.left = [_noted(loaded, each) for each in result.left]
+        except Unwritable as error:
+            report.kept = str(error)
+        except Unreadable as error:
+            report.unread.append((None, f"what rewrite makes of it is no Python, {error}"))
+    return report
+
+
+def unread(file: FoundFile, error: Exception) -> FileReport:
+    """What is said of a file that could not be read."""
+    if isinstance(error, OSError | Unreadable):
+        why = (error.strerror if isinstance(error, OSError) else "") or str(error)
+    else:
+        why = mistake(error)
+    return FileReport(file, unread=[(None, why)])
+
+
+def mistake(error: Exception) -> str:
+    """What is said of an error that should not be."""
+    said = ": ".join(filter(None, [type(error).__name__, str(error)]))
+    return f"flaxoptim-compat made a mistake in it: {said}"
+
+
+@contextlib.contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Allow for code that is nested as deeply as Python's parser does."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _noted(loaded: Loaded, finding: Finding) -> Noted:
+    place = _place(loaded, finding.start, finding.end)
+    does = (finding.shim is not None, finding.optax is not None)
+    texts = (finding.reason, finding.change, finding.cause)
+    return Noted(finding.code, place, finding.what, finding.instead, *does, *texts)
+
+
+def _marks(loaded: Loaded, codes: Container[str]) -> Iterator[tuple[Place, str]]:
+    """The marks of what an earlier rewrite left on flaxoptim_compat, where it works."""
+    for match in _MARK.finditer(loaded.document.text):
+        if match[1] not in codes:
+            yield _place(loaded, match.start(1), match.end()), match[0].strip().removeprefix("# ")
+
+
+def _place(loaded: Loaded, start: int, end: int) -> Place:
+    position = loaded.document.position
+    return loaded.container.place(*position(start), *position(end))

@@ -1,0 +1,243 @@
+"""A run over files and folders: each file by itself, then those that belong together."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from flaxoptim_compat.migrate.program.files import FoundFile, FoundFiles
+from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
+from flaxoptim_compat.migrate.program.loading import Loaded, Waiting, load
+from flaxoptim_compat.migrate.program.source_text import Unreadable
+from flaxoptim_compat.migrate.run.analysis import analyse, analyse_alone
+from flaxoptim_compat.migrate.run.cache import Cache, key_of_file, key_of_group
+from flaxoptim_compat.migrate.run.examination import (
+    Examined,
+    Task,
+    deep_recursion,
+    examine,
+    ignored_in,
+    mistake,
+    report_alone,
+    report_of,
+    unread,
+)
+from flaxoptim_compat.migrate.run.reports import FileReport, Report, unit_reports
+
+# After so many the garbage collector looks for circles among them; usual are 700.
+_NEW_OBJECTS = 1_000_000
+
+Progress = Callable[[int, int, str], None]
+
+
+def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | None = None) -> Report:
+    """Look for what is gone in files and folders, and work out what is to become of them.
+
+    Nothing is written.
+
+    Args:
+      paths: files and folders.
+      task: what the run is to do.
+      progress: is told how many files are done, of how many, and what is read next.
+      cache: the folder in which results are kept for the next run; None: they are not.
+    """
+    found = FoundFiles(paths, task.settings.is_excluded)
+    with deep_recursion(), _rare_collections():
+        reports = _Run(found.files, task, progress, Cache(cache, task)).reports()
+    return Report(reports, found.left_out, found.unreadable, found.unfinished)
+
+
+@contextlib.contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Let the garbage collector go through all trees rarely: few of them are ever garbage."""
+    before = gc.get_threshold()
+    gc.set_threshold(_NEW_OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        # What is there by now counts as old, and is not gone through because there is much of it.
+        gc.freeze()
+        gc.unfreeze()
+        gc.set_threshold(*before)
+
+
+class _Run:
+    """The files of a run, and what is known of them by now."""
+
+    def __init__(
+        self, files: Sequence[FoundFile], task: Task, progress: Progress, cache: Cache
+    ) -> None:
+        self._files = files
+        self._task = task
+        self._progress = progress
+        self._cache = cache
+        # The names of the files as they are, for the cache; of those that can be read.
+        self._keys: dict[int, str] = {}
+        # Whether a file was another one when it was read again.
+        self._has_changed = False
+        self._examined: list[Examined] = []
+        self._waiting = Waiting()
+        self._reports: dict[int, FileReport] = {}
+
+    def reports(self) -> list[FileReport]:
+        for number, file in enumerate(self._files):
+            self._progress(number, len(self._files), str(file.path))
+            self._examine(number, file)
+        links = self._links()
+        for number in range(len(self._files)):
+            if number not in self._reports and number not in links.linked:
+                self._say([number])
+                self._read_alone(number)
+        elsewhere = any(each.names_flax_optim for each in self._examined)
+        for group in links.groups():
+            self._say(group)
+            self._read_together(group, elsewhere)
+        if not self._has_changed:
+            self._cache.save()
+        return [self._reports[number] for number in range(len(self._files))]
+
+    def _say(self, numbers: Sequence[int]) -> None:
+        """Say which files are read together; all of them were read by themselves before."""
+        count = len(self._files)
+        others = f" and {len(numbers) - 1} with it" if len(numbers) > 1 else ""
+        self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
+
+    def _examine(self, number: int, file: FoundFile) -> None:
+        try:
+            source = file.path.read_bytes()
+        except OSError as error:
+            self._examined.append(Examined(unread(file, error)))
+            self._reports[number] = unread(file, error)
+            return
+        key = self._keys[number] = key_of_file(file, source)
+        examined = self._cache.examined(key, file)
+        if examined is None:
+            examined = examine(file, source)
+            self._cache.keep_examined(key, examined)
+        self._examined.append(examined._replace(loaded=None))
+        if examined.report is not None:
+            self._reports[number] = examined.report
+            if examined.report.new is not None:
+                examined.report.old = source
+        elif examined.loaded is not None:
+            self._waiting.keep(number, examined.loaded)
+            if number not in self._waiting and not examined.has_optimizers:
+                # Most files turn out to belong to no other.
+                self._report_alone(number, examined.loaded)
+
+    def _links(self) -> Links:
+        modules = [
+            Module(file.module, file.is_package, each.imports, each.exports, each.has_optimizers)
+            for file, each in zip(self._files, self._examined, strict=True)
+        ]
+
+        def attributes(number: int) -> set[str]:
+            try:
+                return attributes_in(self._files[number].path.read_bytes())
+            except OSError:
+                # It was there a moment ago; reading it with the others says what is the matter.
+                return set()
+
+        return Links(modules, attributes)
+
+    def _read_alone(self, number: int) -> None:
+        loaded = self._loaded(number)
+        if loaded is not None:
+            self._report_alone(number, loaded)
+
+    def _report_alone(self, number: int, loaded: Loaded) -> None:
+        report = self._reports[number] = report_alone(loaded, self._task)
+        known = self._examined[number]._replace(report=report)
+        self._cache.keep_examined(self._keys[number], known)
+
+    def _read_together(self, group: Sequence[int], elsewhere: bool) -> None:
+        """Read files that belong together, unless it is known what comes of that."""
+        key = key_of_group([self._keys.get(number, "") for number in group], elsewhere)
+        known = self._cache.together(key, [self._files[number] for number in group])
+        if known is not None and self._take(group, known):
+            return
+        found = ((number, self._loaded(number)) for number in group)
+        loaded = {number: each for number, each in found if each is not None}
+        self._reports |= self._together(loaded, elsewhere)
+        reports = [self._reports[number] for number in group]
+        self._cache.keep_together(key, reports)
+
+    def _take(self, group: Sequence[int], known: Sequence[FileReport]) -> bool:
+        """Take what is known of files, unless one that is to change is another one by now."""
+        for number, report in zip(group, known, strict=True):
+            if report.new is not None:
+                try:
+                    report.old = report.path.read_bytes()
+                except OSError:
+                    return False
+                if key_of_file(report.file, report.old) != self._keys[number]:
+                    return False
+        self._reports |= dict(zip(group, known, strict=True))
+        return True
+
+    def _together(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
+        mistakes: dict[int, FileReport] = {}
+        while True:
+            reports = self._analysed(loaded, elsewhere)
+            stubborn = [
+                number
+                for number, report in reports.items()
+                if report.kept and not loaded[number].kept
+            ]
+            if not stubborn:
+                return reports | mistakes
+            # What others become may have counted on these.
+            for number in stubborn:
+                loaded[number].kept = reports[number].kept
+                if reports[number].unread:
+                    mistakes[number] = reports[number]
+
+    def _loaded(self, number: int) -> Loaded | None:
+        """A file that was parsed, which is read again if it did not wait; None if it is gone."""
+        loaded = self._waiting.take(number)
+        if loaded is None:
+            file = self._files[number]
+            try:
+                source = file.path.read_bytes()
+                self._has_changed |= key_of_file(file, source) != self._keys[number]
+                loaded = load(file, source)
+            except (OSError, Unreadable) as error:
+                self._reports[number] = unread(file, error)
+        return loaded
+
+    def _analysed(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
+        try:
+            found = analyse(
+                [each.document for each in loaded.values()],
+                {each.file.path: ignored_in(each, self._task) for each in loaded.values()},
+                writes=self._task.target == "optax",
+                accept_changes=self._task.accept_changes,
+                elsewhere=elsewhere,
+                targets=self._task.targets,
+            )
+        except Exception as error:
+            return {number: self._by_itself(each, error) for number, each in loaded.items()}
+        reports = {}
+        by_document = {each.document: each for each in loaded.values()}
+        for (number, each), findings in zip(loaded.items(), found, strict=True):
+            try:
+                report = reports[number] = report_of(each, findings, self._task)
+                report.units += unit_reports(findings.units, by_document)
+            except Exception as error:
+                reports[number] = unread(each.file, error)
+                reports[number].kept = mistake(error)
+        return reports
+
+    def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
+        """What can be said of a file if reading it together with others has failed."""
+        loaded.kept = loaded.kept or mistake(error)
+        try:
+            ignored = ignored_in(loaded, self._task)
+            found = analyse_alone(loaded.document, ignored, self._task.targets)
+            report = report_of(loaded, found, self._task)
+        except Exception:
+            report = FileReport(loaded.file)
+        report.unread.append((None, mistake(error)))
+        return report

@@ -1,0 +1,215 @@
+"""What a run has found, file by file, and of optimizers as a whole."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.uses import Use
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.files import EXCLUDED, FoundFile
+from flaxoptim_compat.migrate.program.loading import Loaded
+from flaxoptim_compat.migrate.program.source_text import Place
+
+
+class Noted(NamedTuple):
+    """A finding as people and programs read of it.
+
+    Args:
+      code: the rule.
+      place: where it stands.
+      what: what it is.
+      instead: what replaces it.
+      shim: whether ``rewrite --to shim`` deals with it.
+      optax: whether ``rewrite --to optax`` deals with it.
+      reason: why it is left, if it is.
+      change: how far the numbers will be from those of before; "" if they stay the same.
+      cause: the reason of another place, for which this one stays; "" if there is none.
+    """
+
+    code: str
+    place: Place
+    what: str
+    instead: str
+    shim: bool
+    optax: bool
+    reason: str
+    change: str
+    cause: str = ""
+
+
+class Spot(NamedTuple):
+    """A place in one of the files.
+
+    Args:
+      path: the file.
+      place: where in it.
+    """
+
+    path: Path
+    place: Place
+
+
+class UnitReport(NamedTuple):
+    """Optimizers that become TrainStates together, or stay together.
+
+    Args:
+      made: where they are made.
+      held: the places that keep them from becoming TrainStates, the first of them first.
+      reason: why the first does; "" if they become TrainStates.
+      joined: the places that may be of any of them, if it is for these that they stay together.
+    """
+
+    made: list[Spot]
+    held: list[Spot]
+    reason: str
+    joined: list[Spot]
+
+    @property
+    def optimizers(self) -> int:
+        """How many there are; what comes from elsewhere counts as one."""
+        return max(len(self.made), 1)
+
+
+@dataclasses.dataclass
+class FileReport:
+    """What is known of one file.
+
+    Args:
+      file: where it is.
+      is_parsed: whether it was read as Python; if it names nothing that is gone it need not be.
+      unread: what of it could not be read, and why; without a place: all of it.
+      findings: in their order.
+      unknown: names that were seen and not understood.
+      marks: comments by which an earlier rewrite said what it left, where it is no finding now.
+      old: its bytes, if they are to change.
+      new: what they are to be; None: nothing changes.
+      done: the findings that the change deals with.
+      left: those that it does not.
+      kept: why nothing in it is changed, whatever was found; "" if it may be.
+      units: the optimizers of which it has the first use.
+    """
+
+    file: FoundFile
+    is_parsed: bool = False
+    unread: list[tuple[Place | None, str]] = dataclasses.field(default_factory=list)
+    findings: list[Noted] = dataclasses.field(default_factory=list)
+    unknown: list[tuple[Place, str]] = dataclasses.field(default_factory=list)
+    marks: list[tuple[Place, str]] = dataclasses.field(default_factory=list)
+    old: bytes = b""
+    new: bytes | None = None
+    done: list[Noted] = dataclasses.field(default_factory=list)
+    left: list[Noted] = dataclasses.field(default_factory=list)
+    kept: str = ""
+    units: list[UnitReport] = dataclasses.field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        """The file, as it is shown."""
+        return self.file.path
+
+
+@dataclasses.dataclass
+class Report:
+    """All files of a run, in their order.
+
+    Args:
+      files: those that were seen.
+      left_out: folders and links that were not looked into, and why.
+      unreadable: paths that could not be looked at, and why.
+      unfinished: files that a rewrite which was killed left behind.
+    """
+
+    files: list[FileReport]
+    left_out: list[tuple[Path, str]]
+    unreadable: list[tuple[Path, str]]
+    unfinished: list[Path]
+
+    @property
+    def findings(self) -> int:
+        """How many findings there are."""
+        return sum(len(each.findings) for each in self.files)
+
+    @property
+    def becoming(self) -> int:
+        """How many optimizers become TrainStates with ``rewrite --to optax``."""
+        return sum(one.optimizers for each in self.files for one in each.units if not one.held)
+
+    @property
+    def staying(self) -> list[UnitReport]:
+        """The optimizers that do not, in the order of the lines that hold them."""
+        found = [one for each in self.files for one in each.units if one.held]
+        return sorted(found, key=lambda each: each.held[0])
+
+    @property
+    def unread(self) -> list[tuple[Path, Place | None, str]]:
+        """All that could not be read."""
+        found: list[tuple[Path, Place | None, str]] = []
+        found += [(path, None, why) for path, why in self.unreadable]
+        found += [(each.path, *why) for each in self.files for why in each.unread]
+        return found
+
+    @property
+    def is_trouble(self) -> bool:
+        """Whether something could not be read, or there is nothing to read."""
+        is_asked_for = any(why == EXCLUDED for _, why in self.left_out)
+        return bool(self.unread) or not (self.files or is_asked_for)
+
+    @property
+    def status(self) -> int:
+        """The exit status of ``scan``: 2 trouble, 1 something was found, 0 nothing."""
+        if self.is_trouble:
+            return 2
+        return 1 if any(each.findings or each.unknown or each.marks for each in self.files) else 0
+
+
+def place_of(path: Path, place: Place) -> str:
+    """A place as it is printed: ``path:line:column``, in a notebook with the cell."""
+    return f"{line_of(path, place)}:{place.column}"
+
+
+def line_of(path: Path, place: Place) -> str:
+    """A line as it is printed: ``path:line``, in a notebook with the cell."""
+    cell = f"cell {place.cell}:" if place.cell else ""
+    return f"{path}:{cell}{place.line}"
+
+
+def unit_reports(units: Iterable[Unit], loaded: Mapping[Document, Loaded]) -> Iterator[UnitReport]:
+    """What becomes of each unit that makes an optimizer, or uses one that comes from elsewhere.
+
+    Args:
+      units: the units.
+      loaded: all files that were read together.
+    """
+    for unit in units:
+        made = [each for each in unit.uses if each.makes]
+        kept = [each for each in unit.uses if loaded[each.document].kept]
+        held = kept or unit.problems
+        if not made and not held:
+            continue
+        reason = ""
+        if held:
+            reason = loaded[held[0].document].kept or held[0].problem
+        joined = unit.joined if held and len(made) > 1 else []
+        yield UnitReport(
+            [_spot(each, loaded) for each in made],
+            _lines(held, loaded),
+            reason,
+            _lines(joined, loaded),
+        )
+
+
+def _lines(uses: Sequence[Use], loaded: Mapping[Document, Loaded]) -> list[Spot]:
+    """The places of uses, one for each line: what stands in a line is mended together."""
+    found: dict[tuple[Path, int], Spot] = {}
+    for spot in (_spot(each, loaded) for each in uses):
+        found.setdefault((spot.path, spot.place.file_line), spot)
+    return list(found.values())
+
+
+def _spot(use: Use, loaded: Mapping[Document, Loaded]) -> Spot:
+    start, end = map(use.document.position, use.document.span(use.node))
+    return Spot(use.document.path, loaded[use.document].container.place(*start, *end))

@@ -1,0 +1,151 @@
+"""The text of a file after its rewrite: edits, marks, and the comments that must not be lost."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import io
+import tokenize
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
+from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.editing.import_order import in_order
+from flaxoptim_compat.migrate.editing.surroundings import indentation
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.run.analysis import FileFindings
+
+
+class Rewritten(NamedTuple):
+    """A file after its rewrite.
+
+    Args:
+      text: its text, the old one if nothing changes.
+      done: what was rewritten.
+      left: what stays as it is.
+    """
+
+    text: str
+    done: list[Finding]
+    left: list[Finding]
+
+
+def rewritten(file: FileFindings, target: str) -> Rewritten:
+    """Rewrite one file for ``shim`` or for ``optax``.
+
+    Args:
+      file: what the rules found in it.
+      target: which.
+
+    Raises:
+      ValueError: the result would be no Python; this is a mistake of the rules, and says where.
+    """
+    document = file.document
+    done = [each for each in file.findings if each.edits(target)]
+    left = [each for each in file.findings if each.edits(target) is None]
+    edits = [edit for each in done for edit in each.edits(target) or ()]
+    edits += file.imports[target]
+    edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
+    text = apply_edits(document.text, edits)
+    if text != document.text and not document.is_gin:
+        try:
+            text = in_order(document, text, indentation(document))
+        except SyntaxError as error:
+            raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
+    return Rewritten(text, done, left)
+
+
+def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:
+    """The comments that say why a statement stays, by its line, unless they are there."""
+    marks: dict[int, list[str]] = {}
+    for finding in left:
+        if finding.reason:
+            line = _first_line(document, finding.start)
+            text = f"# {finding.code}: {finding.reason}"
+            if text not in [*_comments_above(document, line), *marks.get(line, [])]:
+                marks.setdefault(line, []).append(text)
+    return marks
+
+
+def _comments_above(document: Document, line: int) -> list[str]:
+    """The lines of comments that stand directly above a line."""
+    found = []
+    while line > 1 and document.lines[line - 2].lstrip().startswith("#"):
+        line -= 1
+        found.append(document.lines[line - 1].strip())
+    return found
+
+
+def _first_line(document: Document, offset: int) -> int:
+    """The line on which the statement around a place starts, where a comment can stand above."""
+    line = document.position(offset)[0]
+    while True:
+        around = [each for each in _statements(document) if each.start <= line <= each.end]
+        first = max((each.start for each in around), default=line)
+        if first == line and not any(each.start == line and each.is_behind for each in around):
+            return line
+        if first == line:
+            # It stands behind another one, which may have started lines before.
+            first = min(each.start for each in around if each.end == line or each.start == line)
+            return first
+        line = first
+
+
+class _Lines(NamedTuple):
+    start: int
+    end: int
+    is_behind: bool
+
+
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _statements(document: Document) -> tuple[_Lines, ...]:
+    return tuple(_lines_of_statements(document))
+
+
+def _lines_of_statements(document: Document) -> Iterator[_Lines]:
+    for node in document.parents:
+        if isinstance(node, ast.stmt):
+            decorators = getattr(node, "decorator_list", [])
+            start = min([node.lineno, *(each.lineno for each in decorators)])
+            is_behind = (
+                bool(document.lines[start - 1][: node.col_offset].strip()) and not decorators
+            )
+            assert node.end_lineno is not None
+            yield _Lines(start, node.end_lineno, is_behind)
+
+
+def _moved_comments(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
+    """The comments inside of what is replaced, by the line of the statement they belong to."""
+    replaced = [each for each in edits if "#" in document.text[each.start : each.end]]
+    moved: dict[int, list[str]] = {}
+    for start, comment in _comments(document) if replaced else ():
+        around = [each for each in replaced if each.start <= start < each.end]
+        if any(not _keeps(each, start) for each in around):
+            moved.setdefault(_first_line(document, start), []).append(comment)
+    return moved
+
+
+def _comments_as_edits(document: Document, *by_line: dict[int, list[str]]) -> Iterator[Edit]:
+    """All comments that come to stand above lines: one edit for each line."""
+    for line in sorted({line for each in by_line for line in each}):
+        start = document.line_starts[line - 1]
+        text = document.lines[line - 1]
+        indent = text[: len(text) - len(text.lstrip())]
+        comments = [comment for each in by_line for comment in each.get(line, [])]
+        yield Edit(start, start, ("".join(f"{indent}{each}\n" for each in comments),))
+
+
+def _keeps(edit: Edit, place: int) -> bool:
+    spans = [part for part in edit.parts if isinstance(part, Span)]
+    return any(part.start <= place < part.end for part in spans) or any(
+        isinstance(part, str) and "#" in part for part in edit.parts
+    )
+
+
+def _comments(document: Document) -> Iterator[tuple[int, str]]:
+    """Where each comment starts, and its text."""
+    for token in tokenize.generate_tokens(io.StringIO(document.text).readline):
+        if token.type == tokenize.COMMENT:
+            line, column = token.start
+            yield document.line_starts[line - 1] + column, token.string

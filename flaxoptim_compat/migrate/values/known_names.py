@@ -1,0 +1,234 @@
+"""What names of flax.optim are, and what functions of jax, flax and Python do with optimizers."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+
+from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
+
+_MODULE = "flax.optim"
+# So far a program may have come, with flaxoptim_compat in place of flax.
+_TODAY = ("flaxoptim_compat.optim", "flaxoptim_compat")
+
+DEFINITIONS = OPTIMIZERS | {"MultiOptimizer"}
+# A class that is looked up by a name which is not known before the program runs.
+COMPUTED = "flax.optim.<computed>"
+BASE = "OptimizerDef"
+
+# Methods and fields that only optimizers have.
+TELLING = frozenset({"apply_gradient", "optimizer_def"})
+# Fields that others have too: what the variable is called decides.
+_AMBIGUOUS = frozenset({"target", "state"})
+_CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
+
+
+def legacy_name(name: str) -> str | None:
+    """The name in flax.optim, without its modules, such as ``Adam``; None for other names."""
+    for module in (_MODULE, *_TODAY):
+        if name.startswith(f"{module}."):
+            return name.rpartition(".")[2]
+    return None
+
+
+def is_definition(name: str) -> bool:
+    """Whether a full name is that of a class of definitions."""
+    return legacy_name(name) in DEFINITIONS
+
+
+def is_base(name: str) -> bool:
+    """Whether a class with this base is a class of definitions."""
+    return is_definition(name) or legacy_name(name) == BASE
+
+
+def is_base_itself(name: str) -> bool:
+    """Whether a full name is that of the class all definitions are derived from."""
+    return legacy_name(name) == BASE
+
+
+def is_optimizer(name: str) -> bool:
+    """Whether a full name is that of the class of optimizers."""
+    return legacy_name(name) == "Optimizer"
+
+
+def is_traversal(name: str) -> bool:
+    """Whether a full name is that of a traversal that selects parameters by their paths."""
+    return name.rpartition(".")[2] == "ModelParamTraversal" and (
+        legacy_name(name) is not None or name.startswith("flax.traverse_util.")
+    )
+
+
+def is_package(name: str) -> bool:
+    """Whether a full name is that of flax.optim itself."""
+    return name in (_MODULE, _TODAY[0])
+
+
+@functools.cache
+def makes_legacy(name: str) -> bool:
+    """Whether calling what a full name means makes something of flax.optim."""
+    return is_definition(name) or is_traversal(name) or name == COMPUTED
+
+
+@functools.cache
+def leads_to_flax_optim(name: str) -> bool:
+    """Whether a full name is that of flax.optim, of something in it, or of what it is in."""
+    return (
+        name in ("flax", "flaxoptim_compat", "flax.traverse_util")
+        or is_package(name)
+        or legacy_name(name) is not None
+        or is_traversal(name)
+    )
+
+
+def hints_at_optimizer(attribute: str, owner: str) -> bool:
+    """Whether something is used as only optimizers are.
+
+    Args:
+      attribute: what it is asked for.
+      owner: what it is called.
+    """
+    if attribute in TELLING:
+        return True
+    return attribute in _AMBIGUOUS and _CALLED_OPTIMIZER.search(owner) is not None
+
+
+# The value of this argument is what the function returns, perhaps with other arrays in it.
+RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
+    "jax.device_put": (0, "x"),
+    "jax.device_get": (0, "x"),
+    "jax.block_until_ready": (0, "x"),
+    "jax.device_put_replicated": (0, "x"),
+    "jax.lax.pmean": (0, "x"),
+    "jax.lax.psum": (0, "x"),
+    "jax.lax.stop_gradient": (0, "x"),
+    "jax.lax.all_gather": (0, "x"),
+    "jax.lax.tie_in": (1, "y"),
+    "jax.jit": (0, "fun"),
+    "jax.pmap": (0, "fun"),
+    "jax.vmap": (0, "fun"),
+    "jax.checkpoint": (0, "fun"),
+    "jax.remat": (0, "fun"),
+    "jax.named_call": (0, "fun"),
+    "jax.experimental.pjit.pjit": (0, "fun"),
+    "jax.experimental.maps.xmap": (0, "fun"),
+    "flax.jax_utils.replicate": (0, "tree"),
+    "flax.jax_utils.unreplicate": (0, "tree"),
+    "flax.training.checkpoints.restore_checkpoint": (1, "target"),
+    "flax.serialization.from_bytes": (0, "target"),
+    "flax.serialization.from_state_dict": (0, "target"),
+    "copy.copy": (0, "x"),
+    "copy.deepcopy": (0, "x"),
+    "dataclasses.replace": (0, "obj"),
+    "functools.wraps": (0, "wrapped"),
+    "list": (0, "iterable"),
+    "tuple": (0, "iterable"),
+    "dict": (0, "mapping"),
+    "sorted": (0, "iterable"),
+    "reversed": (0, "sequence"),
+    "iter": (0, "iterable"),
+    "next": (0, "iterator"),
+}
+
+RESTORE = "flax.training.checkpoints.restore_checkpoint"
+
+
+def returns_stored(name: str, call: ast.Call) -> bool:
+    """Whether a call returns what a checkpoint has, not in the structure of anything."""
+    if name == "flax.serialization.msgpack_restore":
+        return True
+    targets = call.args[1:2] + [each.value for each in call.keywords if each.arg == "target"]
+    none = all(isinstance(each, ast.Constant) and each.value is None for each in targets)
+    return name == RESTORE and none
+
+
+# The trees from the second argument on have one structure, and so does the result.
+MAPS_TREES = {
+    "jax.tree_map",
+    "jax.tree_multimap",
+    "jax.tree.map",
+    "jax.tree_util.tree_map",
+    "jax.tree_util.tree_multimap",
+}
+
+# They return a function that calls the one they are given.
+CALLS_LATER = {
+    "jax.grad",
+    "jax.value_and_grad",
+    "jax.jacfwd",
+    "jax.jacrev",
+    "jax.hessian",
+    "jax.linearize",
+    "jax.make_jaxpr",
+    "jax.xla_computation",
+}
+
+# Packages whose functions take any tree. To others an optimizer is not given unseen.
+TAKE_ANY_TREE = {
+    "absl",
+    "chex",
+    "clu",
+    "copy",
+    "dill",
+    "flax",
+    "gc",
+    "jax",
+    "jaxlib",
+    "logging",
+    "ml_collections",
+    "numpy",
+    "orbax",
+    "pickle",
+    "pprint",
+    "tree",
+}
+
+# Functions that ask what they are given for nothing.
+TAKE_ANYTHING = frozenset(
+    {
+        "all",
+        "any",
+        "dataclasses.is_dataclass",
+        "dict",
+        "enumerate",
+        "functools.partial",
+        "hash",
+        "id",
+        "isinstance",
+        "iter",
+        "len",
+        "list",
+        "next",
+        "print",
+        "repr",
+        "reversed",
+        "set",
+        "str",
+        "tuple",
+        "type",
+        "zip",
+    }
+)
+
+# Methods that put what they are given somewhere, whatever it is.
+KEEP_THINGS = frozenset(
+    {
+        "_replace",
+        "add",
+        "append",
+        "appendleft",
+        "debug",
+        "extend",
+        "info",
+        "insert",
+        "log",
+        "put",
+        "replace",
+        "restore",
+        "save",
+        "setdefault",
+        "update",
+        "warning",
+        "write",
+    }
+)

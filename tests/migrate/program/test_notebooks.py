@@ -1,0 +1,119 @@
+"""Notebooks: their cells are read as one program, and nothing but the code in them changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flaxoptim_compat.cli import main
+from flaxoptim_compat.migrate.program.notebooks import Notebook
+from flaxoptim_compat.migrate.program.source_text import Unwritable
+from tests.support.notebooks import Sources, notebook
+
+
+def test_a_cell_that_is_no_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = notebook("import jax\njax.tree_map(f, x)", "x = 1\nprint 'hello'\n", "y = (")
+    path = tmp_path / "n.ipynb"
+    path.write_bytes(content)
+    assert main(["rewrite", "--to", "shim", "--write", str(path)]) == 2
+    output = capsys.readouterr().out.replace(f"{tmp_path}/", "")
+    assert "n.ipynb:cell 3:1:1: not read: line 2: Missing parentheses" in output
+    assert "n.ipynb:cell 4:1:1: not read: line 1: '(' was never closed" in output
+    # What is around it is read, but nothing is written.
+    assert "n.ipynb: left alone, with 1 finding (FOC151): a cell of it is no Python" in output
+    assert path.read_bytes() == content
+
+
+def test_the_magic_that_installs_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "n.ipynb"
+    path.write_bytes(
+        notebook(
+            "x = 1",
+            "%time x\n%load_ext flaxoptim_compat\nif x:\n    %reload_ext flaxoptim_compat  # again",
+            '%load_ext autoreload\nx = """\n%load_ext flaxoptim_compat\n"""',
+        )
+    )
+    assert main(["scan", str(path)]) == 1
+    lines = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
+    assert [line for line in lines if "FOC" in line] == [
+        "n.ipynb:cell 3:2:1: FOC111 [*] %load_ext flaxoptim_compat:"
+        " nothing, once all files are rewritten",
+        "n.ipynb:cell 3:4:5: FOC111 [*] %reload_ext flaxoptim_compat:"
+        " nothing, once all files are rewritten",
+    ]
+    # Other files may need it, as they may need install().
+    assert main(["rewrite", "--to", "shim", "--write", str(path)]) == 0
+    assert main(["scan", "--ignore", "FOC111", str(path)]) == 0
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("ensure_ascii", [False, True])
+@pytest.mark.parametrize("indent", [None, 1, 4, "\t"])
+@pytest.mark.parametrize("end", [b"", b"\r\n"])
+def test_only_the_code_changes(
+    tmp_path: Path, as_list: bool, ensure_ascii: bool, indent: Any, end: bytes
+) -> None:
+    def written(source: str) -> Sources:
+        return source.splitlines(keepends=True) if as_list else source
+
+    sources = [
+        "%matplotlib inline\nimport jax",
+        "# jax.tree_map ü\n\nx = jax.tree_map(f, 'é')\n",
+        "",
+        "jax.tree_map",
+    ]
+    options = {"ensure_ascii": ensure_ascii, "indent": indent}
+    content = notebook(*map(written, sources), **options).rstrip() + end
+    path = tmp_path / "n.ipynb"
+    path.write_bytes(content)
+    assert main(["rewrite", "--to", "shim", "--write", str(path)]) == 1
+    sources[1] = sources[1].replace("= jax.tree_map", "= jax.tree.map")
+    sources[3] = "jax.tree.map"
+    assert path.read_bytes() == notebook(*map(written, sources), **options).rstrip() + end
+
+
+def test_new_lines_look_like_the_others() -> None:
+    content = notebook(["import jax\n", "x = 1"])
+    found = Notebook(content)
+    changed = found.encoded(found.text.replace("import jax\n", "import jax\nimport optax\n"))
+    assert changed == notebook(["import jax\n", "import optax\n", "x = 1"])
+    only = Notebook(notebook(["x"]))
+    assert only.encoded("import optax\nx\n") == notebook(["import optax\n", "x"])
+
+
+def test_line_ends_in_a_cell_stay() -> None:
+    content = notebook(["a = 1\r\n", "b = 2\r\n", "c"])
+    found = Notebook(content)
+    assert found.text == "a = 1\nb = 2\nc\n"
+    assert found.encoded("a = 1\nd\nc\n") == notebook(["a = 1\r\n", "d\r\n", "c"])
+
+
+def test_a_byte_order_mark_stays() -> None:
+    content = b"\xef\xbb\xbf" + notebook("x = 1")
+    assert Notebook(content).encoded("y = 1\n") == b"\xef\xbb\xbf" + notebook("y = 1")
+
+
+def test_a_change_across_cells_is_refused() -> None:
+    found = Notebook(notebook("x = 1", "y = 2"))
+    boundary = "# flaxoptim-compat: cell 3\n"
+    assert found.text == f"x = 1\n{boundary}y = 2\n"
+    for text in ("x = 1\ny = 2\n", f"x\n{boundary}y\n{boundary}", f"x = 1{boundary}y\n"):
+        with pytest.raises(Unwritable, match="the change goes across cells"):
+            found.encoded(text)
+
+
+def test_places() -> None:
+    content = notebook(["a\n", "b\n"], "", "c\nd", ["x\n", "y"])
+    found = Notebook(content)
+    lines = found.text.split("\n")
+    json_lines = content.decode().split("\n")
+    expected = {"b": (2, 2), "c": (4, 1), "d": (4, 2), "x": (5, 1), "y": (5, 2)}
+    for name, (cell, line) in expected.items():
+        at = lines.index(name) + 1
+        place = found.place(at, 1, at, 2)
+        assert place[:5] == (line, 1, line, 2, cell)
+        assert name in json_lines[place.file_line - 1]

@@ -1,0 +1,91 @@
+"""A file is parsed once and walked once for its names, whatever is asked about it."""
+
+from __future__ import annotations
+
+import ast
+import collections
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flaxoptim_compat.cli import main
+from flaxoptim_compat.migrate.names import walk
+from flaxoptim_compat.migrate.program import loading
+from tests.support.places import DATA
+
+PROGRAMS = ("legacy_programs", "wild_programs", "recorded_programs", "new_optimizer")
+COMMANDS = {
+    "scan": ["scan"],
+    "shim": ["rewrite", "--to", "shim", "--check"],
+    "optax": ["rewrite", "--to", "optax", "--check"],
+}
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> collections.Counter[str]:
+    """How often each text is parsed; what a rewrite makes of a file is another text."""
+    genuine = loading.parse
+    counted: collections.Counter[str] = collections.Counter()
+
+    def parse(text: str) -> ast.Module:
+        counted[text] += 1
+        return genuine(text)
+
+    monkeypatch.setattr(loading, "parse", parse)
+    return counted
+
+
+@pytest.fixture
+def walked(monkeypatch: pytest.MonkeyPatch) -> list[ast.Module]:
+    found: list[ast.Module] = []
+
+    class Walk(walk.Walk):
+        def __init__(self, tree: ast.Module, *more: Any) -> None:
+            found.append(tree)
+            super().__init__(tree, *more)
+
+    monkeypatch.setattr(walk, "Walk", Walk)
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_file_is_parsed_and_walked_once(
+    program: str,
+    command: str,
+    parsed: collections.Counter[str],
+    walked: list[ast.Module],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = DATA / program
+    main([*COMMANDS[command], str(folder), "--no-cache"])
+    capsys.readouterr()
+    texts = {path.read_text() for path in folder.rglob("*.py")}
+    read = {text: count for text, count in parsed.items() if text in texts}
+    assert read and set(read.values()) == {1}
+    assert len(walked) == len(set(map(id, walked))) == len(read)
+
+
+def test_what_there_is_no_room_for_is_read_again(
+    parsed: collections.Counter[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = str(DATA / "legacy_programs")
+    main(["scan", folder, "--no-cache"])
+    expected = capsys.readouterr().out
+    assert set(parsed.values()) == {1}
+    monkeypatch.setattr(loading, "MOST_WAITING", 10_000)
+    main(["scan", folder, "--no-cache"])
+    assert capsys.readouterr().out == expected
+    assert 3 in parsed.values()
+
+
+def test_a_file_that_mentions_nothing_old_is_not_parsed(
+    tmp_path: Path, parsed: collections.Counter[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text("import os\n\nprint(os.name)\n")
+    assert main(["scan", str(tmp_path), "--no-cache"]) == 0
+    assert "0 files parsed, 1 without" in capsys.readouterr().out
+    assert not parsed

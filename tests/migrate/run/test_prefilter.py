@@ -1,0 +1,36 @@
+"""Which files are parsed at all: those with words of what is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from flaxoptim_compat.migrate.run.prefilter import mentions_old_names
+
+MENTIONED = (
+    "import flax",
+    "from jax import tree_map",
+    "import flaxoptim_compat\nflaxoptim_compat.install()",
+    '["%load_ext flaxoptim_compat\\n"]',
+    "import numpy as np\nnp.float_(1)",
+    "from numpy import float_",
+    "from mylib import optim",
+    "def f(o, g): return o.apply_gradient(g)",
+    "def params(state): return state.optimizer.target",
+)
+NOT_MENTIONED = (
+    "x = 1",
+    "flaxen = ajax = 1",
+    "import numpy as np\nnp.float64(1)",
+    "import torch\ntorch.optimal.x",
+    "self.target = 1",
+)
+
+
+@pytest.mark.parametrize("source", MENTIONED)
+def test_files_that_may_use_what_is_gone_are_parsed(source: str) -> None:
+    assert mentions_old_names(source.encode())
+
+
+@pytest.mark.parametrize("source", NOT_MENTIONED)
+def test_other_files_are_not(source: str) -> None:
+    assert not mentions_old_names(source.encode())
