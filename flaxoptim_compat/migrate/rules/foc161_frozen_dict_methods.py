@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.behaviours import Method, is_about_flax, methods_in
 

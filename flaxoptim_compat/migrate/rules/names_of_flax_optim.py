@@ -7,10 +7,11 @@ import functools
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names, Use
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 
 
 def is_in_modules_of_sys(node: ast.Constant, reading: Reading) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.successors.places import gap_after_imports
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
-from flaxoptim_compat.migrate.editing.finding import Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.successors.arrays import is_array
 from flaxoptim_compat.migrate.successors.places import (
     Making,
@@ -17,9 +17,6 @@ from flaxoptim_compat.migrate.successors.places import (
     without,
 )
 from flaxoptim_compat.migrate.successors.successor import Successor
-
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 
 _INDEX = "jax.ops.index"
 _METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import chain_of
 from flaxoptim_compat.migrate.names.names import Use
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.successors import calls
 from flaxoptim_compat.migrate.successors.places import Place, Rearranged
 from flaxoptim_compat.migrate.successors.successor import (
@@ -21,9 +22,6 @@ from flaxoptim_compat.migrate.successors.successor import (
     Successor,
     successor,
 )
-
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 
 _NAMES = frozenset(
     {"jax.tree_map", "jax.tree_multimap", "jax.tree_util.tree_multimap", "jax.api.tree_multimap"}

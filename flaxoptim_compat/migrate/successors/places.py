@@ -6,18 +6,16 @@ import ast
 import dataclasses
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
-from flaxoptim_compat.migrate.editing.finding import Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.successors.successor import Successor
 
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-
 # The edits of a place, for the imports that a target plans.
-Making = Callable[["ImportPlan"], tuple[Edit, ...]]
+Making = Callable[[ImportPlan], tuple[Edit, ...]]
 
 _COMMENT = re.compile(r"#[^\n]*")
 

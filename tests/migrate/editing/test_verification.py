@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.editing import verification, writing
-from flaxoptim_compat.migrate.editing.verification import VerificationError, write_verified
-from flaxoptim_compat.migrate.editing.writing import Change, NotWritten
+from flaxoptim_compat.migrate.editing import writing
+from flaxoptim_compat.migrate.editing.writing import (
+    NotWritten,
+    Replacement,
+    VerificationError,
+    write_verified,
+)
 from tests.support.changed_files import NEW, OLD, changes, content
 
 
@@ -56,8 +60,8 @@ def test_a_file_that_the_command_changes_is_not_overwritten(program: Path) -> No
         write_verified(changes(program, "a.py", "b.py"), command, lambda _: None)
     found = content(program)
     assert (found["a.py"], found["b.py"]) == (b"edited\n", OLD)
-    assert found[f"{verification.NAME}/files/a.py"] == OLD
-    assert verification.NAME in str(caught.value) and "a.py (it has changed" in str(caught.value)
+    assert found[f"{writing.NAME}/files/a.py"] == OLD
+    assert writing.NAME in str(caught.value) and "a.py (it has changed" in str(caught.value)
 
 
 def test_if_one_file_cannot_be_written_none_is(
@@ -66,12 +70,12 @@ def test_if_one_file_cannot_be_written_none_is(
     those = changes(program, "a.py", "b.py")
     genuine = writing.replace
 
-    def refusing(change: Change, *arguments: int | None) -> None:
+    def refusing(change: Replacement, *arguments: int | None) -> None:
         if change.path == those[1].path:
             raise NotWritten("no")
         genuine(change, *arguments)
 
-    monkeypatch.setattr(verification, "replace", refusing)
+    monkeypatch.setattr(writing, "replace", refusing)
     outcome = write_verified(those, "true", lambda _: None)
     assert outcome == ([], [(those[1].path, "no")])
     assert content(program) == {"a.py": OLD, "b.py": OLD}
@@ -89,7 +93,7 @@ def test_stopping_the_command_puts_the_files_back(
             raise KeyboardInterrupt
         return 0, ""
 
-    monkeypatch.setattr(verification, "_run", stopped)
+    monkeypatch.setattr(writing, "_run", stopped)
     with pytest.raises(KeyboardInterrupt):
         write_verified(changes(program, "a.py"), "true", lambda _: None)
     assert content(program) == {"a.py": OLD}
@@ -102,6 +106,6 @@ def test_without_a_journal_nothing_is_written(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(shutil, "copystat", full)
-    with pytest.raises(verification.JournalError, match="cannot be written: No space left"):
+    with pytest.raises(writing.JournalError, match="cannot be written: No space left"):
         write_verified(changes(program, "a.py"), "true", lambda _: None)
     assert content(program) == {"a.py": OLD}

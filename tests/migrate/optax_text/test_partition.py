@@ -14,7 +14,7 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
-from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
+from flaxoptim_compat.migrate.optax_text.text import Part, partition, partition_refusal
 from tests.support import cases
 from tests.support.optax_texts import NAMES, call_in, document, made, read, rewritten_parts
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
