@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.uses import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.places import without
+from flaxoptim_compat.migrate.successors.lost_uses import without
 
 RULE = Rule(
     code="FOC214",

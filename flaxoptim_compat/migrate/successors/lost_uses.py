@@ -1,4 +1,4 @@
-"""One place where a name that is gone is used, and statements around it that come and go."""
+"""One use of a name that is gone, and statements around it that come and go."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.successors.successor import Successor
 
-# The edits of a place, for the imports that a target plans.
+# The edits of a use, for the imports that a target plans.
 Making = Callable[[ImportPlan], tuple[Edit, ...]]
 
 _COMMENT = re.compile(r"#[^\n]*")
@@ -24,14 +24,14 @@ _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Tuple,
 
 @dataclasses.dataclass(frozen=True)
 class Rearranged:
-    """What becomes of a place.
+    """What becomes of a use.
 
     Args:
       start: where what changes starts.
       end: where it ends.
       instead: what it becomes, for people.
       make: the edits.
-      removed: names besides that of the place that will be gone.
+      removed: names besides that of the use that will be gone.
     """
 
     start: int
@@ -42,7 +42,7 @@ class Rearranged:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class LostUse:
     """One use of a name that is gone.
 
     Args:
@@ -114,7 +114,7 @@ class Place:
         return (span,) if isinstance(node, _ATOMS) else ("(", span, ")")
 
 
-Rearrangement = Callable[[Place], Rearranged | None]
+Rearrangement = Callable[[LostUse], Rearranged | None]
 
 
 def without(document: Document, statement: ast.stmt) -> Edit:
