@@ -1,14 +1,125 @@
-"""One file as the rules see it: its text, its names, and its optimizers."""
+"""What the rules are given: a file, its names, and what is known of the program's optimizers."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from flaxoptim_compat.migrate.names.names import Names
-from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
+from flaxoptim_compat.migrate.optimizers.hyper_params import is_inline
+from flaxoptim_compat.migrate.optimizers.units import Unit, units
+from flaxoptim_compat.migrate.optimizers.uses import Use, uses
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.known_names import TELLING
+from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
+
+
+class Facts:
+    """The optimizers of a program, what is done with them, and what becomes of them.
+
+    Args:
+      documents: the files of the program that have to do with optimizers.
+      imported: for each file the files that it imports, by the names in its imports.
+      ignored: for each file and line the codes that are not wanted; "" stands for all.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        imported: Mapping[Document, Mapping[str, Document]],
+        ignored: Mapping[Path, Mapping[int, frozenset[str]]],
+    ) -> None:
+        self.points_to = PointsTo(documents, imported)
+        found = list(_wanted(uses(self.points_to), ignored))
+        self.units = units(self.points_to, found)
+        for unit in self.units:
+            decide(self.points_to, unit)
+        self._creates = {
+            use.node.func.value: use.node
+            for use in found
+            if use.code == "FOC202"
+            and isinstance(use.node, ast.Call)
+            and isinstance(use.node.func, ast.Attribute)
+        }
+        self._traversals = shared_traversals(self.points_to, self.units)
+        self._units = {id(use): unit for unit in self.units for use in unit.uses}
+        self._converting = {
+            use.document for unit in self.units if unit.converts for use in unit.uses
+        }
+        self._by_document: dict[Document, list[Use]] = {each: [] for each in documents}
+        for use in found:
+            self._by_document[use.document].append(use)
+
+    def of(self, code: str, document: Document) -> Iterator[tuple[Use, Unit]]:
+        """The uses in a file that fall under a rule, each with its unit."""
+        for use in self._by_document[document]:
+            if use.code == code and id(use) in self._units:
+                yield use, self._units[id(use)]
+
+    def starting_in(self, document: Document) -> list[Unit]:
+        """The units of which a file has the first use."""
+        return [unit for unit in self.units if unit.uses and unit.uses[0].document is document]
+
+    def definitions(self, document: Document) -> Iterator[tuple[Site, Unit]]:
+        """The definitions that a file makes, each with its unit."""
+        for unit in self.units:
+            for site in unit.sites:
+                if site.document is document:
+                    yield site, unit
+
+    def created_here(self, definition: ast.expr) -> Site | None:
+        """The constructor call that ``create`` is called on at once.
+
+        With a focus it stays out of a MultiOptimizer, which cannot be a part of a partition.
+        """
+        call = self._creates.get(definition)
+        site = None if call is None else is_inline(self.points_to, definition)
+        if call is None or site is None:
+            return None
+        has_focus = any(each.arg == "focus" for each in call.keywords)
+        return None if has_focus and site.name == "MultiOptimizer" else site
+
+    def traversals(self, document: Document) -> Iterator[tuple[ast.Call, bool]]:
+        """The traversals whose function alone is left, and whether another text has it already."""
+        for traversal, inline in self._traversals.items():
+            if traversal.document is document:
+                yield traversal.node, inline
+
+    def unknown(self, document: Document) -> list[tuple[ast.expr, str]]:
+        """Places that look like uses of an optimizer, and are not understood."""
+        # Where optimizers become TrainStates, what is left to say `.target` to one would fail.
+        converts = document in self._converting
+        nodes = [each for each in document.nodes if isinstance(each, ast.Attribute)]
+        own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
+        return [
+            (node, f"what has `.{node.attr}` here is not known")
+            for node in nodes
+            if (node.attr in TELLING or (converts and node.attr in {"target"} - own))
+            and not self.points_to.values(node.value)
+            and not _is_super(node.value)
+            and not is_bridged(node)
+        ]
+
+
+def _wanted(
+    found: Iterable[Use], ignored: Mapping[Path, Mapping[int, frozenset[str]]]
+) -> Iterator[Use]:
+    """The uses as the program's own marks want them."""
+    for use in found:
+        codes = ignored.get(use.document.path, {}).get(use.node.lineno, frozenset())
+        if not codes & {use.code, ""}:
+            yield use
+        elif use.code != "FOC218":  # that it may be given away is all that this mark can say
+            problem = "A comment says that it is to stay."
+            yield dataclasses.replace(use, problem=problem, bridge="")
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "super"
 
 
 @dataclasses.dataclass(eq=False)
