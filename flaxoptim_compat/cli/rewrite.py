@@ -12,7 +12,7 @@ from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.verification import Outcome
+    from flaxoptim_compat.migrate.editing.writing import Outcome
     from flaxoptim_compat.migrate.run.reports import Report
 
 SUMMARY = "Rewrite a program: flax.optim comes from this package then, or is optax"
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Work out what is to change, and show it or write it."""
-    from flaxoptim_compat.migrate.editing.verification import JournalError, VerificationError
+    from flaxoptim_compat.migrate.editing.writing import JournalError, VerificationError
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.verify is not None and not arguments.write:
@@ -108,22 +108,25 @@ def _show(report: Report, arguments: argparse.Namespace) -> int:
 
 
 def _write(report: Report, arguments: argparse.Namespace) -> int:
-    from flaxoptim_compat.migrate.editing import verification
-    from flaxoptim_compat.migrate.editing.verification import refuse_existing_journal
-    from flaxoptim_compat.migrate.editing.writing import Change, remove_unfinished
+    from flaxoptim_compat.migrate.editing import writing
+    from flaxoptim_compat.migrate.editing.writing import (
+        Replacement,
+        refuse_existing_journal,
+        remove_unfinished,
+    )
     from flaxoptim_compat.migrate.formats.as_text import account
 
     refuse_existing_journal()
     removed = remove_unfinished(report.unfinished)
     report.unfinished = [path for path in report.unfinished if path not in removed]
     changes = [
-        Change(each.path, each.old, each.new) for each in report.files if each.new is not None
+        Replacement(each.path, each.old, each.new) for each in report.files if each.new is not None
     ]
-    outcome = verification.Outcome([], [])
+    outcome = writing.Outcome([], [])
     if changes and arguments.verify is not None:
-        outcome = verification.write_verified(changes, arguments.verify, _print_aside)
+        outcome = writing.write_verified(changes, arguments.verify, _print_aside)
     elif changes:
-        outcome = verification.write(changes)
+        outcome = writing.write(changes)
     for line in account(report, arguments.to, "changed", {each for each, _ in outcome.failed}):
         print_text(line)
     _say_written(outcome, removed)

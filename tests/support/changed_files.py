@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flaxoptim_compat.migrate.editing.writing import Change
+from flaxoptim_compat.migrate.editing.writing import Replacement
 from flaxoptim_compat.migrate.run.cache_folder import NAME
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
 NEW = b"import jax\njax.tree.map(f, x)\n"
 
 
-def changes(folder: Path, *names: str) -> list[Change]:
+def changes(folder: Path, *names: str) -> list[Replacement]:
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(OLD)
-    return [Change(folder / name, OLD, NEW) for name in names]
+    return [Replacement(folder / name, OLD, NEW) for name in names]
 
 
 def content(folder: Path) -> dict[str, bytes]:

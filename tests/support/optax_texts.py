@@ -17,8 +17,7 @@ from flaxoptim_compat.catalogue import BY_NAME, REQUIRED
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs
-from flaxoptim_compat.migrate.optax_text.partition import Part, partition
-from flaxoptim_compat.migrate.optax_text.text import chain
+from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
 from flaxoptim_compat.migrate.program.document import Document
 from tests.support import cases
 

@@ -1,19 +1,13 @@
-"""What a rule is given, a file as it is read, and what it says: a place in it with its edits."""
+"""What a rule says of a place, and how all that the rules say of a file becomes its edits."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.program.document import Document
-
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-    from flaxoptim_compat.migrate.names.names import Names
-    from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,36 +72,57 @@ class Finding:
         return self.shim if target == "shim" else self.optax
 
 
-@dataclasses.dataclass(eq=False)
-class Reading:
-    """What a rule's ``find`` gets.
+def settled(findings: Iterable[Finding], plans: Mapping[str, ImportPlan]) -> list[Finding]:
+    """The findings in the order of their places, with their edits.
+
+    What is wanted of an import depends on which others go, and a name that one rule writes anew
+    with all that is around it is none for another rule. So everything that goes or moves is noted
+    first, and then each place gets its text, from the first to the last in the file.
 
     Args:
-      document: the file.
-      names: what the names in it refer to.
-      ignored: for each line the codes that are not to be reported there; "" stands for all.
-      facts: which expressions are optimizers; None if the program has none.
-      writes: whether texts in optax are wanted; else only findings are, and edits may be empty.
-      accept_changes: whether definitions may become their nearest in plain optax.
+      findings: of all rules.
+      plans: for each target whose edits are wanted the imports of the file; they are complete
+        afterwards. Of another one only is told what it does something about.
     """
+    ordered = sorted(findings, key=lambda each: (each.start, each.code, each.end, each.what))
+    edits = {}
+    for target in ("shim", "optax"):
+        changes = [each.change_for(target) for each in ordered]
+        if target in plans:
+            edits[target] = list(_settled_edits(changes, plans[target]))
+        else:
+            edits[target] = [None if each is None else () for each in changes]
+    return [
+        dataclasses.replace(each, shim=shim, optax=optax)
+        for each, shim, optax in zip(ordered, edits["shim"], edits["optax"], strict=True)
+    ]
 
-    document: Document
-    names: Names
-    ignored: Mapping[int, frozenset[str]] = dataclasses.field(default_factory=dict)
-    facts: Facts | None = None
-    writes: bool = True
-    accept_changes: bool = False
 
-    def allows(self, code: str, node: ast.expr | ast.stmt | ast.alias) -> bool:
-        """Whether a finding of this code is wanted at this place.
+def _settled_edits(
+    found: Sequence[tuple[Edit, ...] | Change | None], plan: ImportPlan
+) -> Iterator[tuple[Edit, ...] | None]:
+    changes = [each for each in found if isinstance(each, Change)]
+    for change in changes:
+        for alias, name in change.moves.items():
+            plan.redirect(alias, name)
+        if change.unless is None:
+            _drop(change, plan)
+    overtaken: set[int] = set()
+    for number, change in enumerate(changes):
+        if change.unless is None:
+            continue
+        if plan.is_released(change.unless):
+            overtaken.add(number)
+        else:
+            _drop(change, plan)
+    numbers = iter(range(len(changes)))
+    for each in found:
+        if not isinstance(each, Change):
+            yield each
+        else:
+            yield () if next(numbers) in overtaken else each.made(plan)
 
-        Args:
-          code: the rule.
-          node: what would be reported.
-        """
-        return self.allows_on(node.lineno, code)
 
-    def allows_on(self, line: int, code: str) -> bool:
-        """Whether a finding of this code is wanted on this line."""
-        codes = self.ignored.get(line, frozenset())
-        return not ({code, ""} & codes)
+def _drop(change: Change, plan: ImportPlan) -> None:
+    for node in change.drops:
+        plan.release(node)

@@ -27,7 +27,7 @@ _CONDITIONAL = (
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Imported:
+class ImportedName:
     """One alias of an import.
 
     Args:
@@ -100,7 +100,7 @@ class Aliases:
             if isinstance(use.node, ast.expr) and use.binding is not None
         }
 
-    def of(self, alias: ast.alias) -> Imported:
+    def of(self, alias: ast.alias) -> ImportedName:
         """What is known of an alias."""
         return self._by_alias[alias]
 
@@ -111,7 +111,7 @@ class Aliases:
         at: ast.AST,
         without: Collection[ast.alias],
         moved: Mapping[ast.alias, Source],
-    ) -> tuple[Imported, str] | None:
+    ) -> tuple[ImportedName, str] | None:
         """An import that is there already and how a name is reached through it.
 
         Args:
@@ -121,7 +121,7 @@ class Aliases:
           without: imports that will be gone.
           moved: imports that will bring something else.
         """
-        found: list[tuple[int, Imported, str]] = []
+        found: list[tuple[int, ImportedName, str]] = []
         full = ".".join(filter(None, [module, path]))
         for each in self.all:
             brought = moved[each.alias].full_name if each.alias in moved else each.served
@@ -142,7 +142,7 @@ class Aliases:
         """Whether a builtin name is something else at a place."""
         return any(name in each.bindings for each in self.scope_at(at).outward)
 
-    def lost_its_uses(self, imported: Imported, released: Collection[ast.Name]) -> bool:
+    def lost_its_uses(self, imported: ImportedName, released: Collection[ast.Name]) -> bool:
         """Whether an import was used, and is not any more."""
         if imported.bound == "*":
             mine = [use for use in self._names.uses if use.binding is imported.alias]
@@ -158,7 +158,7 @@ class Aliases:
                 return False
         return uses > 0
 
-    def others(self, imported: Imported) -> list[Imported]:
+    def others(self, imported: ImportedName) -> list[ImportedName]:
         """The imports that certainly bind the same name in the same scope as well."""
         return [
             each
@@ -179,7 +179,7 @@ class Aliases:
                 return scope
             child, node = node, parents[node]
 
-    def _is_visible(self, imported: Imported, at: ast.AST) -> bool:
+    def _is_visible(self, imported: ImportedName, at: ast.AST) -> bool:
         """Whether the name that an import binds certainly has its meaning at a place."""
         if imported.is_conditional:
             return False
@@ -199,7 +199,7 @@ class Aliases:
         assert isinstance(outermost, ast.stmt)
         return before < (outermost.lineno, outermost.col_offset)
 
-    def _read(self, needed: Collection[str]) -> Iterator[Imported]:
+    def _read(self, needed: Collection[str]) -> Iterator[ImportedName]:
         listed = _listed(self._document.tree)
         for statement, scope in self._names.walk.imports:
             parent = self._document.parents[statement]
@@ -217,7 +217,7 @@ class Aliases:
                 name = self._names.imported.get(alias, "")
                 conditional = isinstance(parent, _CONDITIONAL)
                 can_go = not isinstance(parent, ast.Try | ast.ExceptHandler)
-                yield Imported(
+                yield ImportedName(
                     alias, statement, scope, bound, name, is_exported, conditional, can_go
                 )
 

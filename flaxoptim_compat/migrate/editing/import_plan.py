@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from flaxoptim_compat.migrate.editing import import_conventions, import_statements
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.import_aliases import Aliases, Imported
+from flaxoptim_compat.migrate.editing.import_aliases import Aliases, ImportedName
 from flaxoptim_compat.migrate.editing.import_conventions import Import, Source
 from flaxoptim_compat.migrate.names.dotted import names_of_chain
 from flaxoptim_compat.migrate.names.names import Names
@@ -63,14 +63,14 @@ class ImportPlan:
         return ".".join(filter(None, [planned.bound, planned.path, path]))
 
     def release(self, node: ast.AST) -> None:
-        """Note that the node of a Use, or an import alias, will be gone."""
+        """Note that the node of a NameUse, or an import alias, will be gone."""
         if isinstance(node, ast.alias):
             self._dropped.add(node)
         elif isinstance(node, ast.expr):
             self._released.update(names_of_chain(node))
 
     def is_released(self, node: ast.AST) -> bool:
-        """Whether the node of a Use was released."""
+        """Whether the node of a NameUse was released."""
         if isinstance(node, ast.alias):
             return node in self._dropped
         names = names_of_chain(node) if isinstance(node, ast.expr) else []
@@ -100,7 +100,7 @@ class ImportPlan:
         placed = import_statements.placed(self._document, self._aliases, self._places, changes)
         return import_statements.edits(self._document, changes, placed)
 
-    def _fate(self, imported: Imported) -> Source | None:
+    def _fate(self, imported: ImportedName) -> Source | None:
         """What an import brings from now on; None for nothing."""
         alias = imported.alias
         promised = alias in self._promised

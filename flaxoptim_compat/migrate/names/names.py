@@ -81,7 +81,7 @@ _TAKE_TYPES = frozenset(
 )
 
 
-class Use(NamedTuple):
+class NameUse(NamedTuple):
     """One place that refers to something outside of the file.
 
     Args:
@@ -109,7 +109,7 @@ class Names:
     def __init__(self, document: Document, exporter: Exporter | None = None) -> None:
         exporter = Exporter(document) if exporter is None else exporter
         self.document = document
-        self.uses: list[Use] = []
+        self.uses: list[NameUse] = []
         self.unknown: list[tuple[ast.expr | ast.alias, str]] = []
         self.strings: list[tuple[ast.Constant, tuple[str, ...]]] = []
         # Calls of getattr, hasattr, import_module... about flax.optim that are no uses, or about
@@ -173,16 +173,16 @@ class Names:
             if self._project.is_own(imported):
                 continue
             if name == imported:
-                self.uses.append(Use(alias, name, alias, "import"))
+                self.uses.append(NameUse(alias, name, alias, "import"))
             else:
-                self.uses.append(Use(alias, name, None, "project"))
+                self.uses.append(NameUse(alias, name, None, "project"))
 
     def _read_chain(self, chain: Chain) -> None:
         meaning = self.meanings.of_chain(chain.root, chain.path)
         if meaning is None:
             self._read_doubt(chain)
         elif meaning.way != "variable" or chain.path:
-            self.uses.append(Use(chain.node, meaning.name, meaning.alias, meaning.way))
+            self.uses.append(NameUse(chain.node, meaning.name, meaning.alias, meaning.way))
 
     def _read_doubt(self, chain: Chain) -> None:
         """Say that a name may be one of flax.optim, but is something else as well."""

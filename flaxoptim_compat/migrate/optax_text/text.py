@@ -1,12 +1,16 @@
-"""The text of a constructor call in optax."""
+"""The text in optax of a constructor call, and of several calls as a partition."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import ast
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 
+from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.editing.edits import Parts
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
-from flaxoptim_compat.migrate.optax_text.binding import Bound, refusal
+from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
+from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
 from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_parts
 from flaxoptim_compat.migrate.program.document import Document
 
@@ -55,3 +59,100 @@ def chain(
     if injecting is not None:
         node = injecting.around(node)
     return expression.finished(node, place or surroundings_of(document, bound.call))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Part:
+    """One optimizer and the parameters that it moves.
+
+    Args:
+      selects: the function in the ``ModelParamTraversal``.
+      optimizer: the constructor call, or the parts of an optax expression.
+      key: what it is called in the partition; "" for its number.
+      injected: hyper-parameters that are given with each step, and their names in
+        ``opt_state.hyperparams``. Two parts may have the same name for theirs: it starts with the
+        value that both have, or with 0, so in that case each step has to give it.
+      schedule: a function of the step, which takes the place of the learning rate.
+    """
+
+    selects: ast.expr
+    optimizer: Bound | Parts
+    key: str = ""
+    injected: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    schedule: Parts | None = None
+
+
+def partition_refusal(parts: Sequence[Part]) -> str:
+    """Why there is no text for these parts together; "" if there is one."""
+    for part in parts:
+        reason = filter_refusal(part.selects)
+        if not reason and isinstance(part.optimizer, Bound):
+            reason = refusal(part.optimizer, [*part.injected], part.schedule is not None)
+        if reason:
+            return reason
+    calls = [acting(part.optimizer) for part in parts if isinstance(part.optimizer, Bound)]
+    filters = [part for part in parts if filter_acts(part.selects)]
+    if any(calls) and (filters or (len(list(filter(None, calls))) > 1 and _injects(parts))):
+        return "several of its arguments are computed by calls, whose order would be another one"
+    return ""
+
+
+def _injects(parts: Sequence[Part]) -> bool:
+    return any(part.injected for part in parts)
+
+
+def partition(
+    parts: Sequence[Part],
+    document: Document,
+    name_of: Callable[[str], str],
+    place: Surroundings,
+    plain: bool = False,
+) -> Parts:
+    """The parts of an ``optax.partition`` in which what no filter selects keeps every bit.
+
+    Args:
+      parts: those of the ``MultiOptimizer``, in their order; the only one of a focus.
+      document: the file they stand in.
+      name_of: takes ``optax``, ``jax``, ``jax.numpy`` or ``flaxoptim_compat.transforms``, and
+        returns the expression for this module in the file. It is asked for those that are needed.
+      place: where the expression will stand.
+      plain: write optax's namesakes where there are any, although that changes the numbers.
+
+    Raises:
+      ValueError: ``partition_refusal`` has a reason why there is no such text.
+    """
+    reason = partition_refusal(parts)
+    if reason:
+        raise ValueError(reason)
+    # Here and not above: jax, flax and optax take a second to import, and `scan` reads refusals.
+    from flaxoptim_compat.migrate.optax_text.expression import Expression
+
+    expression = Expression(document, name_of, plain)
+    injecting = expression.injecting() if _injects(parts) else None
+    if injecting is not None:
+        for name in dict.fromkeys(name for part in parts for name in part.injected.values()):
+            owners = [
+                (part.optimizer, parameter)
+                for part in parts
+                for parameter, called in part.injected.items()
+                if called == name and isinstance(part.optimizer, Bound)
+            ]
+            injecting.dynamic(name, expression.common_start(owners))
+    keys = [part.key or str(index) for index, part in enumerate(parts)]
+    optimizers: list[ast.expr] = []
+    for part in parts:
+        if isinstance(part.optimizer, Bound):
+            function = None if part.schedule is None else quoted_parts(document, part.schedule)
+            node = expression.chain(part.optimizer, part.injected, injecting, function)
+        else:
+            node = quoted_parts(document, part.optimizer)
+            node = node if injecting is None else injecting.static("optimizer", node)
+        optimizers.append(node)
+    optimizers.append(syntax.called("transforms.hold"))
+    labels = expression.labels([part.selects for part in parts])
+    labelled = labels.function(keys)
+    if injecting is not None and (injecting.hides(labels.names) or not labels.is_late):
+        labelled = injecting.static("labels", labelled)
+    by_key = ast.Dict([ast.Constant(key) for key in (*keys, REST)], optimizers)
+    node = syntax.called("optax.partition", by_key, labelled)
+    return expression.finished(node if injecting is None else injecting.around(node), place)

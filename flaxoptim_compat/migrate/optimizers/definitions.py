@@ -1,71 +1,21 @@
-"""The text of a definition in optax, with whatever of it other rules rewrite."""
+"""Which definitions have a text in optax, of what parts it is, and why others have none."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
 
-from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.editing.edits import Parts, Span
-from flaxoptim_compat.migrate.editing.finding import Reading
-from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
-from flaxoptim_compat.migrate.optax_text.partition import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.optax_text.text import chain
+from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
 from flaxoptim_compat.migrate.optimizers.hyper_params import bound_of, filters_of, is_inline
-from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 ByPart = Sequence[Mapping[str, str]]
-
-
-def definition_parts(
-    reading: Reading,
-    points_to: PointsTo,
-    site: Site,
-    unit: Unit,
-    imports: ImportPlan,
-    place: Surroundings | None = None,
-    focus: ast.expr | None = None,
-) -> Parts:
-    """The optax expression for a constructor call.
-
-    Args:
-      reading: the file that the call stands in.
-      points_to: what is known of the program.
-      site: the call.
-      unit: what it belongs to.
-      imports: those of the result.
-      place: where the expression will stand; None: in the place of the call.
-      focus: what selects the parameters that it moves; None: it moves them all.
-    """
-    place = place or surroundings_of(site.document, site.node)
-
-    def name_of(dotted: str) -> str:
-        return imports.name_of(dotted, site.node)
-
-    schedule: Parts | None = None
-    injected = list(unit.overrides)
-    if unit.schedule is not None:
-        schedule = (Span(*reading.document.span(unit.schedule)),)
-        injected.remove(RATE)
-    plain = reading.accept_changes
-    if site.name == "MultiOptimizer":
-        by_part = None if unit.part_rates is None else unit.part_rates.names
-        parts = parts_of(points_to, site, injected, schedule, by_part)
-        return partition(parts, site.document, name_of, place, plain=plain)
-    bound = bound_of(points_to, site)
-    assert isinstance(bound, Bound)
-    if focus is None:
-        return chain(bound, site.document, name_of, injected, schedule, place, plain=plain)
-    names = {name: name for name in injected}
-    part = Part(_filter(points_to, focus), bound, injected=names, schedule=schedule)
-    return partition([part], site.document, name_of, place, plain=plain)
 
 
 def change_of(points_to: PointsTo, site: Site) -> str:
@@ -161,7 +111,7 @@ def parts_of(
     assert not isinstance(found, Refused)
     parts = []
     for index, (traversal, optimizer) in enumerate(found):
-        selects = _filter(points_to, traversal)
+        selects = selecting(points_to, traversal)
         inline = is_inline(points_to, optimizer)
         if inline is None:
             start, end = site.document.span(optimizer)
@@ -176,7 +126,7 @@ def parts_of(
 
 def focused(points_to: PointsTo, focus: ast.expr, optimizer: Parts) -> Part:
     """The only part of an optimizer that is created with a focus."""
-    return Part(_filter(points_to, focus), optimizer)
+    return Part(selecting(points_to, focus), optimizer)
 
 
 def why_no_focus(points_to: PointsTo, focus: ast.expr) -> str:
@@ -186,7 +136,7 @@ def why_no_focus(points_to: PointsTo, focus: ast.expr) -> str:
     return _sentence(partition_refusal([focused(points_to, focus, ("",))]))
 
 
-def _filter(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
+def selecting(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
     """The function that selects: a variable holds it itself once its file is rewritten."""
     (found, *_) = filters_of(points_to, traversal)
     return found.node.args[0] if found.node is traversal else traversal

@@ -8,12 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
+from flaxoptim_compat.migrate.optax_text.binding import Bound
+from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
+from flaxoptim_compat.migrate.optimizers.definitions import parts_of, selecting
+from flaxoptim_compat.migrate.optimizers.hyper_params import bound_of
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.uses import MIXED, Use
-from flaxoptim_compat.migrate.values.objects import Optimizer
+from flaxoptim_compat.migrate.values.objects import Optimizer, Site
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
 def replaced(reading: Reading, node: ast.expr, *parts: str | Span) -> Edit:
@@ -183,3 +189,117 @@ def _line(use: Use, other: Use) -> str:
     """The line of another use, as it is named beside this one."""
     line = other.document.position(other.start)[0]
     return f"line {line}" if other.document is use.document else f"{other.document.path}:{line}"
+
+
+# They may need other brackets as the value of a keyword than as the only argument.
+_BRACKETED = (ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
+    """The edits of one call of ``apply_gradient``.
+
+    Args:
+      reading: the file.
+      use: the call.
+      unit: what it belongs to.
+      imports: those of the result.
+    """
+    call = use.node
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    receiver = span(reading, call.func.value)
+    given = [each for each in call.keywords if each.arg != "grads"]
+    grads = [*call.args, *(each.value for each in call.keywords if each.arg == "grads")][0]
+    values = _values_of_step(reading, use, unit, given)
+    if not values and not given and not isinstance(grads, _BRACKETED):
+        # Only the name changes, and all that stands between the brackets stays as it is.
+        return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
+    end: Parts = (".apply_gradients(grads=", *value(reading, grads), ")")
+    if not values:
+        return (replaced(reading, call, *owner(reading, call.func.value), *end),)
+    optax = imports.name_of("optax", call)
+    arguments: list[Parts] = [(receiver, ".opt_state")]
+    arguments += [(f"{name}=", *given_value) for name, given_value in values]
+    place = surroundings_of(reading.document, call)
+    setting = laid_out(
+        reading, place.inside(), (f"opt_state={optax}.tree_utils.tree_set(",), arguments, (")",)
+    )
+    parts = laid_out(reading, place, (receiver, ".replace("), [setting], (")", *end))
+    return (replaced(reading, call, *parts),)
+
+
+def _values_of_step(
+    reading: Reading, use: Use, unit: Unit, given: Sequence[ast.keyword]
+) -> list[tuple[str, Parts]]:
+    """The hyper-parameters that the step sets in the state, by name."""
+    if unit.part_rates is not None:
+        by_name = unit.part_rates.values[use.node]
+        return [(name, value(reading, node)) for name, node in by_name.items()]
+    values = [
+        (str(each.arg), value(reading, each.value))
+        for each in given
+        if unit.schedule is None or each.arg != RATE
+    ]
+    if unit.default_rate is not None and RATE not in use.overrides:
+        # What was set for the step before is still there.
+        values.append((RATE, (ast.unparse(unit.default_rate),)))
+    return values
+
+
+def _step_renamed(reading: Reading, function: ast.Attribute) -> tuple[Edit, ...]:
+    end = reading.document.span(function)[1]
+    return (Edit(end - len("apply_gradient"), end, ("apply_gradients",)),)
+
+
+def _grads_named(reading: Reading, call: ast.Call) -> tuple[Edit, ...]:
+    if not call.args:
+        return ()
+    start = reading.document.span(call.args[0])[0]
+    # A bracket around the argument is not a part of its node.
+    opening = reading.document.text.index("(", reading.document.span(call.func)[1])
+    between = reading.document.text[opening + 1 : start]
+    place = opening + 1 if "(" in between else start
+    return (Edit(place, place, ("grads=",)),)
+
+
+def definition_parts(
+    reading: Reading,
+    points_to: PointsTo,
+    site: Site,
+    unit: Unit,
+    imports: ImportPlan,
+    place: Surroundings | None = None,
+    focus: ast.expr | None = None,
+) -> Parts:
+    """The optax expression for a constructor call.
+
+    Args:
+      reading: the file that the call stands in.
+      points_to: what is known of the program.
+      site: the call.
+      unit: what it belongs to.
+      imports: those of the result.
+      place: where the expression will stand; None: in the place of the call.
+      focus: what selects the parameters that it moves; None: it moves them all.
+    """
+    place = place or surroundings_of(site.document, site.node)
+
+    def name_of(dotted: str) -> str:
+        return imports.name_of(dotted, site.node)
+
+    schedule: Parts | None = None
+    injected = list(unit.overrides)
+    if unit.schedule is not None:
+        schedule = (Span(*reading.document.span(unit.schedule)),)
+        injected.remove(RATE)
+    plain = reading.accept_changes
+    if site.name == "MultiOptimizer":
+        by_part = None if unit.part_rates is None else unit.part_rates.names
+        parts = parts_of(points_to, site, injected, schedule, by_part)
+        return partition(parts, site.document, name_of, place, plain=plain)
+    bound = bound_of(points_to, site)
+    assert isinstance(bound, Bound)
+    if focus is None:
+        return chain(bound, site.document, name_of, injected, schedule, place, plain=plain)
+    names = {name: name for name in injected}
+    part = Part(selecting(points_to, focus), bound, injected=names, schedule=schedule)
+    return partition([part], site.document, name_of, place, plain=plain)

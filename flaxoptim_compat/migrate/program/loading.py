@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.program.document import Document, Unparsable, pars
 from flaxoptim_compat.migrate.program.files import FoundFile
 from flaxoptim_compat.migrate.program.notebooks import Notebook
 from flaxoptim_compat.migrate.program.source_text import (
-    Container,
+    Origin,
     Place,
     PythonFile,
     Unreadable,
@@ -67,7 +67,7 @@ class Loaded:
       file: where it is.
       source: its bytes.
       document: its Python.
-      container: the way between the two.
+      origin: the way between the two.
       kept: why ``rewrite`` leaves it alone; "" if it does not.
       broken: the cells of a notebook that are no Python.
       unknown: what is named in cells of other languages.
@@ -76,7 +76,7 @@ class Loaded:
     file: FoundFile
     source: bytes
     document: Document
-    container: Container
+    origin: Origin
     kept: str
     broken: list[tuple[Place, str]]
     unknown: list[tuple[Place, str]]
@@ -88,15 +88,15 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     Raises:
       Unreadable: it is none of them.
     """
-    container: Container
+    origin: Origin
     magics: dict[int, str] = {}
     if file.path.suffix == ".ipynb":
-        container = notebook = Notebook(source)
+        origin = notebook = Notebook(source)
         text, kept, broken, unknown = notebook.text, "", notebook.broken, notebook.unknown
         magics = notebook.magics
     else:
         python = decode(source)
-        container, text, broken, unknown = PythonFile(python), python.text, [], []
+        origin, text, broken, unknown = PythonFile(python), python.text, [], []
         kept = "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
     try:
         tree = parse_gin(text) if file.path.suffix == ".gin" else parse(text)
@@ -108,7 +108,7 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     kept = file.kept or kept or _why_kept(file, source)
     if broken:
         kept = kept or "a cell of it is no Python"
-    return Loaded(file, source, document, container, kept, broken, unknown)
+    return Loaded(file, source, document, origin, kept, broken, unknown)
 
 
 def check_rewritten(loaded: Loaded, source: bytes) -> None:
@@ -117,7 +117,7 @@ def check_rewritten(loaded: Loaded, source: bytes) -> None:
     Raises:
       Unreadable: it does not.
     """
-    if isinstance(loaded.container, Notebook) or loaded.document.is_gin:
+    if isinstance(loaded.origin, Notebook) or loaded.document.is_gin:
         load(loaded.file, source)
     else:
         decode(source)

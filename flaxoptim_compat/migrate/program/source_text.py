@@ -131,7 +131,7 @@ class Unwritable(Exception):
     """A changed text that does not fit back into its file."""
 
 
-class Container(Protocol):
+class Origin(Protocol):
     """The way between the text of a document and its file."""
 
     def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 # Such a file has RULE and find(reading), or RULES and find(code, reading).

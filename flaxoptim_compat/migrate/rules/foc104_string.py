@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.surface import served
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.names_of_flax_optim import GONE, is_in_modules_of_sys
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.names_of_flax_optim import is_in_modules_of_sys, uses_for
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 

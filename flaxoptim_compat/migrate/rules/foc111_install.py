@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 _CODE = """\

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.behaviours import Method, is_about_flax, methods_in
+from flaxoptim_compat.migrate.successors.behaviours import OldMethod, is_about_flax, methods_in
 
 RULE = Rule(
     code="FOC161",
@@ -55,7 +56,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             yield _finding(reading, method)
 
 
-def _finding(reading: Reading, method: Method) -> Finding:
+def _finding(reading: Reading, method: OldMethod) -> Finding:
     document, call = reading.document, method.call
     assert isinstance(call.func, ast.Attribute)
     start, end = document.span(call)

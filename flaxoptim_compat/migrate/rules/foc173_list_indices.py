@@ -7,8 +7,9 @@ import functools
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.arrays import is_array
 

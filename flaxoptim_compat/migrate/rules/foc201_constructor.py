@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.definitions import change_of, definition_parts
-from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.optimizers.definitions import change_of
+from flaxoptim_compat.migrate.optimizers.findings import definition_parts
+from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Site

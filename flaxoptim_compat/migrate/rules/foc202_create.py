@@ -6,19 +6,21 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Parts
-from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
-from flaxoptim_compat.migrate.optax_text.partition import partition
-from flaxoptim_compat.migrate.optimizers.definitions import definition_parts, focused
+from flaxoptim_compat.migrate.optax_text.text import partition
+from flaxoptim_compat.migrate.optimizers.definitions import focused
 from flaxoptim_compat.migrate.optimizers.findings import (
     back_edit,
+    definition_parts,
     findings,
     laid_out,
     replaced,
     span,
     value,
 )
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.uses import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
-from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.optimizers.findings import replaced, span
+from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.rules.foc201_constructor import definition_finding
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 

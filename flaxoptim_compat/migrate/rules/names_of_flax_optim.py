@@ -7,10 +7,11 @@ import functools
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.names import Names, Use
+from flaxoptim_compat.migrate.names.names import Names, NameUse
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 
 
 def is_in_modules_of_sys(node: ast.Constant, reading: Reading) -> bool:
@@ -43,7 +44,7 @@ def _is_modules(node: ast.expr, reading: Reading) -> bool:
 GONE = "gone since flax 0.6.0"
 
 
-def uses_for(code: str, reading: Reading) -> Iterator[Use]:
+def uses_for(code: str, reading: Reading) -> Iterator[NameUse]:
     """The uses of flax.optim in a file that a rule is about, unless it is ignored there."""
     for use in _uses(reading).get(code, ()):
         if reading.allows(code, use.node):
@@ -51,16 +52,16 @@ def uses_for(code: str, reading: Reading) -> Iterator[Use]:
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
-def _uses(reading: Reading) -> dict[str, list[Use]]:
+def _uses(reading: Reading) -> dict[str, list[NameUse]]:
     """The uses of flax.optim, by the rules that are about them."""
-    by_code: dict[str, list[Use]] = {}
+    by_code: dict[str, list[NameUse]] = {}
     for use in reading.names.uses:
         if is_of_flax_optim(use.name):
             by_code.setdefault(_code(use, reading.names), []).append(use)
     return by_code
 
 
-def finding(code: str, reading: Reading, use: Use) -> Finding:
+def finding(code: str, reading: Reading, use: NameUse) -> Finding:
     """The finding about one use: its name comes from elsewhere now."""
     start, end = reading.document.span(use.node)
     what = f"{use.name}, {GONE}"
@@ -72,7 +73,7 @@ def finding(code: str, reading: Reading, use: Use) -> Finding:
     return Finding(code, start, end, what, instead, change, change)
 
 
-def _code(use: Use, names: Names) -> str:
+def _code(use: NameUse, names: Names) -> str:
     if use.way == "project":
         return "FOC110"
     is_changed = isinstance(getattr(use.node, "ctx", None), ast.Store | ast.Del)
@@ -87,7 +88,7 @@ def _code(use: Use, names: Names) -> str:
     return "FOC103" if any(isinstance(each, ast.Call) for each in _parts(use.node)) else "FOC102"
 
 
-def _change(use: Use, reading: Reading) -> tuple[Edit, ...] | Change:
+def _change(use: NameUse, reading: Reading) -> tuple[Edit, ...] | Change:
     if use.way == "project":
         return ()
     if isinstance(use.node, ast.alias):
@@ -111,7 +112,7 @@ def _change(use: Use, reading: Reading) -> tuple[Edit, ...] | Change:
     return Change(edits_with, drops=(anchor,), unless=place)
 
 
-def _anchor(use: Use, names: Names) -> ast.expr | None:
+def _anchor(use: NameUse, names: Names) -> ast.expr | None:
     """The part of a chain that has to be written differently; None if its import does it all."""
     assert isinstance(use.node, ast.expr)
     parts = _parts(use.node)

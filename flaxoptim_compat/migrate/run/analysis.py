@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Finding, settled
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.settling import settled
 from flaxoptim_compat.migrate.names.meanings import exporters
 from flaxoptim_compat.migrate.names.names import Names
-from flaxoptim_compat.migrate.optimizers.facts import Facts
+from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.modules import imported_files, imported_names

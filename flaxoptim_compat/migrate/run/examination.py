@@ -129,7 +129,7 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
         result = rewritten(found, task.target)
         try:
             if result.text != loaded.document.text:
-                new = loaded.container.encoded(result.text)
+                new = loaded.origin.encoded(result.text)
                 check_rewritten(loaded, new)
                 report.old, report.new = loaded.source, new
                 report.done = [
@@ -185,4 +185,4 @@ def _marks(loaded: Loaded, codes: Container[str]) -> Iterator[tuple[Place, str]]
 
 def _place(loaded: Loaded, start: int, end: int) -> Place:
     position = loaded.document.position
-    return loaded.container.place(*position(start), *position(end))
+    return loaded.origin.place(*position(start), *position(end))

@@ -212,4 +212,4 @@ def _lines(uses: Sequence[Use], loaded: Mapping[Document, Loaded]) -> list[Spot]
 
 def _spot(use: Use, loaded: Mapping[Document, Loaded]) -> Spot:
     start, end = map(use.document.position, use.document.span(use.node))
-    return Spot(use.document.path, loaded[use.document].container.place(*start, *end))
+    return Spot(use.document.path, loaded[use.document].origin.place(*start, *end))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from flaxoptim_compat.migrate.editing.finding import Reading
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 
 _MAKERS = (
     "abs arange array asarray ceil clip concatenate copy cos cumsum diag dot einsum empty exp"

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.successors.places import gap_after_imports
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.successors.lost_uses import gap_after_imports
 
 
 def set_once(
@@ -44,7 +45,7 @@ _COLLECTIONS = frozenset(
 )
 
 
-class Method(NamedTuple):
+class OldMethod(NamedTuple):
     """A call of a method.
 
     Args:
@@ -70,7 +71,7 @@ def is_about_flax(reading: Reading) -> bool:
     return any(use.name.partition(".")[0] in ("flax", "jax") for use in reading.names.uses)
 
 
-def methods_in(reading: Reading) -> Iterator[Method]:
+def methods_in(reading: Reading) -> Iterator[OldMethod]:
     """The calls in a file.
 
     Args:
@@ -106,7 +107,7 @@ def _is_something_else(reading: Reading, receiver: ast.expr) -> bool:
     return isinstance(receiver, ast.Call) and reading.names.full_name(receiver) is not None
 
 
-def _pop(reading: Reading, call: ast.Call) -> Method | None:
+def _pop(reading: Reading, call: ast.Call) -> OldMethod | None:
     parent = reading.document.parents[call]
     targets: list[ast.expr] = []
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
@@ -125,12 +126,14 @@ def _pop(reading: Reading, call: ast.Call) -> Method | None:
         return None
     if key.value in _COLLECTIONS:
         is_at_place = not takes_one or _is_one_or_two(parent)
-        return Method("pop", call) if is_at_place else None
+        return OldMethod("pop", call) if is_at_place else None
     if takes_one:
         return None
     if key.value in ast.unparse(targets[1]):
-        return Method("pop", call)
-    return Method("pop", call, f"whether {key.value!r} is a collection of variables is not known")
+        return OldMethod("pop", call)
+    return OldMethod(
+        "pop", call, f"whether {key.value!r} is a collection of variables is not known"
+    )
 
 
 def _is_one_or_two(node: ast.AST) -> bool:
@@ -168,15 +171,15 @@ def _is_plain_dict(node: ast.expr) -> bool:
     return isinstance(node, ast.Dict | ast.DictComp)
 
 
-def _unfreeze(reading: Reading, call: ast.Call) -> Method | None:
+def _unfreeze(reading: Reading, call: ast.Call) -> OldMethod | None:
     if call.args or call.keywords:
         return None
     # Layers of other libraries are unfrozen in place; here only the result counts.
     is_statement = isinstance(reading.document.parents[call], ast.Expr)
-    return None if is_statement else Method("unfreeze", call)
+    return None if is_statement else OldMethod("unfreeze", call)
 
 
-def _copy(reading: Reading, call: ast.Call) -> Method | None:
+def _copy(reading: Reading, call: ast.Call) -> OldMethod | None:
     given = [*call.args, *(each.value for each in call.keywords if each.arg == "add_or_replace")]
     if len(given) != 1 or len(call.args) + len(call.keywords) != 1:
         return None
@@ -184,10 +187,10 @@ def _copy(reading: Reading, call: ast.Call) -> Method | None:
     if isinstance(added, ast.Starred | ast.Constant):
         return None
     if _is_dict(reading, added) or call.keywords:
-        return Method("copy", call)
+        return OldMethod("copy", call)
     if isinstance(added, ast.Name) and _is_made_here(reading, added):
-        return Method("copy", call)
-    return Method("copy", call, "whether it is given a dict is not known")
+        return OldMethod("copy", call)
+    return OldMethod("copy", call, "whether it is given a dict is not known")
 
 
 def _is_dict(reading: Reading, node: ast.expr) -> bool:

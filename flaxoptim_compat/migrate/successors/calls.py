@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
-from flaxoptim_compat.migrate.editing.finding import Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.successors.arrays import is_array
-from flaxoptim_compat.migrate.successors.places import (
+from flaxoptim_compat.migrate.successors.lost_uses import (
+    LostUse,
     Making,
-    Place,
     Rearranged,
     Rearrangement,
     without,
 )
 from flaxoptim_compat.migrate.successors.successor import Successor
-
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 
 _INDEX = "jax.ops.index"
 _METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
@@ -27,34 +24,34 @@ _ARGUMENTS = ("x", "idx", "y", "indices_are_sorted", "unique_indices")
 
 
 def _updating(method: str) -> Rearrangement:
-    def rearrange(place: Place) -> Rearranged | None:
-        call = place.call
+    def rearrange(lost: LostUse) -> Rearranged | None:
+        call = lost.call
         given = None if call is None else arguments_of(call)
         if call is None or given is None:
             return None
         index = given["idx"]
-        inlined = _index_name(place.reading, index)
-        inside = place.span(index) if inlined is None else _inside(place, index)
-        known = is_array(place.reading, given["x"])
+        inlined = _index_name(lost.reading, index)
+        inside = lost.span(index) if inlined is None else _inside(lost, index)
+        known = is_array(lost.reading, given["x"])
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            array: Parts = place.atom(given["x"])
+            array: Parts = lost.atom(given["x"])
             if not known:
                 # It may be a list, or an array of numpy, which has no `at`.
                 array = (
                     imports.name_of("jax.numpy:asarray", call),
                     "(",
-                    place.span(given["x"]),
+                    lost.span(given["x"]),
                     ")",
                 )
             promises: list[str | Span] = []
             for name in _ARGUMENTS[3:]:
                 if name in given:
-                    promises += [f", {name}=", place.span(given[name])]
-            parts = (*array, ".at[", inside, f"].{method}(", place.span(given["y"]), *promises, ")")
-            return (Edit(*place.span(call), parts),)
+                    promises += [f", {name}=", lost.span(given[name])]
+            parts = (*array, ".at[", inside, f"].{method}(", lost.span(given["y"]), *promises, ")")
+            return (Edit(*lost.span(call), parts),)
 
-        span = place.span(call)
+        span = lost.span(call)
         removed = () if inlined is None else (inlined,)
         return Rearranged(span.start, span.end, f"x.at[index].{method}(y)", make, removed)
 
@@ -108,12 +105,12 @@ def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:
     return None
 
 
-def _inside(place: Place, index: ast.expr) -> Span:
+def _inside(lost: LostUse, index: ast.expr) -> Span:
     """What stands in the brackets."""
     assert isinstance(index, ast.Subscript)
-    text = place.reading.document.text
-    start = text.index("[", place.span(index.value).end) + 1
-    return Span(start, place.span(index).end - 1)
+    text = lost.reading.document.text
+    start = text.index("[", lost.span(index.value).end) + 1
+    return Span(start, lost.span(index).end - 1)
 
 
 INDEX_UPDATES: dict[str, Rearrangement] = {
@@ -125,10 +122,10 @@ _WITHOUT_EFFECT = (ast.Name, ast.Constant)
 
 
 def _changed(
-    place: Place, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
+    lost: LostUse, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
 ) -> Rearranged:
     """The call as a whole is what changes."""
-    span = place.span(place.call or place.node)
+    span = lost.span(lost.call or lost.node)
     return Rearranged(span.start, span.end, instead, make, removed)
 
 
@@ -154,30 +151,30 @@ def _renamed(
       dtype: ``module:attribute`` of a dtype to add.
     """
 
-    def rearrange(place: Place) -> Rearranged | None:
-        given = place.plain_arguments(keywords, arguments[1])
+    def rearrange(lost: LostUse) -> Rearranged | None:
+        given = lost.plain_arguments(keywords, arguments[1])
         if given is None or len(given) < arguments[0]:
             return None
-        if '"' in last and place.is_in_string:
+        if '"' in last and lost.is_in_string:
             return None
         adds = bool(last or dtype)
-        if adds and place.insertion("") is None:
+        if adds and lost.insertion("") is None:
             return None
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            edits = [Edit(*place.span(place.node), (imports.name_of(function, place.node),))]
+            edits = [Edit(*lost.span(lost.node), (imports.name_of(function, lost.node),))]
             if adds:
-                text = last or f"dtype={imports.name_of(dtype, place.node)}"
-                edit = place.insertion(f", {text}")
+                text = last or f"dtype={imports.name_of(dtype, lost.node)}"
+                edit = lost.insertion(f", {text}")
                 assert edit is not None
                 edits.append(edit)
             if after:
-                assert place.call is not None
-                end = place.span(place.call).end
+                assert lost.call is not None
+                end = lost.span(lost.call).end
                 edits.append(Edit(end, end, (after,)))
             return tuple(edits)
 
-        return _changed(place, instead, make)
+        return _changed(lost, instead, make)
 
     return rearrange
 
@@ -185,37 +182,37 @@ def _renamed(
 def _method(method: str) -> Rearrangement:
     """Call a method of the only argument."""
 
-    def rearrange(place: Place) -> Rearranged | None:
-        given = place.plain_arguments("", 1)
+    def rearrange(lost: LostUse) -> Rearranged | None:
+        given = lost.plain_arguments("", 1)
         if not given:
             return None
         argument = given[0]
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            assert place.call is not None
-            return (Edit(*place.span(place.call), (*place.atom(argument), method)),)
+            assert lost.call is not None
+            return (Edit(*lost.span(lost.call), (*lost.atom(argument), method)),)
 
-        return _changed(place, f"x{method}", make)
+        return _changed(lost, f"x{method}", make)
 
     return rearrange
 
 
-def _tie_in(place: Place) -> Rearranged | None:
-    given = place.plain_arguments("", 2)
+def _tie_in(lost: LostUse) -> Rearranged | None:
+    given = lost.plain_arguments("", 2)
     if given is None or len(given) != 2 or not _is_without_effect(given[0]):
         return None
     kept = given[1]
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
-        call = place.call
+        call = lost.call
         assert call is not None
-        statement = place.reading.document.parents[call]
+        statement = lost.reading.document.parents[call]
         if isinstance(statement, ast.Assign) and _is_idle(statement, kept):
-            return (without(place.reading.document, statement),)
-        return (Edit(*place.span(call), place.atom(kept)),)
+            return (without(lost.reading.document, statement),)
+        return (Edit(*lost.span(call), lost.atom(kept)),)
 
     gone = tuple(each for each in ast.walk(given[0]) if isinstance(each, ast.Name | ast.Attribute))
-    return _changed(place, "the second argument", make, gone)
+    return _changed(lost, "the second argument", make, gone)
 
 
 def _is_idle(statement: ast.Assign, value: ast.expr) -> bool:
@@ -232,57 +229,57 @@ def _is_without_effect(node: ast.expr) -> bool:
     return isinstance(node, _WITHOUT_EFFECT)
 
 
-def _spherical_harmonics(place: Place) -> Rearranged | None:
-    given = place.plain_arguments("n_max")
+def _spherical_harmonics(lost: LostUse) -> Rearranged | None:
+    given = lost.plain_arguments("n_max")
     if given is None or len(given) not in (4, 5):
         return None
-    call = place.call
+    call = lost.call
     assert call is not None
     order = [given[1], given[0], given[3], given[2]]
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
         swaps = zip(given, order, strict=False)
-        spans = [(place.span(old), place.span(new)) for old, new in swaps]
-        name = imports.name_of("jax.scipy.special:sph_harm_y", place.node)
-        edits = [Edit(*place.span(place.node), (name,))]
+        spans = [(lost.span(old), lost.span(new)) for old, new in swaps]
+        name = imports.name_of("jax.scipy.special:sph_harm_y", lost.node)
+        edits = [Edit(*lost.span(lost.node), (name,))]
         edits += [Edit(*old, (new,)) for old, new in spans]
         if len(given) == 5:
-            start = place.span(given[4]).start
+            start = lost.span(given[4]).start
             edits.append(Edit(start, start, ("n_max=",)))
         return tuple(edits)
 
-    return _changed(place, "jax.scipy.special.sph_harm_y(n, m, phi, theta)", make)
+    return _changed(lost, "jax.scipy.special.sph_harm_y(n, m, phi, theta)", make)
 
 
-def _constant(make_text: Callable[[ImportPlan, Place], str], instead: str) -> Rearrangement:
+def _constant(make_text: Callable[[ImportPlan, LostUse], str], instead: str) -> Rearrangement:
     """Write a negative number, in parentheses where an operator would take a part of it."""
 
-    def rearrange(place: Place) -> Rearranged | None:
-        if isinstance(place.parent, ast.MatchValue):
+    def rearrange(lost: LostUse) -> Rearranged | None:
+        if isinstance(lost.parent, ast.MatchValue):
             return None  # a pattern with a sign is a number
         operators = (ast.BinOp, ast.UnaryOp, ast.Attribute, ast.Subscript, ast.Await)
-        inside = isinstance(place.parent, operators)
-        if isinstance(place.parent, ast.Subscript) and place.parent.slice is place.node:
+        inside = isinstance(lost.parent, operators)
+        if isinstance(lost.parent, ast.Subscript) and lost.parent.slice is lost.node:
             inside = False
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            text = make_text(imports, place)
-            return (Edit(*place.span(place.node), (f"({text})" if inside else text,)),)
+            text = make_text(imports, lost)
+            return (Edit(*lost.span(lost.node), (f"({text})" if inside else text,)),)
 
-        span = place.span(place.node)
+        span = lost.span(lost.node)
         return Rearranged(span.start, span.end, instead, make)
 
     return rearrange
 
 
 def _constants(module: str) -> dict[str, Rearrangement]:
-    def minus_infinity(imports: ImportPlan, place: Place) -> str:
-        return f"-{imports.name_of(f'{module}:inf', place.node)}"
+    def minus_infinity(imports: ImportPlan, lost: LostUse) -> str:
+        return f"-{imports.name_of(f'{module}:inf', lost.node)}"
 
     return {
         f"{module}.NINF": _constant(minus_infinity, f"-{module}.inf"),
-        f"{module}.NZERO": _constant(lambda imports, place: "-0.0", "-0.0"),
-        f"{module}.PZERO": _constant(lambda imports, place: "0.0", "0.0"),
+        f"{module}.NZERO": _constant(lambda imports, lost: "-0.0", "-0.0"),
+        f"{module}.PZERO": _constant(lambda imports, lost: "0.0", "0.0"),
     }
 
 

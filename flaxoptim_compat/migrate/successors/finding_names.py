@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import chain_of
-from flaxoptim_compat.migrate.names.names import Use
+from flaxoptim_compat.migrate.names.names import NameUse
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.successors import calls
-from flaxoptim_compat.migrate.successors.places import Place, Rearranged
+from flaxoptim_compat.migrate.successors.lost_uses import LostUse, Rearranged
 from flaxoptim_compat.migrate.successors.successor import (
     NN,
     OBJECTS_TODAY,
@@ -23,23 +24,20 @@ from flaxoptim_compat.migrate.successors.successor import (
     successor,
 )
 
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-
 _NAMES = frozenset(
     {"jax.tree_map", "jax.tree_multimap", "jax.tree_util.tree_multimap", "jax.api.tree_multimap"}
 )
 STAND_IN = f"{ERA}:tree_map"
 
 
-def stand_in(place: Place) -> str:
+def stand_in(lost: LostUse) -> str:
     """The stand-in that takes such trees, if the call evidently needs it; else nothing.
 
     Args:
-      place: a use of a name.
+      lost: a use of a name.
     """
-    call = place.call
-    if place.successor.old not in _NAMES or call is None or len(call.args) < 3:
+    call = lost.call
+    if lost.successor.old not in _NAMES or call is None or len(call.args) < 3:
         return ""
     return STAND_IN if any(map(_makes_none, ast.walk(call.args[1]))) else ""
 
@@ -95,9 +93,9 @@ def findings(reading: Reading, code: str) -> Iterator[Finding]:
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
-def _lost_names(reading: Reading) -> dict[str, list[tuple[Use, Successor]]]:
+def _lost_names(reading: Reading) -> dict[str, list[tuple[NameUse, Successor]]]:
     """The uses of names that are gone, by the rules that are about them."""
-    by_code: dict[str, list[tuple[Use, Successor]]] = {}
+    by_code: dict[str, list[tuple[NameUse, Successor]]] = {}
     for use in reading.names.uses:
         found = _successor_of(reading, use)
         if found is not None:
@@ -105,7 +103,7 @@ def _lost_names(reading: Reading) -> dict[str, list[tuple[Use, Successor]]]:
     return by_code
 
 
-def _successor_of(reading: Reading, use: Use) -> Successor | None:
+def _successor_of(reading: Reading, use: NameUse) -> Successor | None:
     if not isinstance(use.node, ast.alias):
         return _beside_modules(reading, successor(use.name))
     # What another file of the project took from somewhere is put right there.
@@ -166,22 +164,22 @@ def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) 
     return Finding(code, start, end, found.what, instead, change, change)
 
 
-def _of_use(reading: Reading, use: Use, node: ast.expr, found: Successor) -> Finding | None:
+def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) -> Finding | None:
     part = _part(node, found.old.count(".") + 1 - use.name.count(".") - 1)
     if part is None:
         return None
-    place = Place(reading, part, found)
+    lost = LostUse(reading, part, found)
     bound = "" if use.way == "lookup" else _bound_to(reading, node)
     imported = bool(bound) and found.old.count(".") <= bound.count(".")
     if not found.today:
-        return None if imported else _left(place, found)
+        return None if imported else _left(lost, found)
     if code_of(found) in ("FOC152", "FOC156") and (use.way == "import" or not imported):
-        rearranged = REARRANGED[found.old](place)
+        rearranged = REARRANGED[found.old](lost)
         if rearranged is not None:
-            return _changed(place, use, rearranged)
+            return _changed(lost, use, rearranged)
     if calls.is_index(found) and calls.is_inlined(reading, part):
         return None  # part of what the update becomes
-    today = stand_in(place) or found.today
+    today = stand_in(lost) or found.today
     if imported and today == found.today:
         return None  # the import says it, and the name stays
     was = _in_linen(reading, successor(bound))
@@ -189,11 +187,11 @@ def _of_use(reading: Reading, use: Use, node: ast.expr, found: Successor) -> Fin
         return None  # so does that of the module
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
-        return (Edit(*place.span(part), (imports.name_of(today, part),)),)
+        return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
 
-    span = place.span(part)
+    span = lost.span(part)
     shown = _dotted(today) if today != found.today else _shown(found)
-    return _changed(place, use, Rearranged(span.start, span.end, shown, make))
+    return _changed(lost, use, Rearranged(span.start, span.end, shown, make))
 
 
 def _part(node: ast.expr, surplus: int) -> ast.expr | None:
@@ -218,15 +216,15 @@ def _bound_to(reading: Reading, node: ast.expr) -> str:
     return (reading.names.full_name(found[0]) if found is not None else None) or ""
 
 
-def _left(place: Place, found: Successor) -> Finding:
-    span = place.span(place.node)
+def _left(lost: LostUse, found: Successor) -> Finding:
+    span = lost.span(lost.node)
     reason = f"{found.what}: {found.instead}"
     code = code_of(found)
     return Finding(code, span.start, span.end, found.what, found.instead, None, None, reason=reason)
 
 
-def _changed(place: Place, use: Use, rearranged: Rearranged) -> Finding:
-    reading, found = place.reading, place.successor
+def _changed(lost: LostUse, use: NameUse, rearranged: Rearranged) -> Finding:
+    reading, found = lost.reading, lost.successor
     assert isinstance(use.node, ast.expr)
     gone = {use.node, *rearranged.removed}
     nodes = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
@@ -31,9 +31,6 @@ from flaxoptim_compat.migrate.values.objects import (
     fields_of,
 )
 from flaxoptim_compat.migrate.values.solver import Variable
-
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.values.constraints import Constraints
 
 # As many arguments as `*` may stand for.
 _MOST_PLACES = 8
@@ -91,8 +88,8 @@ class Calls:
     def __init__(self, memory: Memory, apart: frozenset[ast.AST]) -> None:
         self._memory = memory
         self._apart = apart
-        # The passes over the files of the functions that are kept apart.
-        self.bodies: dict[ast.AST, Constraints] = {}
+        # What writes down, for a call, the body of a function that is kept apart.
+        self.bodies: dict[ast.AST, Callable[[Context], None]] = {}
         self._written: set[tuple[ast.AST, Context]] = set()
         # For each function its calls, and what each gives to its parameters.
         self.arguments: dict[ast.AST, dict[ast.Call, list[tuple[str, Held]]]] = {}
@@ -271,7 +268,7 @@ class Calls:
                 self._memory.variable(node, method.receiver, None),
                 self._memory.variable(node, method.receiver, context),
             )
-        self.bodies[node].body(node, context)
+        self.bodies[node](context)
 
     def uncalled(self) -> None:
         """Write down the bodies of those functions kept apart that nothing calls."""

@@ -300,7 +300,7 @@ class Constraints:
         if node in self._put_off:
             self._all(node.args.defaults)
             self._all(each for each in node.args.kw_defaults if each is not None)
-            self._calls.bodies[node] = self
+            self._calls.bodies[node] = functools.partial(self.body, node)
             return
         around = self._scope, self._class, self._function
         self._enter(node)

@@ -1,7 +1,10 @@
-"""Names that go out of an import leave its comments where they are."""
+"""Import statements: where new ones are written, and what of the old ones stays."""
 
 from __future__ import annotations
 
+import pytest
+
+from tests.support.planned_imports import File
 from tests.support.rewriting_texts import rewrite_alone
 
 
@@ -15,3 +18,92 @@ def test_comments_behind_the_last_name_that_stays() -> None:
     assert lines[1] == "    numpy,  # arrays"
     assert lines[2].strip() == "# maps"
     assert "from jax.tree_util import tree_leaves, tree_map" in lines
+
+
+# {(text, what is wanted, under which name): (the expression, the text)}
+PLANNED = {
+    ("import jax\nHERE", "optax", ""): ("optax", "import jax\nimport optax\nHERE"),
+    ("HERE", "jax.numpy:prod", ""): ("jnp.prod", "import jax.numpy as jnp\n\nHERE"),
+    ("HERE", "numpy:prod", ""): ("np.prod", "import numpy as np\n\nHERE"),
+    ("HERE", "jax.tree.map", ""): ("jax.tree.map", "import jax\n\nHERE"),
+    ("HERE", "flax.training.train_state", ""): (
+        "train_state",
+        "from flax.training import train_state\n\nHERE",
+    ),
+    ("HERE", "flax.training.train_state", "ts"): (
+        "ts",
+        "from flax.training import train_state as ts\n\nHERE",
+    ),
+    ("import flax\nHERE", "flax.training.train_state", ""): (
+        "train_state",
+        "import flax\nfrom flax.training import train_state\nHERE",
+    ),
+    ("train_state = 1\nHERE", "flax.training.train_state", ""): (
+        "flax_train_state",
+        "from flax.training import train_state as flax_train_state\n\ntrain_state = 1\nHERE",
+    ),
+    ("def f(optax):\n    HERE", "optax", ""): (
+        "optax_lib",
+        "import optax as optax_lib\n\n\ndef f(optax):\n    HERE",
+    ),
+    ("import optax\ndef f(optax):\n    HERE", "optax", ""): (
+        "optax_lib",
+        "import optax\nimport optax as optax_lib\ndef f(optax):\n    HERE",
+    ),
+    ("float = 1\nHERE", "builtins:float", ""): (
+        "builtins.float",
+        "import builtins\n\nfloat = 1\nHERE",
+    ),
+    ("HERE\nimport optax", "optax", ""): (
+        "optax_lib",
+        "import optax as optax_lib\n\nHERE\nimport optax",
+    ),
+    ("try:\n    import optax\nexcept ImportError:\n    pass\nHERE", "optax", ""): (
+        "optax_lib",
+        "import optax as optax_lib\n\ntry:\n    import optax\nexcept ImportError:\n    pass\nHERE",
+    ),
+    ("def f():\n    import optax\nHERE", "optax", ""): (
+        "optax_lib",
+        "import optax as optax_lib\n\ndef f():\n    import optax\nHERE",
+    ),
+    ("'''Doc.'''\nimport jax  # arrays\nimport os\nx = 1\nHERE", "optax", ""): (
+        "optax",
+        "'''Doc.'''\nimport jax  # arrays\nimport os\nimport optax\nx = 1\nHERE",
+    ),
+    ("import jax\nHERE\nimport os", "optax", ""): (
+        "optax",
+        "import jax\nimport optax\nHERE\nimport os",
+    ),
+    ("#!/usr/bin/python\n'''Doc.'''\n\n@HERE\ndef f(): ...", "optax", ""): (
+        "optax",
+        "#!/usr/bin/python\n'''Doc.'''\n\nimport optax\n\n\n@HERE\ndef f(): ...",
+    ),
+    ("from __future__ import annotations\nHERE", "optax", ""): (
+        "optax",
+        "from __future__ import annotations\n\nimport optax\nHERE",
+    ),
+    ("import jax; HERE", "optax", ""): ("optax", "import jax; import optax; HERE"),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted", "name"), PLANNED)
+def test_plans_an_import(text: str, wanted: str, name: str) -> None:
+    file = File(text)
+    assert (file.name_of(wanted, name), file.result()) == PLANNED[text, wanted, name]
+
+
+def test_one_import_for_all_places() -> None:
+    file = File("import jax\nHERE\nTHERE")
+    names = [file.name_of("optax"), file.name_of("optax:sgd", mark="THERE"), file.name_of("flax")]
+    assert names == ["optax", "optax.sgd", "flax"]
+    assert file.result() == "import flax\nimport jax\nimport optax\nHERE\nTHERE"
+
+
+def test_imports_are_sorted_as_isort_does() -> None:
+    file = File("HERE")
+    for each in ("flax.training.train_state", "optax", "flax.struct", "jax.numpy:prod"):
+        file.name_of(each)
+    assert file.result() == (
+        "import jax.numpy as jnp\nimport optax\nfrom flax import struct\n"
+        "from flax.training import train_state\n\nHERE"
+    )

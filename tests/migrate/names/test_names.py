@@ -1,4 +1,4 @@
-"""What the names in a file stand for: aliases, assignments, look-ups; and where they are used."""
+"""What the names in a file stand for, in code, in annotations in quotes, and in strings."""
 
 from __future__ import annotations
 
@@ -238,3 +238,61 @@ def test_deeply_nested_scopes_stay_linear() -> None:
         return "".join(f"{' ' * i}def f{i}():\n" for i in range(depth)) + " " * depth + "f0\n"
 
     assert steps(nested(80)) < 4.2 * steps(nested(20))
+
+
+QUOTED = {
+    "def f(x: 'o.Adam'): ...": ["o.Adam"],
+    "def f() -> 'list[o.Adam] | None': ...": ["o.Adam"],
+    "x: 'o.Adam'": ["o.Adam"],
+    "x: dict[str, 'o.Adam'] = {}": ["o.Adam"],
+    "x: '''o.Adam''' = 1": ["o.Adam"],
+    "ä: ('ä', 'o.Adam')": ["o.Adam"],
+    "class A:\n  x: ' o.Adam'": ["o.Adam"],
+    "from typing import Literal\nx: Literal['o.Adam']": [],
+    "x = 'o.Adam'": [],
+    "from typing import cast\nx = cast('o.Adam', f('o.Adam'))": ["o.Adam"],
+    "import typing as t\nT = t.TypeVar('T', bound='o.Adam')": ["o.Adam"],
+    "import typing as t\nT = t.TypeVar('o.Adam', int, list['o.Adam'])": ["o.Adam"],
+    "def f(x: t.cast(o, 'o.Adam')): ...": ["o.Adam"],
+    "x = frame.cast('o.Adam')": [],
+    "x: 'o.' 'Adam'": [],
+    "x: '\\x6f.Adam'": [],
+    "x: 'see o.Adam'": [],
+    "def f(o, x: 'o.Adam'): ...": ["o.Adam"],
+    "class A:\n  def o(self): ...\n  def f(self, x: 'o.Adam'): ...": [],
+}
+
+
+@pytest.mark.parametrize("text", QUOTED)
+def test_annotations_in_quotes(text: str) -> None:
+    names = names_of(f"from flax import optim as o\n{text}\n")
+    found = [use for use in names.uses if use.node in names.quoted]
+    assert [names.document.source(use.node) for use in found] == QUOTED[text]
+    for use in found:
+        assert use.name == ADAM
+        statement = names.document.statement(use.node)
+        assert names.document.statement(names.quoted[use.node]) is statement
+
+
+STRINGS = {
+    "flax.optim": ("flax.optim",),
+    ADAM: (ADAM,),
+    f"{ADAM}.beta1 = 0.9": (ADAM + ".beta1",),
+    f"a/{ADAM}.beta1=0.9\ntrain.d = @{ADAM}()": (f"{ADAM}.beta1", ADAM),
+    f"train.d = @b/{ADAM}": (ADAM,),
+    f"uses {ADAM} here": (),
+    "my.flax.optim.Adam": (),
+    "flax.optimizers": (),
+    "see flax.optim.": (),
+}
+
+
+@pytest.mark.parametrize("text", STRINGS)
+def test_names_in_strings(text: str) -> None:
+    names = names_of(f"'''{text}'''\nx = {text!r}\n")
+    assert [found for _, found in names.strings] == ([STRINGS[text]] if STRINGS[text] else [])
+
+
+def test_a_string_that_another_cast_takes() -> None:
+    names = names_of(f"frame.cast('{ADAM}')\n")
+    assert [found for _, found in names.strings] == [(ADAM,)]

@@ -77,7 +77,7 @@ def test_scan_can_do_without_jax(tmp_path: Path) -> None:
     program = """
 import sys
 from flaxoptim_compat.migrate.editing import surroundings
-from flaxoptim_compat.migrate.optax_text import accepted, binding, partition, text
+from flaxoptim_compat.migrate.optax_text import accepted, binding, text
 print([name for name in ("jax", "flax", "optax", "numpy") if name in sys.modules])
 """
     assert output_of(["-c", program], tmp_path) == "[]\n"

@@ -1,20 +1,36 @@
-"""Every optimizer of the cases, as a text of flax.optim and as the text that it becomes."""
+"""Every optimizer as a text of optax, alone and as a part of a partition."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
 import pytest
+from flax.core import freeze
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings
+from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
+from flaxoptim_compat.migrate.optax_text.text import Part, partition, partition_refusal
 from tests.support import cases
 from tests.support.optax_texts import (
+    NAMES,
+    call_in,
     described,
+    document,
     made,
     program_of,
+    read,
     rewritten,
     rewritten_parts,
     spelled,
 )
 from tests.support.options import each_case
+from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
+from tests.support.side_by_side import assert_same, bits
 
 RATE = "learning_rate"
 
@@ -50,3 +66,255 @@ def test_a_rate_that_is_given_with_each_step(case: cases.Case) -> None:
     else:
         new = rewritten(text, [RATE])
     assert program_of(made(new, cfg=cfg), params) == expected, new
+
+
+KERNELS = 'optim.ModelParamTraversal(lambda path, _: "kernel" in path)'
+
+
+def refused(text: str, **changes: Any) -> str:
+    found = pairs(call_in(document(text)))
+    if isinstance(found, Refused):
+        return found.reason
+    parts = []
+    for each, node in found:
+        optimizer = read(node)
+        if isinstance(optimizer, Refused):
+            return optimizer.reason
+        assert optimizer is not None
+        parts.append(Part(each.args[0], optimizer, **changes))
+    return partition_refusal(parts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("", "takes pairs"),
+        ("*parts", "it is no pair"),
+        ("(a, *b)", "it is no pair"),
+        ("part", "it is no pair"),
+        (f"({KERNELS}, optim.Adam())", "no learning rate"),
+        (f"({KERNELS}, optim.Adam(1e-3, beta3=1))", "no hyper-parameter beta3"),
+        (f"({KERNELS}, optim.MultiOptimizer())", "MultiOptimizer has no text"),
+        (f"({traversal('*both')}, optim.Adam(1e-3))", "does more than select"),
+        (f"({traversal('lambda path, _: (yield)')}, optim.Adam(1e-3))", "does more than select"),
+        (f"({traversal('filters[next(number)]')}, optim.Adam(rate()))", "whose order would be"),
+    ],
+)
+def test_what_is_left_alone(arguments: str, reason: str) -> None:
+    assert reason in refused(f"tx = optim.MultiOptimizer({arguments})\n")
+
+
+def test_calls_in_several_parts_keep_their_order() -> None:
+    text = f"tx = optim.MultiOptimizer(({KERNELS}, optim.Adam(a())), ({BIASES}, optim.Adam(b())))\n"
+    assert not refused(text)
+    assert "whose order" in refused(text, injected={"learning_rate": "learning_rate"})
+    with pytest.raises(ValueError, match="whose order"):
+        rewritten_parts(text, [{"learning_rate": "learning_rate"}] * 2)
+
+
+def test_one_part() -> None:
+    text = f"tx = optim.MultiOptimizer(({KERNELS}, optim.Adam(cfg.rate)))\n"
+    assert (
+        rewritten_parts(text)
+        == """\
+tx = optax.partition(
+    {"0": optax.adam(cfg.rate), "frozen": transforms.hold()},
+    lambda params: jax.tree_util.tree_map_with_path(
+        lambda keys, _: (
+            lambda path: "0" if "kernel" in path else "frozen"
+        )("/" + jax.tree_util.keystr(keys, simple=True, separator="/")),
+        params,
+    ),
+)
+"""
+    )
+
+
+def test_rates_that_are_given_with_each_step() -> None:
+    text = f"""\
+def is_bias(path, value):
+    return "bias" in path
+
+tx = optim.MultiOptimizer(
+    ({KERNELS}, optim.Momentum(0.1, weight_decay=cfg.decay)),
+    ({traversal("is_bias")}, optim.Adam(rate)),
+)
+"""
+    names = [{"learning_rate": f"learning_rate_{number}"} for number in range(2)]
+    assert (
+        rewritten_parts(text, names)
+        == """\
+def is_bias(path, value):
+    return "bias" in path
+
+tx = optax.inject_hyperparams(
+    lambda learning_rate_0, learning_rate_1, weight_decay: optax.partition(
+        {
+            "0": optax.chain(
+                optax.add_decayed_weights(weight_decay),
+                optax.sgd(learning_rate_0, momentum=0.9),
+            ),
+            "1": optax.adam(learning_rate_1),
+            "frozen": transforms.hold(),
+        },
+        lambda params: jax.tree_util.tree_map_with_path(
+            lambda keys, leaf: (
+                lambda path, _: (
+                    "0"
+                    if "kernel" in path
+                    else "1"
+                    if is_bias(path, _)
+                    else "frozen"
+                )
+            )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
+            params,
+        ),
+    ),
+    static_args="weight_decay",
+)(learning_rate_0=0.1, learning_rate_1=rate, weight_decay=cfg.decay)
+"""
+    )
+
+
+def assert_same_steps(
+    definition: Any, tx: Any, params: Any, rates: Any = lambda number: {}, names: Any = None
+) -> None:
+    """Train with both, and compare; what no filter selects keeps every bit.
+
+    Args:
+      definition: that of flax.optim.
+      tx: that of optax.
+      params: those of the start.
+      rates: of a step, what apply_gradient is given.
+      names: of a step, what is set in the state; None if there is nothing.
+    """
+
+    @jax.jit
+    def step(params: Any, state: Any, grads: Any) -> Any:
+        updates, state = tx.update(grads, state, params)
+        return optax.apply_updates(params, updates), state
+
+    legacy = jax.jit(lambda each, grads, rates: each.apply_gradient(grads, **rates))
+    optimizer, state, kept = definition.create(params), tx.init(params), params["kept"]
+    for number in range(3):
+        leaves = jax.tree.leaves(cases.gradients(number, params))
+        grads = jax.tree.unflatten(jax.tree.structure(params), map(jnp.asarray, leaves))
+        if names is not None:
+            state.hyperparams.update(names(number))
+        optimizer = legacy(optimizer, grads, rates(number))
+        params, state = step(params, state, grads)
+        assert_same(params, optimizer.target)
+        assert jax.tree.structure(params) == jax.tree.structure(optimizer.target)
+    assert bits(params["kept"]) == bits(kept)
+
+
+TWO = f"""\
+tx = optim.MultiOptimizer(
+    ({KERNELS}, optim.WeightNorm(optim.Momentum(0.1, weight_decay=cfg.decay), wn_decay=0.1)),
+    ({traversal("is_bias")}, optim.LAMB(0.2, beta1=cfg.beta)),
+)
+"""
+
+
+@pytest.mark.parametrize("kind", [dict, freeze])
+def test_the_same_steps(kind: Any) -> None:
+    definition, tx = made(TWO, **SCOPE), made(rewritten_parts(TWO), **SCOPE)
+    assert_same_steps(definition, tx, kind(PARAMS))
+
+
+def test_one_rate_for_all() -> None:
+    tx = made(rewritten_parts(TWO, [{"learning_rate": "learning_rate"}] * 2), **SCOPE)
+    # The two do not start with the same.
+    assert tx.init(PARAMS).hyperparams == {"learning_rate": 0.0}
+
+    def rates(number: int) -> Any:
+        return {"learning_rate": jnp.float32(0.3 / (number + 1))}
+
+    assert_same_steps(made(TWO, **SCOPE), tx, PARAMS, rates, rates)
+
+
+def test_a_rate_for_each() -> None:
+    injected = [{"learning_rate": f"learning_rate_{number}"} for number in range(2)]
+    tx = made(rewritten_parts(TWO, injected), **SCOPE)
+    definition = made(TWO, **SCOPE)
+    weight_norm, lamb = definition.hyper_params
+
+    def rates(number: int) -> Any:
+        first, second = jnp.float32(0.3 / (number + 1)), jnp.float32(0.02 * number)
+        inner = weight_norm.inner.replace(learning_rate=first)
+        return {
+            "hyper_params": [weight_norm.replace(inner=inner), lamb.replace(learning_rate=second)]
+        }
+
+    def names(number: int) -> Any:
+        return {
+            "learning_rate_0": jnp.float32(0.3 / (number + 1)),
+            "learning_rate_1": jnp.float32(0.02 * number),
+        }
+
+    optimizer, state, params = definition.create(PARAMS), tx.init(PARAMS), PARAMS
+    for number in range(3):
+        grads = jax.tree.map(jnp.asarray, cases.gradients(number, PARAMS))
+        optimizer = optimizer.apply_gradient(grads, **rates(number))
+        state.hyperparams.update(names(number))
+        updates, state = jax.jit(tx.update)(grads, state, params)
+        params = optax.apply_updates(params, updates)
+        # Updates are added outside of jit: XLA rounds once more there, and flushes denormals.
+        assert_same(params, optimizer.target, ulps=1.0)
+
+
+def test_a_function_of_the_step_for_one_part() -> None:
+    # LAMB takes a function; LARS does not, and gets it injected.
+    text = f"""\
+tx = optim.MultiOptimizer(({KERNELS}, optim.LARS(beta=cfg.beta)), ({BIASES}, optim.LAMB(0.2)))
+"""
+
+    def rate_at(step: Any) -> Any:
+        return 0.1 / (1.0 + step)
+
+    new = rewritten_parts(text, schedules=["rate_at", ""])
+    tx = made(new, rate_at=rate_at, **SCOPE)
+    definition = made(text.replace("LARS(", "LARS(0.0, "), **SCOPE)
+    lars, lamb = definition.hyper_params
+
+    def rates(number: int) -> Any:
+        rate = jnp.asarray(rate_at(number), jnp.float32)
+        return {"hyper_params": [lars.replace(learning_rate=rate), lamb]}
+
+    optimizer, state, params = definition.create(PARAMS), tx.init(PARAMS), PARAMS
+    for number in range(3):
+        grads = jax.tree.map(jnp.asarray, cases.gradients(number, PARAMS))
+        optimizer = optimizer.apply_gradient(grads, **rates(number))
+        updates, state = jax.jit(tx.update)(grads, state, params)
+        params = optax.apply_updates(params, updates)
+        # Updates are added outside of jit: XLA rounds once more there, and flushes denormals.
+        assert_same(params, optimizer.target, ulps=1.0)
+
+
+def test_parts_that_are_in_optax_already() -> None:
+    text = f"tx = optim.MultiOptimizer(({KERNELS}, tx_of_kernels), ({BIASES}, optim.Adam(0.1)))\n"
+    each = document(text)
+    found = pairs(call_in(each))
+    assert not isinstance(found, Refused)
+    (kernels, tx), (biases, adam) = found
+    bound = read(adam)
+    assert not isinstance(bound, Refused | None)
+    first = Part(kernels.args[0], (Span(*each.span(tx)),), key="kernels")
+    for injected in ({}, {"learning_rate": "learning_rate"}):
+        second = Part(biases.args[0], bound, key="biases", injected=injected)
+        new = partition([first, second], each, NAMES.__getitem__, Surroundings())
+        changed = apply_edits(text, [Edit(*each.span(call_in(each)), new)])
+        made_of = {"tx_of_kernels": optax.sgd(0.1, momentum=0.9)}
+        state = made(changed, **made_of).init(PARAMS)
+        assert bool(injected) == hasattr(state, "hyperparams")
+        inner = state.inner_state if injected else state
+        assert list(inner.inner_states) == ["kernels", "biases", "frozen"]
+
+
+def test_a_focus_is_one_part() -> None:
+    text = f"tx = optim.MultiOptimizer(({KERNELS}, optim.Adam(0.1)))\n"
+    tx = made(rewritten_parts(text))
+    definition = optim.MultiOptimizer(
+        (optim.ModelParamTraversal(lambda path, _: "kernel" in path), optim.Adam(0.1))
+    )
+    assert_same_steps(definition, tx, PARAMS)

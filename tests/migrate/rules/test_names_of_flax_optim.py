@@ -14,10 +14,10 @@ import pytest
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, settled
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.settling import settled
 from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.legacy_surface import full_names
 from tests.support.names_in_texts import exporter_of

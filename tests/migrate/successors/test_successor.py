@@ -1,18 +1,31 @@
-"""Every name of the tables has a successor, found in one of three ways."""
+"""What a lost name becomes: every entry has a successor, or is reported with advice."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import jax
+import numpy as np
 import pytest
 
 from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.public import public
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_of
 from flaxoptim_compat.migrate.successors.successor import (
     BACK,
+    GONE,
     NOT_EVERYWHERE,
     OBJECTS_TODAY,
+    PUBLIC,
     successor,
 )
+from tests.support import jax_name_cases, numpy_name_cases
+from tests.support.old_code import run
+from tests.support.old_names import RUN_NAMES, exists
+from tests.support.oracle.environments import run_in_old_environment
+from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
 ENTRIES = [entry for entry in lost.ENTRIES if entry.name not in BACK]
 
@@ -36,3 +49,71 @@ def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
         "FOC159": name in NOT_EVERYWHERE,
     }
     assert ways[code]
+
+
+SERVED_EVERYWHERE = [each for each in lost.ENTRIES if each.name not in NOT_EVERYWHERE | BACK]
+
+
+def objects_of_today(entry: Entry) -> list[Any]:
+    """What a name may have become: what serves it, and of functions of trees the usual two."""
+    tree_function = entry.attribute.removeprefix("tree_").replace("multimap", "map")
+    if entry.attribute.startswith("tree_"):
+        return [getattr(jax.tree, tree_function), getattr(jax.tree_util, f"tree_{tree_function}")]
+    known = {"jax.config": jax.config, "jax.ops.index": np.s_}
+    if entry.name in known:
+        return [known[entry.name]]
+    # Of a lost module, the public one with the same names.
+    public_entry = entry._replace(served_by=public(entry.served_by))
+    return [public_entry.serve() if entry.is_module else entry.serve()]
+
+
+@pytest.mark.parametrize("entry", SERVED_EVERYWHERE, ids=lambda entry: entry.name)
+def test_every_name_stands_for_what_served_it(entry: Entry) -> None:
+    module = entry.name if entry.is_module else entry.module
+    texts = [
+        f"import {module}\nresult = {entry.name}\n",
+        f"import {entry.module} as m\nresult = m.{entry.attribute}\n",
+        f"from {entry.module} import {entry.attribute} as result\n",
+    ]
+    # Where only the module is gone, these are about the object.
+    for text in texts[:1] if entry.name == "jax.config" else texts:
+        new = rewrite_alone(text)
+        assert new != text
+        result = run(new)
+        found = [result is each or repr(result) == repr(each) for each in objects_of_today(entry)]
+        assert any(found), new
+
+
+IN_MODULES = {each.name: each for each in SERVED_EVERYWHERE if each.is_module}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - {each.name for each in SERVED_EVERYWHERE}))
+def test_so_do_names_of_modules_that_are_elsewhere_today(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    expected = getattr(IN_MODULES[module].serve(), attribute)
+    assert run(rewrite_alone(f"import {module}\nresult = {name}\n")) is expected
+
+
+def test_the_tables_of_this_package_are_about_names_that_are_gone() -> None:
+    names = {entry.name for entry in lost.ENTRIES}
+    modules = {entry.name for entry in lost.ENTRIES if entry.is_module}
+    assert set(REARRANGED) <= names and names >= NOT_EVERYWHERE
+    assert all(name in names or name.rpartition(".")[0] in modules for name in PUBLIC)
+    assert not set(GONE) & names
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("cases", [jax_name_cases, numpy_name_cases])
+def test_every_name_of_then_runs_or_is_reported(cases: Any, old_environment: Any) -> None:
+    had = json.loads(run_in_old_environment(RUN_NAMES, cases.__name__).stdout)["names"]
+    names = [f"{module}.{name}" for module, inside in had.items() for name in inside]
+    gone = [name for name in names if not exists(name)]
+    assert len(gone) > 60
+    for name in gone:
+        module, _, attribute = name.rpartition(".")
+        whole, imported = f"import {module}\nresult = {name}\n", f"from {module} import {attribute}"
+        for text in (whole, f"{imported} as result\n"):
+            if any(each.shim is None for each in findings_alone(text)):
+                assert name in GONE | dict.fromkeys(NOT_EVERYWHERE)
+            else:
+                run(rewrite_alone(text))

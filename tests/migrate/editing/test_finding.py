@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding, Reading
+from flaxoptim_compat.migrate.editing.finding import Change, Finding, settled
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.settling import settled
 from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run import analysis

@@ -1,20 +1,70 @@
-"""Hyper-parameters beside one that is injected: read in the lambda if they cannot change.
-
-The constructor calls all become chains of several functions: where one is enough, there is no
-lambda.
-"""
+"""Expressions in arguments: what is a number, what may act, and what has one value for good."""
 
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import pytest
 
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
+from flaxoptim_compat.migrate.optax_text.program_expressions import literal, may_act
 from flaxoptim_compat.migrate.optax_text.text import chain
 from tests.support.optax_texts import NAMES, document
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("-1", -1),
+        ("+2.5", 2.5),
+        ("1 / 4", 0.25),
+        ("2 ** -3", 0.125),
+        ("1e-3 * 3", 0.003),
+        ("None", None),
+    ],
+)
+def test_literals(text: str, value: Any) -> None:
+    assert literal(ast.parse(text, mode="eval").body) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x",
+        "1 / 0",
+        "9 ** 9 ** 9",
+        "10 ** 200",
+        "2 * True",
+        "-None",
+        "1j",
+        "'1'",
+        "1 // 2",
+        "(-8) ** 0.5",
+    ],
+)
+def test_what_is_no_literal(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        literal(ast.parse(text, mode="eval").body)
+
+
+@pytest.mark.parametrize(
+    ("text", "acts"),
+    [
+        ("cfg.rate * float(x)", False),
+        ("cfg.get('rate', 0.1)", False),
+        ("getattr(cfg, 'rate')", False),
+        ("queue.get()", True),
+        ("rate()", True),
+        ("[next(rates)]", True),
+        ("(rate := 0.1)", True),
+    ],
+)
+def test_what_may_act(text: str, acts: bool) -> None:
+    assert may_act(ast.parse(text, mode="eval").body) is acts
+
 
 BEFORE = """\
 beta = 0.8

@@ -1,4 +1,4 @@
-"""What the rules about optimizers need to know of a program."""
+"""What the rules are given: a file, its names, and what is known of the program's optimizers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.hyper_params import is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
@@ -119,3 +120,38 @@ def _wanted(
 
 def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "super"
+
+
+@dataclasses.dataclass(eq=False)
+class Reading:
+    """What a rule's ``find`` gets.
+
+    Args:
+      document: the file.
+      names: what the names in it refer to.
+      ignored: for each line the codes that are not to be reported there; "" stands for all.
+      facts: which expressions are optimizers; None if the program has none.
+      writes: whether texts in optax are wanted; else only findings are, and edits may be empty.
+      accept_changes: whether definitions may become their nearest in plain optax.
+    """
+
+    document: Document
+    names: Names
+    ignored: Mapping[int, frozenset[str]] = dataclasses.field(default_factory=dict)
+    facts: Facts | None = None
+    writes: bool = True
+    accept_changes: bool = False
+
+    def allows(self, code: str, node: ast.expr | ast.stmt | ast.alias) -> bool:
+        """Whether a finding of this code is wanted at this place.
+
+        Args:
+          code: the rule.
+          node: what would be reported.
+        """
+        return self.allows_on(node.lineno, code)
+
+    def allows_on(self, line: int, code: str) -> bool:
+        """Whether a finding of this code is wanted on this line."""
+        codes = self.ignored.get(line, frozenset())
+        return not ({code, ""} & codes)

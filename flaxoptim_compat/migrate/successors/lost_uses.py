@@ -1,4 +1,4 @@
-"""One place where a name that is gone is used, and statements around it that come and go."""
+"""One use of a name that is gone, and statements around it that come and go."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import ast
 import dataclasses
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
-from flaxoptim_compat.migrate.editing.finding import Reading
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.successors.successor import Successor
 
-if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-
-# The edits of a place, for the imports that a target plans.
-Making = Callable[["ImportPlan"], tuple[Edit, ...]]
+# The edits of a use, for the imports that a target plans.
+Making = Callable[[ImportPlan], tuple[Edit, ...]]
 
 _COMMENT = re.compile(r"#[^\n]*")
 
@@ -26,14 +24,14 @@ _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Tuple,
 
 @dataclasses.dataclass(frozen=True)
 class Rearranged:
-    """What becomes of a place.
+    """What becomes of a use.
 
     Args:
       start: where what changes starts.
       end: where it ends.
       instead: what it becomes, for people.
       make: the edits.
-      removed: names besides that of the place that will be gone.
+      removed: names besides that of the use that will be gone.
     """
 
     start: int
@@ -44,7 +42,7 @@ class Rearranged:
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
+class LostUse:
     """One use of a name that is gone.
 
     Args:
@@ -116,7 +114,7 @@ class Place:
         return (span,) if isinstance(node, _ATOMS) else ("(", span, ")")
 
 
-Rearrangement = Callable[[Place], Rearranged | None]
+Rearrangement = Callable[[LostUse], Rearranged | None]
 
 
 def without(document: Document, statement: ast.stmt) -> Edit:
