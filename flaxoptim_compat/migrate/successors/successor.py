@@ -36,12 +36,6 @@ PUBLIC: dict[str, str] = {
         for module in ("flax.nn", "flax.deprecated.nn")
         for name in _LINEN.split()
     },
-    **{
-        f"{module}.{part}.{name}": f"flax.linen.linear:{name}"
-        for module in ("flax.nn", "flax.deprecated.nn")
-        for part in ("attention", "base", "linear", "normalization", "recurrent", "utils")
-        for name in ("default_embed_init", "default_kernel_init")
-    },
 }
 
 # {name that is gone: module:attribute that an import of it by name becomes}

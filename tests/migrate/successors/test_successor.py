@@ -8,7 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from flax import linen
 
+from flaxoptim_compat import nn
 from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names.public import public
@@ -16,6 +18,7 @@ from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_o
 from flaxoptim_compat.migrate.successors.successor import (
     BACK,
     GONE,
+    NN,
     NOT_EVERYWHERE,
     OBJECTS_TODAY,
     PUBLIC,
@@ -46,6 +49,7 @@ def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
         "FOC155": not found.is_stand_in,
         "FOC156": name in REARRANGED,
         "FOC157": found.is_stand_in,
+        "FOC158": found.is_stand_in,
         "FOC159": name in NOT_EVERYWHERE,
     }
     assert ways[code]
@@ -62,6 +66,10 @@ def objects_of_today(entry: Entry) -> list[Any]:
     known = {"jax.config": jax.config, "jax.ops.index": np.s_}
     if entry.name in known:
         return [known[entry.name]]
+    if entry.name.startswith(NN) and entry.attribute in ("activation", "initializers", "pooling"):
+        return [getattr(linen, entry.attribute)]  # of which flax.nn had the same functions
+    if entry.name.startswith(NN) and entry.attribute == "stochastic":
+        return [nn.stochastic]  # the function, which hides the module
     # Of a lost module, the public one with the same names.
     public_entry = entry._replace(served_by=public(entry.served_by))
     return [public_entry.serve() if entry.is_module else entry.serve()]
@@ -91,7 +99,14 @@ IN_MODULES = {each.name: each for each in SERVED_EVERYWHERE if each.is_module}
 def test_so_do_names_of_modules_that_are_elsewhere_today(name: str) -> None:
     module, _, attribute = name.rpartition(".")
     expected = getattr(IN_MODULES[module].serve(), attribute)
-    assert run(rewrite_alone(f"import {module}\nresult = {name}\n")) is expected
+    found = run(rewrite_alone(f"import {module}\nresult = {name}\n"))
+    if attribute in ("avg_pool", "max_pool"):
+        # Those of flax.nn are written anew here, and do what Linen's do.
+        inputs = jax.random.normal(jax.random.key(0), (2, 5, 6, 3))
+        settings = {"window_shape": (2, 3), "strides": (2, 1), "padding": ((1, 0), (0, 2))}
+        np.testing.assert_array_equal(found(inputs, **settings), expected(inputs, **settings))
+    else:
+        assert found is expected
 
 
 def test_the_tables_of_this_package_are_about_names_that_are_gone() -> None:
