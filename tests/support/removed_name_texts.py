@@ -270,6 +270,14 @@ FIXES: dict[str, tuple[str, str]] = {
             "nn.relu, nn.Module, nn.initializers.zeros, Cache\n"
         ),
     ),
+    "a function of flax.nn and the module that it hides": (
+        "from flax.nn import stochastic\nfrom flax.nn.stochastic import make_rng\nmake_rng\n",
+        (
+            "from flaxoptim_compat.nn import stochastic\n"
+            "from flaxoptim_compat.nn.stochasticity import make_rng\n"
+            "make_rng\n"
+        ),
+    ),
     "flax.nn with modules, by its full name": (
         "import flax\nclass Net(flax.nn.Module):\n    pass\n",
         "from flaxoptim_compat import nn\nclass Net(nn.Module):\n    pass\n",

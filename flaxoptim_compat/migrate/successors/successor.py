@@ -17,6 +17,8 @@ _LINEN = (
 )
 _TREES = "flatten leaves map structure transpose unflatten"
 
+# A function that hides the module of its name: only `from flax.nn.stochastic import` finds that.
+_FUNCTION_AND_MODULE = ("flax.nn.stochastic", "flax.deprecated.nn.stochastic")
 # {name that is gone: module:attribute of the same object}
 PUBLIC: dict[str, str] = {
     # `import jax` is enough for jax.tree.
@@ -36,6 +38,7 @@ PUBLIC: dict[str, str] = {
         for module in ("flax.nn", "flax.deprecated.nn")
         for name in _LINEN.split()
     },
+    **dict.fromkeys(_FUNCTION_AND_MODULE, "flaxoptim_compat.nn:stochastic"),
 }
 
 # {name that is gone: module:attribute that an import of it by name becomes}
@@ -214,7 +217,7 @@ def _known(name: str, inside: list[str]) -> Successor | None:
         return Successor(name, "", since, GONE[name])
     if name in NOT_EVERYWHERE and entry is not None:
         return Successor(name, "", since, f"{entry.replacement}, which is there since {since}")
-    if name in PUBLIC:
+    if name in PUBLIC and not (inside and name in _FUNCTION_AND_MODULE):
         today = PUBLIC[name]
         shown = today.replace(":", ".")
         return Successor(name, today, since, shown, IMPORTED.get(name, today))
