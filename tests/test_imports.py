@@ -63,7 +63,9 @@ def test_optim_imports_only_this_package_beside_what_a_train_state_does() -> Non
     } == {"flax.training.dynamic_scale"}
     # The rooms for training; not those around it.
     rooms = {name.partition(".")[0] for name in of_this_package(found)}
-    assert rooms == {"bridge", "catalogue", "deprecation", "optim", "syntax", "transforms"}
+    assert rooms == {
+        *("bridge", "catalogue", "deprecation", "formula_text", "optim", "syntax", "transforms")
+    }
 
 
 def test_help_imports_the_command_line_only() -> None:
@@ -85,7 +87,9 @@ def test_the_versions_are_told_without_importing_what_they_are_of() -> None:
     assert not rooms & {"bridge", "checkpoint_files", "migrate", "optim", "parity", "transforms"}
 
 
-@pytest.mark.parametrize("arguments", [["scan"], ["rewrite", "--to", "shim"]])
+@pytest.mark.parametrize(
+    "arguments", [["scan"], ["rewrite", "--to", "shim"], ["rewrite", "--to", "optax"]]
+)
 def test_reading_one_file_imports_nothing_that_trains_nor_starts_processes(
     arguments: list[str],
 ) -> None:

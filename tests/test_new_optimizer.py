@@ -1,14 +1,21 @@
-"""An optimizer is one class and one row of the catalogue: all else is read off them."""
+"""An optimizer is one class and one row of the catalogue: all else is read off or made of them."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import flaxoptim_compat
+from tests.support.places import ROOT
 from tests.support.processes import output_of
 
 DATA = Path(__file__).parent / "data" / "new_optimizer"
+REMAKE = """
+from tests.generate import formulas
+for path, content in formulas.files().items():
+    path.write_bytes(content)
+"""
 MOST_LINES = 30
 START = "OPTIMIZERS: Final = (\n"
 ROW = """\
@@ -36,5 +43,7 @@ def test_one_class_and_one_row(tmp_path: Path) -> None:
     text = catalogue.read_text()
     assert text.count(START) == 1
     catalogue.write_text(text.replace(START, START + ROW))
+    paths = os.pathsep.join((str(tmp_path), str(ROOT)))
+    output_of(["-c", REMAKE], tmp_path, {"PYTHONPATH": paths})
     program = [str(DATA / "program.py"), str(tmp_path)]
     assert output_of(program, tmp_path, {"PYTHONPATH": str(tmp_path)}) == "all of it\n"

@@ -16,9 +16,9 @@ from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, Number, ParamState, PyTree, Values
 from flaxoptim_compat.bridge.sharding import without
+from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import DESCENT, Chain, stage
-from flaxoptim_compat.optim.terms import Term
 from flaxoptim_compat.transforms import in_float32, scale_by_rate_and_parameter_rms
 from flaxoptim_compat.transforms.adafactor import scale_by_factored_rms, scale_in_float32
 

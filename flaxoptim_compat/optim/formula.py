@@ -10,13 +10,13 @@ import ast
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Self
 
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat import syntax
+from flaxoptim_compat import transforms
 from flaxoptim_compat.bridge.definition import (
     Around,
     Nodes,
@@ -28,8 +28,8 @@ from flaxoptim_compat.bridge.definition import (
     StateTrees,
     Values,
 )
-from flaxoptim_compat.optim.terms import Term
-from flaxoptim_compat.transforms import scale_by_rms, weight_decay
+from flaxoptim_compat.catalogue import REQUIRED
+from flaxoptim_compat.formula_text.stages import StageText, chosen, expression, resolved
 
 # A function that makes a transformation of optax.
 Factory = Callable[..., optax.GradientTransformation]
@@ -76,18 +76,23 @@ class Stage:
         names = _parameters(self.named_function)
         return {**dict(zip(names, self.positional, strict=False)), **self.named}
 
-    def chosen(self, values: Values) -> Stage | None:
-        """This stage, or what there is in its place with these hyper-parameters."""
-        return self.otherwise if self.when and _is_absent(values[self.when]) else self
-
-    def is_idle(self, values: Values) -> bool:
-        """Whether it does nothing with these."""
-        return bool(self.idle_without) and not _value(values[self.idle_without])
+    @functools.cached_property
+    def text(self) -> StageText:
+        """What a text says of it."""
+        return StageText(
+            _text_name(self.named_function),
+            self.positional,
+            self.named,
+            self.when,
+            None if self.otherwise is None else self.otherwise.text,
+            self.idle_without,
+            tuple(map(_text_name, self.within)),
+        )
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """What it does with these."""
-        args = [_resolved(each, values) for each in self.positional]
-        named = {name: _resolved(each, values) for name, each in self.named.items()}
+        args = [resolved(each, values) for each in self.positional]
+        named = {name: resolved(each, values) for name, each in self.named.items()}
         made = self.function(*args, **named)
         for around in self.within:
             made = around(made)
@@ -106,7 +111,10 @@ def stage(function: Factory, *positional: Any, **named: Any) -> Stage:
 
 # Decoupled or not, by where it stands: it adds the decayed parameter to the update.
 DECAY = stage(
-    weight_decay, "weight_decay", says=optax.add_decayed_weights, idle_without="weight_decay"
+    transforms.weight_decay,
+    "weight_decay",
+    says=optax.add_decayed_weights,
+    idle_without="weight_decay",
 )
 RATE = stage(optax.scale_by_learning_rate, "learning_rate")
 # After a stage that has multiplied by the rate already.
@@ -135,6 +143,11 @@ class Chain:
         """Whether some of the parameters alone move as they do together with the others."""
         return not any(each.across for each in self.stages.values())
 
+    @property
+    def texts(self) -> list[StageText]:
+        """What a text says of its stages."""
+        return [each.text for each in self.stages.values()]
+
     def first_state(self, param: PyTree) -> ParamState:
         """Every field at zero."""
         if self.state is None:
@@ -143,8 +156,8 @@ class Chain:
 
     def present(self, values: Values) -> dict[str, Stage]:
         """The stages that there are with these hyper-parameters."""
-        chosen = {name: each.chosen(values) for name, each in self.stages.items()}
-        return {name: each for name, each in chosen.items() if each is not None}
+        found = {name: chosen(each, values) for name, each in self.stages.items()}
+        return {name: each for name, each in found.items() if each is not None}
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The chain of optax."""
@@ -153,9 +166,7 @@ class Chain:
 
     def expression(self, terms: Values) -> ast.expr:
         """The chain as a syntax tree, with optax's shorthand where there is one."""
-        stages = [each for each in self.present(terms).values() if not each.is_idle(terms)]
-        links = list(_links(stages, terms))
-        return links[0] if len(links) == 1 else syntax.called("optax.chain", *links)
+        return expression(self.texts, terms, parameters_of)
 
     def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The trees that go into each optax state, out of the per-parameter states."""
@@ -185,106 +196,25 @@ class Chain:
         return [self.state(*row) for row in rows]
 
 
-def _resolved(argument: Any, values: Values) -> Any:
-    return values[argument] if isinstance(argument, str) else argument
-
-
-def _value(value: Any) -> Any:
-    return value.value if isinstance(value, Term) else value
-
-
-def _is_absent(value: Any) -> bool:
-    return _value(value) is None or _value(value) is False
-
-
 @functools.cache
-def _parameters(function: Factory) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(function).parameters)
+def _parameters(function: Factory) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
 
 
-@dataclasses.dataclass(frozen=True)
-class _Shorthand:
-    """One function of optax for several stages.
-
-    Args:
-      function: takes the learning rate first, and the arguments of the stages by name.
-      renamed: what it calls those arguments that have another name in the stages.
-    """
-
-    function: Factory
-    renamed: Mapping[str, str] = dataclasses.field(default_factory=dict)
+# What a text can name functions of.
+_HOMES: Final = {"optax": optax, "transforms": transforms}
 
 
-# By the functions of the stages; the last one, alone, is for a chain of nothing else.
-_SHORTHANDS: Mapping[tuple[Factory, ...], _Shorthand] = {
-    (
-        optax.scale_by_adam,
-        optax.add_decayed_weights,
-        optax.scale_by_learning_rate,
-    ): _Shorthand(optax.adamw),
-    (optax.scale_by_adam, optax.scale_by_learning_rate): _Shorthand(optax.adam),
-    (optax.scale_by_belief, optax.scale_by_learning_rate): _Shorthand(optax.adabelief),
-    (scale_by_rms, optax.scale_by_learning_rate): _Shorthand(optax.rmsprop),
-    (optax.trace, optax.scale_by_learning_rate): _Shorthand(optax.sgd, {"decay": "momentum"}),
-    (optax.scale_by_learning_rate,): _Shorthand(optax.sgd),
-}
+def parameters_of(function: str) -> dict[str, Any]:
+    """The parameters of a function, by the name that texts have for it, with their defaults."""
+    home, _, name = function.partition(".")
+    return {
+        name: REQUIRED if each.default is each.empty else each.default
+        for name, each in _parameters(getattr(_HOMES[home], name)).items()
+    }
 
 
-def _links(stages: Sequence[Stage], terms: Values) -> Iterator[ast.expr]:
-    """The calls that a chain is written as; a shorthand stands for the last of its stages."""
-    functions = tuple(each.named_function for each in stages)
-    for index in range(len(stages)):
-        short = _SHORTHANDS.get(functions[index:])
-        if short is not None and (index == 0 or len(stages) - index > 1):
-            arguments = {
-                short.renamed.get(name, name): argument
-                for each in stages[index:]
-                for name, argument in each.arguments.items()
-            }
-            rate = _resolved(arguments.pop("learning_rate"), terms)
-            yield written(short.function, [rate], arguments, terms)
-            return
-        yield _link(stages[index], terms)
-
-
-def _link(each: Stage, terms: Values) -> ast.expr:
-    args = [_resolved(argument, terms) for argument in each.positional]
-    node: ast.expr = written(each.named_function, args, each.named, terms)
-    for around in each.within:
-        node = syntax.called(_home_and_name(around), node)
-    return node
-
-
-def written(
-    function: Factory, args: Sequence[Any], named: Mapping[str, Any], terms: Values
-) -> ast.Call:
-    """The call of a function of optax or of ``transforms``.
-
-    Args:
-      function: the function.
-      args: what it is given first: trees, values, or names of hyper-parameters.
-      named: what it is given by name.
-      terms: what the names stand for.
-    """
-    parameters = _parameters(function)
-    given = {}
-    for name, argument in named.items():
-        term = Term.of(_resolved(argument, terms))
-        # What flax.optim had no word for, or has switched off, is said only if optax differs.
-        said = isinstance(argument, str | Term) and not term.assumed
-        unsaid = not said or term.value is None or term.value is False
-        if not (unsaid and _is_same(term.value, parameters[name].default)):
-            given[name] = term.node
-    first = [each if isinstance(each, ast.expr) else Term.of(each).node for each in args]
-    return syntax.called(_home_and_name(function), *first, **given)
-
-
-def _is_same(value: Any, default: Any) -> bool:
-    numbers = isinstance(default, int | float) and isinstance(value, int | float)
-    return value is default or (numbers and value == default)
-
-
-def _home_and_name(function: Callable[..., Any]) -> str:
+def _text_name(function: Callable[..., Any]) -> str:
     """What a text calls a function: those of this package are all in ``transforms``."""
     home = "optax" if function.__module__.startswith("optax.") else "transforms"
     return f"{home}.{function.__name__}"

@@ -1,4 +1,4 @@
-"""Hyper-parameters as they stand in a text: as numbers, or as names where there is no number."""
+"""All hyper-parameters of a definition as terms, and whether a learning rate is among them."""
 
 from __future__ import annotations
 
@@ -10,36 +10,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from flaxoptim_compat import syntax
 from flaxoptim_compat.bridge.definition import HyperParams
 from flaxoptim_compat.catalogue import FLAGS, INTEGERS
-
-# The value of what only a run of the program tells.
-UNKNOWN = object()
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Term:
-    """How a value is written in a text.
-
-    Args:
-      node: its expression.
-      value: the value, or ``UNKNOWN``.
-      assumed: whether nobody wrote it down, so that it goes where optax assumes the same.
-    """
-
-    node: ast.expr
-    value: Any = UNKNOWN
-    assumed: bool = False
-
-    @classmethod
-    def of(cls, value: Any) -> Term:
-        """The term of a number, a truth value, None or a dtype; that of a term is itself."""
-        if isinstance(value, Term):
-            return value
-        if isinstance(value, np.dtype):
-            return cls(syntax.dotted(f"jnp.{value.name}"), value)
-        return cls(ast.Constant(value), value)
+from flaxoptim_compat.formula_text.term import Term
 
 
 def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> HyperParams:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -36,7 +36,7 @@ from flaxoptim_compat.optim.base import (
     OptimizerState,
     refuse_as_part,
 )
-from flaxoptim_compat.optim.formula import written
+from flaxoptim_compat.optim.formula import Chain, stage
 from flaxoptim_compat.transforms.weight_norm import (
     WeightNormState,
     is_normalised,
@@ -46,6 +46,9 @@ from flaxoptim_compat.transforms.weight_norm import (
     squared_norms,
     weight_norm,
 )
+
+# What is put around the wrapped definition, which is "inner".
+AROUND: Final = Chain(normed=stage(weight_norm, "inner", decay="wn_decay", eps="wn_eps"))
 
 # What a parameter is taken apart into; both are handed to the wrapped definition.
 _FACTORS = ("direction", "scale")
@@ -96,12 +99,12 @@ class _Normed:
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The chain of the wrapped definition, on directions and scales."""
         inner = self._inner.transformation(values["inner"])
-        return weight_norm(inner, values["wn_decay"], values["wn_eps"])
+        return AROUND.transformation({**values, "inner": inner})
 
     def expression(self, terms: Values) -> ast.expr:
         """The same as a syntax tree."""
-        own = {"decay": terms["wn_decay"], "eps": terms["wn_eps"]}
-        return written(weight_norm, [self._inner.expression(terms["inner"])], own, terms)
+        inner = self._inner.expression(terms["inner"])
+        return AROUND.expression({**terms, "inner": inner})
 
     def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The factors for this transformation, the states of both for the wrapped one."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tests.generate import goldens, measured, rewriting, rules
+from tests.generate import formulas, goldens, measured, rewriting, rules
 from tests.generate.generator import Generator
 
 GENERATORS: dict[str, Generator] = {
+    "formulas": formulas.GENERATOR,
     "rules": rules.GENERATOR,
     "rewriting": rewriting.GENERATOR,
     "measured": measured.GENERATOR,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import warnings
+from collections.abc import Mapping
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, RATE
+from flaxoptim_compat.formula_text.recorded import parameters_of, stages_of
+from flaxoptim_compat.formula_text.stages import expression, written
+from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 
 _STEPS: Final = 20
@@ -25,38 +28,41 @@ def _is_taken(name: str) -> bool:
     return row.needs_transforms and bool(row.namesake)
 
 
-def namesake(definition: Any, terms: Any) -> ast.expr:
-    """The call of optax's namesake.
+def exact(name: str, terms: Mapping[str, Any]) -> ast.expr:
+    """What does the same as an optimizer.
 
     Args:
-      definition: one that has a namesake, or any other, of which this is the exact expression.
+      name: its class.
       terms: its hyper-parameters as they stand in the expression.
     """
-    import optax
+    return expression(stages_of(name), terms, parameters_of)
 
-    from flaxoptim_compat.optim.formula import written
-    from flaxoptim_compat.optim.terms import Term
 
-    name = type(definition).__name__
+def namesake(name: str, terms: Mapping[str, Any]) -> ast.expr:
+    """The call of optax's namesake; what does the same if there is none, or if that does.
+
+    Args:
+      name: the class.
+      terms: its hyper-parameters as they stand in the expression.
+    """
     if not _is_taken(name):
-        exact: ast.expr = definition.expression(terms)
-        return exact
+        return exact(name, terms)
     row = BY_NAME[name]
-    function = getattr(optax, row.namesake)
-    values = definition.values(terms)
-    given = {row.called.get(old, old): values[old] for old in row.hyper_params if old != RATE}
+    function = f"optax.{row.namesake}"
+    given = {row.called.get(old, old): terms[old] for old in row.hyper_params if old != RATE}
     if name == "Adagrad":
         # Optax adds eps inside of the root, and else starts the sum of squares at 0.1.
-        eps = Term.of(values["eps"])
+        eps = Term.of(terms["eps"])
         squared: Any = syntax.called("pow", eps.node, ast.Constant(2))
         if isinstance(eps.value, int | float):
             squared = ast.Constant(float(f"{float(eps.value) ** 2:.3g}"))
         given |= {"initial_accumulator_value": 0.0, "eps": Term(squared)}
-    if name == "Adafactor" and Term.of(values["beta1"]).value is None:
+    if name == "Adafactor" and Term.of(terms["beta1"]).value is None:
         del given[DTYPE]
     # Adafactor's epsilon2 has no place there.
-    in_order = [each for each in inspect.signature(function).parameters if each in given]
-    return written(function, [values[RATE]], {each: given[each] for each in in_order}, values)
+    in_order = [each for each in parameters_of(function) if each in given]
+    arguments = {each: given[each] for each in in_order}
+    return written(function, [terms[RATE]], arguments, terms, parameters_of)
 
 
 def measured(bound: Bound) -> str:
@@ -68,7 +74,6 @@ def measured(bound: Bound) -> str:
     import optax
 
     from flaxoptim_compat import optim
-    from flaxoptim_compat.migrate.optax_text.definition import definition_of
     from flaxoptim_compat.optim.terms import terms_of
     from flaxoptim_compat.parity import compare, trial
     from flaxoptim_compat.parity.survey import Namesake, final_error
@@ -79,8 +84,9 @@ def measured(bound: Bound) -> str:
         name: getattr(usual.hyper_params, name) if name != DTYPE else usual.dtype_momentum.name
         for name in _unknown(bound)
     }
-    definition = definition_of(bound, assumed)
-    text = syntax.in_one_line(namesake(definition, terms_of(definition.hyper_params)))
+    definition = _definition_of(bound, assumed)
+    terms = definition.values(terms_of(definition.hyper_params))
+    text = syntax.in_one_line(namesake(bound.name, terms))
     transformation = eval(text, {"optax": optax, "jnp": jnp})
     params, grads = trial.small(_STEPS)
     # How far they are apart is asked for here, not why: no difference needs to be explained.
@@ -91,6 +97,15 @@ def measured(bound: Bound) -> str:
         f"after {_STEPS} steps of a small model the parameters differ by {error:.2g} of the"
         f" distance travelled{given}"
     )
+
+
+def _definition_of(bound: Bound, assumed: Mapping[str, Any]) -> Any:
+    """The definition with those arguments of a call that are literals, and with these values."""
+    from flaxoptim_compat import optim
+
+    literals = {name: each.value for name, each in bound.arguments.items() if each.is_literal}
+    with warnings.catch_warnings(action="ignore"):
+        return getattr(optim, bound.name)(**literals, **assumed)
 
 
 def _unknown(bound: Bound) -> list[str]:

@@ -1,26 +1,23 @@
-"""One optax expression in the making; the formulas are those of the definitions themselves."""
+"""One optax expression in the making; the formulas are those of the classes that run as well."""
 
 from __future__ import annotations
 
 import ast
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import optax
-
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
+from flaxoptim_compat.formula_text import recorded
+from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.editing.edits import Parts
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
-from flaxoptim_compat.migrate.optax_text.accepted import namesake
+from flaxoptim_compat.migrate.optax_text.accepted import exact, namesake
 from flaxoptim_compat.migrate.optax_text.binding import Argument, Bound
-from flaxoptim_compat.migrate.optax_text.definition import definition_of
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
 from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, parts_of, quoted
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.optim.terms import Term
 
 # What an expression calls these modules until it is known what the file calls them.
 _MODULES: Final = {
@@ -45,7 +42,7 @@ class Expression:
     ) -> None:
         self.document = document
         self._name_of = name_of
-        self._expression_of = namesake if plain else _exact
+        self._expression_of = namesake if plain else exact
         self._is_settled = Settled(document)
 
     def chain(
@@ -110,37 +107,21 @@ class Expression:
     def _written(
         self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None
     ) -> ast.expr:
-        definition = definition_of(bound)
-        terms = self._terms(bound, definition, names, injecting)
-        return self._expression_of(definition, terms)
-
-    def _terms(
-        self,
-        bound: Bound,
-        definition: Any,
-        names: Mapping[str, ast.expr],
-        injecting: Injecting | None,
-    ) -> Any:
-        """The hyper-parameters of a definition, each as it stands in the expression."""
         terms: dict[str, Any] = {}
         for name, default in BY_NAME[bound.name].hyper_params.items():
             given = bound.arguments.get(name)
             if name == WRAPPED:
                 assert bound.inner is not None
-                wrapped = definition.wrapped_optimizer
-                terms["inner"] = self._terms(bound.inner, wrapped, names, injecting)
+                terms["inner"] = self._written(bound.inner, names, injecting)
             elif name in names:
                 terms[name] = Term(names[name])
             elif given is not None and not given.is_literal:
                 terms[name] = Term(self._given(given.node, name, injecting))
+            elif name == DTYPE:
+                terms[name] = Term.of_dtype(default)
             else:
                 terms[name] = self._known(name, default if given is None else given.value, given)
-        # The one that is no hyper-parameter but an attribute.
-        if DTYPE in terms:
-            given_dtype = terms.pop(DTYPE)
-            if DTYPE in bound.arguments:
-                definition.dtype_momentum = given_dtype
-        return definition.hyper_params.replace(**terms)
+        return self._expression_of(bound.name, terms)
 
     def _given(self, node: ast.expr, name: str, injecting: Injecting | None) -> ast.expr:
         return quoted(self.document, node) if injecting is None else injecting.of(node, name)
@@ -173,12 +154,6 @@ class _InFile(ast.NodeTransformer):
         return ast.parse(self._name_of(_MODULES[node.id]), mode="eval").body
 
 
-def _exact(definition: Any, terms: Any) -> ast.expr:
-    """What a definition says of itself."""
-    node: ast.expr = definition.expression(terms)
-    return node
-
-
 def _takes_schedule(node: ast.expr, function: ast.expr) -> bool:
     """Whether the function of optax that a schedule is given to takes one as its learning rate."""
     for each in ast.walk(node):
@@ -189,7 +164,6 @@ def _takes_schedule(node: ast.expr, function: ast.expr) -> bool:
     return False
 
 
-def _parameters_of(function: str) -> dict[str, Any]:
+def _parameters_of(function: str) -> Mapping[str, Any]:
     """The parameters of a function of optax, with their defaults."""
-    parameters = inspect.signature(getattr(optax, function)).parameters
-    return {name: each.default for name, each in parameters.items()}
+    return recorded.parameters_of(f"optax.{function}")

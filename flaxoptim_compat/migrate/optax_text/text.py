@@ -10,6 +10,7 @@ from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.editing.edits import Parts
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
+from flaxoptim_compat.migrate.optax_text.expression import Expression
 from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
 from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_parts
 from flaxoptim_compat.migrate.program.document import Document
@@ -44,9 +45,6 @@ def chain(
     reason = refusal(bound, injected, schedule is not None)
     if reason:
         raise ValueError(reason)
-    # Here and not above: jax, flax and optax take a second to import, and `scan` reads signatures.
-    from flaxoptim_compat.migrate.optax_text.expression import Expression
-
     expression = Expression(document, name_of, plain)
     injecting = expression.injecting() if injected else None
     names = {}
@@ -124,9 +122,6 @@ def partition(
     reason = partition_refusal(parts)
     if reason:
         raise ValueError(reason)
-    # Here and not above: jax, flax and optax take a second to import, and `scan` reads refusals.
-    from flaxoptim_compat.migrate.optax_text.expression import Expression
-
     expression = Expression(document, name_of, plain)
     injecting = expression.injecting() if _injects(parts) else None
     if injecting is not None:
