@@ -38,7 +38,6 @@ START = 0.3
 _SIZES = (100, 10, 1000)
 # Of fewer files, parsing is over before it can be timed well.
 _FEWEST = 100
-_JAX = "--to optax imports jax, flax and optax, which takes more than a second of any tree"
 # In seconds: for one command, and with --quick for all of them.
 _TIMEOUT, _QUICK_TIMEOUT, _QUICK_TOTAL = 300, 20, 45
 _PARSE = """
@@ -88,7 +87,7 @@ def _tree(
     functions: dict[str, Callable[[], float]] = {PARSED: functools.partial(clock.parse, tree)}
     for label in COMMANDS:
         functions[label] = functools.partial(clock.run, label, tree)
-    yield from clock.rows(setting, functions, effort.rounds(5), bars, _JAX)
+    yield from clock.rows(setting, functions, effort.rounds(5), bars)
 
 
 def _again(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement]:
@@ -149,7 +148,7 @@ class _Clock:
         )
         for label in COMMANDS:
             self.run(label, folder / "warm")
-        # What each takes for next to nothing: its imports, for --to optax those of jax.
+        # What each takes for next to nothing: its imports.
         self._starts = {
             label: min(self._user(self._command(label, folder / "warm")) for _ in range(3))
             for label in COMMANDS
