@@ -10,6 +10,16 @@ import pytest
 from flaxoptim_compat.cli import main
 
 MAP = "import jax\njax.tree_map\n"
+# One optimizer that stays, with the line that holds it.
+HELD = """\
+import operator
+
+from flax import optim
+
+get_target = operator.attrgetter("target")
+optimizer = optim.Adam(0.1).create({"a": 1.0})
+print(get_target(optimizer))
+"""
 
 Scan = Callable[..., tuple[int, list[str]]]
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from flaxoptim_compat.migrate.formats.as_text import summary
+from flaxoptim_compat.migrate.formats.as_text import MOST_HELD, held, how_many, others, summary
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.run.reports import Report
 
 
 def as_github(report: Report) -> Iterator[str]:
-    """The lines of a report: a warning for each finding, an error for what was not read."""
+    """The lines of a report: a warning for each finding, an error for what was not read.
+
+    What holds optimizers, with ``rewrite --to optax``, is a notice.
+    """
     for file in report.files:
         for each in file.findings:
             message = f"{each.what}: {each.instead}"
@@ -22,7 +25,14 @@ def as_github(report: Report) -> Iterator[str]:
             yield _command("notice", file.path, place, "left by an earlier rewrite", text)
     for path, place_or_none, why in report.unread:
         yield _command("error", path, place_or_none, "not read", why)
+    staying = report.staying
+    for one in held(staying[:MOST_HELD]):
+        message = f"{one.whose}: {one.text}"
+        yield _command("notice", *one.spot, "holds optimizers", message)
+        if one.joining:
+            yield _command("notice", *one.unit.joined[0], "joins optimizers", one.joining)
     yield from list(summary(report))[-2:]
+    yield from filter(None, [others(staying), how_many(report.becoming, staying)])
 
 
 def _command(kind: str, path: Path, place: Place | None, title: str, message: str) -> str:

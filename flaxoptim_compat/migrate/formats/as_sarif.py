@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat import __version__
+from flaxoptim_compat.migrate.formats.as_text import held
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.run.reports import Noted, Report
@@ -48,6 +49,11 @@ def as_sarif(report: Report, rules: Mapping[str, Rule]) -> str:
             for each in file.findings
         ],
     }
+    if report.becoming or report.staying:
+        run["properties"] = {
+            "becomingTrainStates": report.becoming,
+            "stayingOptimizers": sum(each.optimizers for each in report.staying),
+        }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
@@ -77,22 +83,23 @@ def _result(path: Path, finding: Noted) -> dict[str, Any]:
 
 def _notifications(report: Report) -> list[dict[str, Any]]:
     found = [
-        {
-            "level": "error",
-            "message": {"text": f"not read: {why}"},
-            "locations": [_location(path, place)],
-        }
+        _notification("error", f"not read: {why}", path, place)
         for path, place, why in report.unread
     ]
-    return found + [
-        {
-            "level": "warning",
-            "message": {"text": f"not understood: {why}"},
-            "locations": [_location(file.path, place)],
-        }
+    found += [
+        _notification("warning", f"not understood: {why}", file.path, place)
         for file in report.files
         for place, why in file.unknown
     ]
+    for each in held(report.staying):
+        found.append(_notification("note", f"holds {each.whose}: {each.text}", *each.spot))
+        if each.joining:
+            found.append(_notification("note", each.joining, *each.unit.joined[0]))
+    return found
+
+
+def _notification(level: str, text: str, path: Path, place: Place | None) -> dict[str, Any]:
+    return {"level": level, "message": {"text": text}, "locations": [_location(path, place)]}
 
 
 def _location(path: Path, place: Place | None) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.run.plan import Plan, Reason, plan_of
 from flaxoptim_compat.migrate.run.reports import Noted, Report, Spot, UnitReport, line_of, place_of
 
-_MOST = 10
+# What is listed for people of the lines that hold optimizers, and of those that make them.
+MOST_HELD = 10
 _MOST_MADE = 3
 
 
@@ -30,6 +31,13 @@ class Held(NamedTuple):
     text: str
     joining: str
 
+    @property
+    def whose(self) -> str:
+        """Which optimizers."""
+        made = made_in(self.unit)
+        number = counted(self.unit.optimizers, "optimizer")
+        return f"{number}, made in {made}" if made else "an optimizer from elsewhere"
+
 
 def how_many(becoming: int, staying: Sequence[UnitReport]) -> str:
     """How many optimizers go and stay; "" if there are none.
@@ -47,12 +55,12 @@ def how_many(becoming: int, staying: Sequence[UnitReport]) -> str:
 
 
 def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
-    """The lines that hold optimizers, the first few.
+    """The lines that hold optimizers, the first of each that stay together.
 
     Args:
-      staying: all that stay.
+      staying: the optimizers.
     """
-    for each in staying[:_MOST]:
+    for each in staying:
         text = each.reason
         if others := len(each.held) - 1:
             holds = "holds" if others == 1 else "hold"
@@ -61,8 +69,8 @@ def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
 
 
 def others(staying: Sequence[UnitReport]) -> str:
-    """How many lines more there are than ``held`` has; "" if it has all."""
-    number = len(staying) - _MOST
+    """How many lines more there are than are listed; "" if all are."""
+    number = len(staying) - MOST_HELD
     return f"and {number:,} more, which scan --format json lists" if number > 0 else ""
 
 
@@ -142,7 +150,7 @@ def _optimizers_of_plan(plan: Plan) -> Iterator[str]:
         return
     yield f"   {sentence}{' What holds them:' if plan.staying else ''}"
     width = max((len(f"{each.optimizers:,}") for each in plan.staying), default=0)
-    for each in held(plan.staying):
+    for each in held(plan.staying[:MOST_HELD]):
         yield _row(f"{each.unit.optimizers:>{width},}", each.text, *each.spot)
         if each.joining:
             text = "Joined by this line, which may be any of them."
@@ -221,11 +229,8 @@ def account(report: Report, target: str, verb: str, failed: Container[Path] = ()
 def _optimizers_of_report(report: Report) -> Iterator[str]:
     """How many become TrainStates, and the line that holds each of the others."""
     staying = report.staying
-    for each in held(staying):
-        made = made_in(each.unit)
-        number = counted(each.unit.optimizers, "optimizer")
-        whose = f"{number}, made in {made}" if made else "an optimizer from elsewhere"
-        yield f"{line_of(*each.spot)}: holds {whose}: {each.text}"
+    for each in held(staying[:MOST_HELD]):
+        yield f"{line_of(*each.spot)}: holds {each.whose}: {each.text}"
         if each.joining:
             yield f"{line_of(*each.unit.joined[0])}: {each.joining}"
     yield from filter(None, [others(staying), how_many(report.becoming, staying)])

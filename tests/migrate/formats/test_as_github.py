@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.scanned_folders import MAP, Scan, scanning_in
+from tests.support.scanned_folders import HELD, MAP, Scan, scanning_in
 
 
 @pytest.fixture
@@ -23,4 +23,15 @@ def test_annotations_of_github(scan: Scan) -> None:
         "::warning file=a%2Cb%3Ac%25d.py,line=2,endLine=2,col=1,endColumn=13,title=FOC151"
         "::jax.tree_map, gone since jax 0.6.0: jax.tree.map",
         "::error file=z.py,title=not read::line 1: '(' was never closed",
+    ]
+
+
+def test_what_holds_optimizers(scan: Scan) -> None:
+    _, lines = scan("--format", "github", a=HELD)
+    assert lines[-4:] == [
+        "::notice file=a.py,line=7,endLine=7,col=18,endColumn=27,title=holds optimizers"
+        "::1 optimizer, made in a.py:6: It is given to a function that is not known here.",
+        "5 findings in 1 of 1 file.",
+        "1 file parsed, 0 without any name in question, 0 not read, 0 names not understood.",
+        "Of 1 optimizer 0 become TrainStates, 1 stays.",
     ]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.scanned_folders import MAP, Scan, scanning_in
+from tests.support.scanned_folders import HELD, MAP, Scan, scanning_in
 
 
 @pytest.fixture
@@ -51,3 +51,15 @@ def test_where_rules_are_explained(scan: Scan, monkeypatch: pytest.MonkeyPatch) 
     driver = json.loads("\n".join(lines))["runs"][0]["tool"]["driver"]
     page = "https://example.org/it/blob/main/migration_guide/rules/FOC151.md"
     assert page in [rule["helpUri"] for rule in driver["rules"]]
+
+
+def test_what_holds_optimizers(scan: Scan) -> None:
+    _, lines = scan("--format", "sarif", a=HELD)
+    (run,) = json.loads("\n".join(lines))["runs"]
+    assert run["properties"] == {"becomingTrainStates": 0, "stayingOptimizers": 1}
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["level"] == "note"
+    assert note["message"]["text"] == (
+        "holds 1 optimizer, made in a.py:6: It is given to a function that is not known here."
+    )
+    assert note["locations"][0]["physicalLocation"]["region"]["startLine"] == 7
