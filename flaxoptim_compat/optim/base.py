@@ -30,9 +30,10 @@ from flaxoptim_compat.bridge.masks import _ShapeDtype, select
 from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.step import apply_gradient as run_step
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
+from flaxoptim_compat.formula_text.injected import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
-from flaxoptim_compat.optim.formula import Chain
+from flaxoptim_compat.optim.formula import Chain, parameters_of
 from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
 from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
 from flaxoptim_compat.optim.state import OptimizerState
@@ -300,9 +301,12 @@ class OptimizerDef(ByValue):
         # The rate alone is injected: a decay rate as a float32 array would lose four digits. Where
         # one is missing, apply_gradient(learning_rate=...) gives all of a MultiOptimizer the same.
         body = self.expression(terms_of(self.hyper_params, free={"learning_rate"}))
+        starts = {"learning_rate": ast.Constant(0.0)}
+        short = injected_function(body, starts, {}, parameters_of)
+        if short is not None:
+            return short
         factory = syntax.function({"learning_rate": None}, body)
-        injected = syntax.called("optax.inject_hyperparams", factory)
-        return syntax.called(injected, learning_rate=ast.Constant(0.0))
+        return syntax.called(syntax.called("optax.inject_hyperparams", factory), **starts)
 
     def has_expression(self) -> bool:
         """Whether there is a text, and no subclass overrides anything since but ``__init__``."""

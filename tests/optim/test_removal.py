@@ -94,8 +94,8 @@ EXPRESSIONS: list[tuple[Callable[[], Any], str]] = [
     ),
     (
         lambda: optim.Adam(),
-        "optax.inject_hyperparams(lambda learning_rate:"
-        " optax.adam(learning_rate, b1=0.9, b2=0.999, eps=1e-8))(learning_rate=0.0)",
+        'optax.inject_hyperparams(optax.adam, static_args=("b1", "b2", "eps", "eps_root"))'
+        "(learning_rate=0.0, b1=0.9, b2=0.999, eps=1e-8)",
     ),
 ]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
-from flaxoptim_compat.formula_text import recorded
+from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.editing.edits import Parts
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
@@ -75,7 +75,7 @@ class Expression:
 
     def injecting(self) -> Injecting:
         """An ``optax.inject_hyperparams`` to put around a chain, with nothing injected yet."""
-        return Injecting(self.document, self._is_settled, _parameters_of)
+        return Injecting(self.document, self._is_settled)
 
     def labels(self, filters: Sequence[ast.expr]) -> Labels:
         """What labels the parameters with the first of these filters that selects them."""
@@ -160,10 +160,5 @@ def _takes_schedule(node: ast.expr, function: ast.expr) -> bool:
         if isinstance(each, ast.Call) and function in each.args:
             match each.func:
                 case ast.Attribute(value=ast.Name(id="optax"), attr=name):
-                    return RATE in _parameters_of(name)
+                    return RATE in parameters_of(f"optax.{name}")
     return False
-
-
-def _parameters_of(function: str) -> Mapping[str, Any]:
-    """The parameters of a function of optax, with their defaults."""
-    return recorded.parameters_of(f"optax.{function}")
