@@ -254,6 +254,8 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
                 yield from _of_arguments(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
+            elif isinstance(node, ast.Assign | ast.Return):
+                yield from _of_other_makers(points_to, document, node)
             if isinstance(node, ast.Attribute | ast.Name) and points_to.legacy(node):
                 yield from _of_class(points_to, document, node)
 
@@ -341,6 +343,42 @@ def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> It
         return
     for argument, sites in given:
         yield Use("FOC218", document, argument, sites, problem)
+
+
+def _of_other_makers(
+    points_to: PointsTo, document: Document, node: ast.Assign | ast.Return
+) -> Iterator[Use]:
+    """What another package makes, where the program elsewhere has optimizers or definitions."""
+    if not isinstance(node.value, ast.Call):
+        return
+    if isinstance(node, ast.Return):
+        beside = points_to.returned(points_to.scopes[document].around(node))
+    else:
+        names = [each for each in node.targets if isinstance(each, ast.Name)]
+        beside = NOTHING.union(*(_held_by(points_to, document, each) for each in names))
+    sites = sites_of(beside, Optimizer) or sites_of(beside, Definition)
+    if not sites or points_to.legacy(node.value):
+        return
+    maker = node.value.func
+    if isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Call):
+        maker = maker.value.func  # as in package.Adam(0.1).create(params)
+    packages = {
+        each.name
+        for each in points_to.values(maker)
+        if isinstance(each, External) and "." in each.name and not _makes_no_optimizer(each.name)
+    }
+    if packages:
+        problem = f"{min(packages)} may make an Optimizer, beside those of flax.optim."
+        yield Use("FOC219", document, node.value, sites, problem)
+
+
+def _held_by(points_to: PointsTo, document: Document, node: ast.Name) -> Objects:
+    scope = points_to.scopes[document].binder(node, node.id)
+    return NOTHING if scope is None else points_to.variable(scope, node.id)
+
+
+def _makes_no_optimizer(name: str) -> bool:
+    return _takes_any_tree(name) or name.partition(".")[0] in ("optax", "flaxoptim_compat")
 
 
 def _keeps_things(function: ast.expr) -> bool:

@@ -34,6 +34,7 @@ from flaxoptim_compat.migrate.values.objects import (
     key_of,
 )
 from flaxoptim_compat.migrate.values.solver import Variable
+from flaxoptim_compat.migrate.values.stars import Stars
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # Annotations that say nothing of how a value is wrapped, and those of containers.
@@ -50,7 +51,7 @@ class Constraints:
       document: the file.
       walk: its scopes.
       modules: the files that it imports, by the names it imports them by.
-      exported: the names that each file gives to ``import *``.
+      stars: the names that each file gives to ``import *``, and gets by it.
       memory: the variables.
       calls: what is to be done with calls.
     """
@@ -60,13 +61,13 @@ class Constraints:
         document: Document,
         walk: Walk,
         modules: Mapping[str, Document],
-        exported: Callable[[Document], Iterable[str]],
+        stars: Stars,
         memory: Memory,
         calls: Calls,
     ) -> None:
         self._document = document
         self._modules = modules
-        self._exported = exported
+        self._stars = stars
         self._memory = memory
         self._calls = calls
         self._scopes = walk.scopes
@@ -368,7 +369,7 @@ class Constraints:
         for alias in node.names:
             if alias in known:
                 continue
-            names = self._exported(module) if alias.name == "*" else [alias.name]
+            names = self._stars.given(module) if alias.name == "*" else [alias.name]
             for each in names:
                 shown = each if alias.name == "*" else alias.asname or alias.name
                 self._bind(shown, self._memory.variable(module.tree, each, None))
@@ -398,7 +399,9 @@ class Constraints:
 
     def _held_by(self, home: Scope | None, name: str) -> Held:
         if home is None:
-            return frozenset({External(name)})
+            if name not in self._stars.brought(self._document):
+                return frozenset({External(name)})
+            home = self._scopes[self._document.tree]
         return self._packages.get((home, name)) or self._variable(home, name)
 
     def _attribute(self, node: ast.Attribute) -> Held:

@@ -26,6 +26,7 @@ from flaxoptim_compat.migrate.values.objects import (
     fields_of,
 )
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
+from flaxoptim_compat.migrate.values.stars import Stars
 
 Scope = (
     ast.Module
@@ -65,11 +66,6 @@ class Scopes:
             child, parent = parent, self._parents[parent]
         return cast(Scope, parent)
 
-    def names_of_module(self) -> list[str]:
-        """The names that ``from this import *`` gives, where there is no ``__all__``."""
-        bound = self._scopes[self._tree].bindings
-        return sorted(each for each in bound if not each.startswith(("_", "*")))
-
 
 def _is_inside(child: ast.AST, scope: ast.AST) -> bool:
     """Whether a child of a scope's node is evaluated inside of the scope."""
@@ -106,6 +102,7 @@ class PointsTo:
         self.modules = modules
         self.scopes = {document: Scopes(document) for document in documents}
         self.connected = connected_files(modules)
+        self._stars = Stars(modules)
         apart: frozenset[ast.AST] = frozenset()
         for _ in range(_MOST_ROUNDS):
             self._solve(apart)
@@ -180,7 +177,7 @@ class PointsTo:
                 document,
                 self.scopes[document].walk,
                 self.modules[document],
-                lambda other: self.scopes[other].names_of_module(),
+                self._stars,
                 self._memory,
                 self._calls,
             ).file({*apart})
