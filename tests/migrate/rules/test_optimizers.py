@@ -406,6 +406,7 @@ STAYS = {
     "a method that is not known": ("return o.optimize(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
     "entries of its state dict": ("return o.state_dict()['target']", "FOC210"),
+    "another package makes one too": ("o = some_package.Lion().create(p)\n    return o", "FOC219"),
 }
 
 
@@ -467,6 +468,24 @@ def test_optimizers_are_followed_through_the_files_of_a_program() -> None:
     assert "print(optimizer.params)" in texts["main"]
     assert "optax.sgd(0.1)" in texts["pkg.optimizers"]
     assert "optim." not in "".join(texts.values())
+
+
+def test_what_a_star_brings_is_followed_too() -> None:
+    steps = f"import copy\n\n{PACKAGE['pkg.steps']}"
+    program = {
+        **PACKAGE,
+        "pkg.steps": steps,
+        "pkg.all": "from pkg.circle import *\nfrom pkg.steps import *\n",
+        "pkg.circle": "from pkg.all import *\n",
+        "main": (
+            "from pkg.all import *\nfrom pkg.optimizers import make\n\n"
+            "optimizer = train_step(copy.copy(make({})), {})\nprint(optimizer.target)\n"
+        ),
+    }
+    texts = rewrite_all(program, "optax")
+    assert "optimizer.apply_gradients(grads=grads)" in texts["pkg.steps"]
+    assert "print(optimizer.params)" in texts["main"]
+    assert "FOC" not in "".join(texts.values())
 
 
 def test_a_use_that_stays_in_one_file_keeps_all_others() -> None:
