@@ -185,13 +185,13 @@ class Aliases:
             return False
         scope = self.scope_at(at)
         statement = self._document.statement(at)
-        place = (statement.lineno, statement.col_offset)
-        home = scope.binder(imported.bound, place)
+        position = (statement.lineno, statement.col_offset)
+        home = scope.binder(imported.bound, position)
         if home is not imported.scope or self._names.meanings.of(imported.bound, home) is None:
             return False
         before = (imported.statement.lineno, imported.statement.col_offset)
         if scope is home or home.parent is not None:
-            return scope is not home or before < place
+            return scope is not home or before < position
         # A function may be called before an import that stands below it, as in a notebook.
         outermost: ast.AST = statement
         while not isinstance(parent := self._document.parents[outermost], ast.Module):

@@ -475,39 +475,37 @@ def _sorted(block: Block, order: Order, is_new: bool, at_top: bool) -> list[Edit
 
 def _beside_kin(block: Block, old: Counter[str]) -> list[Edit]:
     """Move what is new beside what is nearest to it, where there is something of its package."""
-    places = list(block.lines)
-    kept = [line for line in places if line.text.strip() in old]
+    lines = list(block.lines)
+    kept = [line for line in lines if line.text.strip() in old]
     # The last one first, so that several beside one keep their order.
     for line in reversed(block.lines):
         kin = [] if line in kept else _kin(line, kept)
         if kin:
             # Its distance from the one before may be another one by now.
-            texts = [each.text for each in places]
-            _take_out(places, texts.index(line.text))
-            _put_in(places, [index for index, each in enumerate(places) if each.text in kin], line)
-    if places == list(block.lines) or laid_out(block.lines) != block.text:
+            texts = [each.text for each in lines]
+            _take_out(lines, texts.index(line.text))
+            _put_in(lines, [index for index, each in enumerate(lines) if each.text in kin], line)
+    if lines == list(block.lines) or laid_out(block.lines) != block.text:
         return []
-    return [Edit(block.start, block.end, (laid_out(places),))]
+    return [Edit(block.start, block.end, (laid_out(lines),))]
 
 
-def _take_out(places: list[Line], index: int) -> None:
+def _take_out(lines: list[Line], index: int) -> None:
     """Take a statement out; the next one begins the paragraph that it began."""
-    gap = places.pop(index).gap
-    if index < len(places):
-        places[index] = dataclasses.replace(places[index], gap=max(gap, places[index].gap))
+    gap = lines.pop(index).gap
+    if index < len(lines):
+        lines[index] = dataclasses.replace(lines[index], gap=max(gap, lines[index].gap))
 
 
-def _put_in(places: list[Line], kin: Sequence[int], line: Line) -> None:
+def _put_in(lines: list[Line], kin: Sequence[int], line: Line) -> None:
     """Put a statement behind the last of its kin that sorts before it, or before all of them."""
-    before = [
-        index for index in kin if sort_key(places[index], _BY_NAME) < sort_key(line, _BY_NAME)
-    ]
+    before = [index for index in kin if sort_key(lines[index], _BY_NAME) < sort_key(line, _BY_NAME)]
     if before:
-        places.insert(before[-1] + 1, dataclasses.replace(line, gap=0))
+        lines.insert(before[-1] + 1, dataclasses.replace(line, gap=0))
         return
-    first = places[kin[0]]
-    places[kin[0]] = dataclasses.replace(first, gap=0)
-    places.insert(kin[0], dataclasses.replace(line, gap=first.gap))
+    first = lines[kin[0]]
+    lines[kin[0]] = dataclasses.replace(first, gap=0)
+    lines.insert(kin[0], dataclasses.replace(line, gap=first.gap))
 
 
 def _kin(line: Line, lines: Sequence[Line]) -> set[str]:

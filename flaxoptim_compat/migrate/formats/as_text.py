@@ -203,9 +203,9 @@ def account(report: Report, target: str, verb: str, failed: Container[Path] = ()
     changed = [each for each in report.files if each.new is not None and each.path not in failed]
     left = 0
     for file in report.files:
-        if file.kept and file.findings:
+        if file.off_limits and file.findings:
             left += len(file.findings)
-            yield f"{file.path}: left alone, with {_findings(file.left)}: {file.kept}"
+            yield f"{file.path}: left alone, with {_findings(file.left)}: {file.off_limits}"
             continue
         for each in file.left:
             left += 1

@@ -79,19 +79,19 @@ class Scope:
         around = [each for each in self.outward if each is not self and each.parent is not None]
         return next((each for each in around if name in each.bindings), None)
 
-    def binder(self, name: str, place: tuple[int, int]) -> Scope | None:
+    def binder(self, name: str, position: tuple[int, int]) -> Scope | None:
         """The scope whose binding a name has when it is used here.
 
         Args:
           name: the name.
-          place: the line and column of the use; only the body of a class asks for it, where a
+          position: the line and column of the use; only the body of a class asks for it, where a
             name means what it means around the class until the class binds it.
         """
         for scope in self.outward:
             home = scope.home(name) if name in scope.elsewhere else scope
             if home is None or name not in home.bindings:
                 continue
-            if home.is_class and all(each.after > place for each in home.bindings[name]):
+            if home.is_class and all(each.after > position for each in home.bindings[name]):
                 continue
             return home
         return None

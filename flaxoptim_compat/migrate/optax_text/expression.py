@@ -13,7 +13,7 @@ from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.editing.edits import Parts
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.accepted import exact, namesake
-from flaxoptim_compat.migrate.optax_text.binding import Argument, Bound
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Given
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
 from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, parts_of, quoted
@@ -99,10 +99,10 @@ class Expression:
         texts = set(map(syntax.in_one_line, starts))
         return starts[0] if len(texts) == 1 else ast.Constant(0.0)
 
-    def finished(self, node: ast.expr, place: Surroundings) -> Parts:
+    def finished(self, node: ast.expr, surroundings: Surroundings) -> Parts:
         """The parts of the whole, in lines of bearable length."""
         named = _InFile(self._name_of).visit(node)
-        return parts_of(place.laid_out(named))
+        return parts_of(surroundings.laid_out(named))
 
     def _written(
         self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None
@@ -126,14 +126,14 @@ class Expression:
     def _given(self, node: ast.expr, name: str, injecting: Injecting | None) -> ast.expr:
         return quoted(self.document, node) if injecting is None else injecting.of(node, name)
 
-    def _known(self, name: str, value: Any, given: Argument | None) -> Term:
+    def _known(self, name: str, value: Any, given: Given | None) -> Term:
         if name in FLAGS:
             return Term(ast.Constant(bool(value)), bool(value), assumed=True)
         if value is None or isinstance(value, str):
             return Term.of(value)
         return self._number(name, value, given)
 
-    def _number(self, name: str, value: float, given: Argument | None) -> Term:
+    def _number(self, name: str, value: float, given: Given | None) -> Term:
         if given is not None and (isinstance(value, float) or name in INTEGERS):
             return Term(quoted(self.document, given.node), value)
         # An integer was made a float by flax.optim: powers of it round otherwise.

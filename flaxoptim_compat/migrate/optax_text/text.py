@@ -22,7 +22,7 @@ def chain(
     name_of: Callable[[str], str],
     injected: Sequence[str] = (),
     schedule: Parts | None = None,
-    place: Surroundings | None = None,
+    surroundings: Surroundings | None = None,
     plain: bool = False,
 ) -> Parts:
     """The parts of the optax expression that does exactly what a constructor call does.
@@ -36,7 +36,7 @@ def chain(
         ``opt_state.hyperparams``. One that the call does not give starts with its default, and a
         learning rate with 0.
       schedule: a function of the step, which takes the place of the learning rate.
-      place: where the expression will stand; None: in the place of the call.
+      surroundings: where the expression will stand; None: in the place of the call.
       plain: write optax's namesake where there is one, although that changes the numbers.
 
     Raises:
@@ -56,7 +56,7 @@ def chain(
     node = expression.chain(bound, names, injecting, function)
     if injecting is not None:
         node = injecting.around(node)
-    return expression.finished(node, place or surroundings_of(document, bound.call))
+    return expression.finished(node, surroundings or surroundings_of(document, bound.call))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ def partition(
     parts: Sequence[Part],
     document: Document,
     name_of: Callable[[str], str],
-    place: Surroundings,
+    surroundings: Surroundings,
     plain: bool = False,
 ) -> Parts:
     """The parts of an ``optax.partition`` in which what no filter selects keeps every bit.
@@ -113,7 +113,7 @@ def partition(
       document: the file they stand in.
       name_of: takes ``optax``, ``jax``, ``jax.numpy`` or ``flaxoptim_compat.transforms``, and
         returns the expression for this module in the file. It is asked for those that are needed.
-      place: where the expression will stand.
+      surroundings: where the expression will stand.
       plain: write optax's namesakes where there are any, although that changes the numbers.
 
     Raises:
@@ -150,4 +150,4 @@ def partition(
         labelled = injecting.static("labels", labelled)
     by_key = ast.Dict([ast.Constant(key) for key in (*keys, REST)], optimizers)
     node = syntax.called("optax.partition", by_key, labelled)
-    return expression.finished(node if injecting is None else injecting.around(node), place)
+    return expression.finished(node if injecting is None else injecting.around(node), surroundings)

@@ -65,8 +65,8 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
     if new_steps and not _counts_at_top(unit):
         unit.bridged += new_steps
-    unit.kept = _why_kept(points_to, unit)
-    if unit.kept:
+    unit.definition_stays = _why_definition_stays(points_to, unit)
+    if unit.definition_stays:
         unit.schedule = None
         unit.bridged += [each for each in new_steps if each not in unit.bridged]
         # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
@@ -173,7 +173,7 @@ def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traver
     others = _other_uses(points_to)
     while True:
         found = {unit: _traversals_of(points_to, unit) for unit in units}
-        free = [unit for unit in units if unit.converts and not unit.kept]
+        free = [unit for unit in units if unit.converts and not unit.definition_stays]
         for unit in units:
             if unit not in free:
                 others |= found[unit].keys()
@@ -181,7 +181,7 @@ def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traver
         if not touched:
             return {each: inline for unit in free for each, inline in found[unit].items()}
         for unit in touched:
-            unit.kept = "Its traversal has other uses."
+            unit.definition_stays = "Its traversal has other uses."
             unit.schedule = None
 
 
@@ -217,7 +217,7 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
     return found
 
 
-def _why_kept(points_to: PointsTo, unit: Unit) -> str:
+def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
             return use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])

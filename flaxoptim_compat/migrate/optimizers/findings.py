@@ -52,13 +52,17 @@ def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
 
 
 def laid_out(
-    reading: Reading, place: Surroundings, start: Parts, arguments: Sequence[Parts], end: Parts
+    reading: Reading,
+    surroundings: Surroundings,
+    start: Parts,
+    arguments: Sequence[Parts],
+    end: Parts,
 ) -> Parts:
     """``start``, arguments and ``end``, with a line for each argument where one line is too long.
 
     Args:
       reading: the file.
-      place: where the text will stand.
+      surroundings: where the text will stand.
       start: ends with an opening bracket.
       arguments: what stands between the brackets.
       end: starts with the closing one.
@@ -72,14 +76,14 @@ def laid_out(
         len(part) if isinstance(part, str) else part.end - part.start for part in on_one_line
     )
     # A file whose lines are longer has a formatter that allows it.
-    width = max(place.width, min(100, max(len(line) - 1 for line in lines)))
-    if place.start + length + place.after <= width:
+    width = max(surroundings.width, min(100, max(len(line) - 1 for line in lines)))
+    if surroundings.start + length + surroundings.after <= width:
         return tuple(on_one_line)
-    margin = f"\n{place.margin}"
+    margin = f"\n{surroundings.margin}"
     result: list[str | Span] = [*start]
     for argument in arguments:
         # A comma after a single argument would be noise.
-        result += [margin, place.unit, *argument, "," if len(arguments) > 1 else ""]
+        result += [margin, surroundings.unit, *argument, "," if len(arguments) > 1 else ""]
     return (*result, margin, *end)
 
 
@@ -219,11 +223,15 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     optax = imports.name_of("optax", call)
     arguments: list[Parts] = [(receiver, ".opt_state")]
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
-    place = surroundings_of(reading.document, call)
+    surroundings = surroundings_of(reading.document, call)
     setting = laid_out(
-        reading, place.inside(), (f"opt_state={optax}.tree_utils.tree_set(",), arguments, (")",)
+        reading,
+        surroundings.inside(),
+        (f"opt_state={optax}.tree_utils.tree_set(",),
+        arguments,
+        (")",),
     )
-    parts = laid_out(reading, place, (receiver, ".replace("), [setting], (")", *end))
+    parts = laid_out(reading, surroundings, (receiver, ".replace("), [setting], (")", *end))
     return (replaced(reading, call, *parts),)
 
 
@@ -257,8 +265,8 @@ def _grads_named(reading: Reading, call: ast.Call) -> tuple[Edit, ...]:
     # A bracket around the argument is not a part of its node.
     opening = reading.document.text.index("(", reading.document.span(call.func)[1])
     between = reading.document.text[opening + 1 : start]
-    place = opening + 1 if "(" in between else start
-    return (Edit(place, place, ("grads=",)),)
+    at = opening + 1 if "(" in between else start
+    return (Edit(at, at, ("grads=",)),)
 
 
 def definition_parts(
@@ -267,7 +275,7 @@ def definition_parts(
     site: Site,
     unit: Unit,
     imports: ImportPlan,
-    place: Surroundings | None = None,
+    surroundings: Surroundings | None = None,
     focus: ast.expr | None = None,
 ) -> Parts:
     """The optax expression for a constructor call.
@@ -278,10 +286,10 @@ def definition_parts(
       site: the call.
       unit: what it belongs to.
       imports: those of the result.
-      place: where the expression will stand; None: in the place of the call.
+      surroundings: where the expression will stand; None: in the place of the call.
       focus: what selects the parameters that it moves; None: it moves them all.
     """
-    place = place or surroundings_of(site.document, site.node)
+    surroundings = surroundings or surroundings_of(site.document, site.node)
 
     def name_of(dotted: str) -> str:
         return imports.name_of(dotted, site.node)
@@ -295,11 +303,11 @@ def definition_parts(
     if site.name == "MultiOptimizer":
         by_part = None if unit.part_rates is None else unit.part_rates.names
         parts = parts_of(points_to, site, injected, schedule, by_part)
-        return partition(parts, site.document, name_of, place, plain=plain)
+        return partition(parts, site.document, name_of, surroundings, plain=plain)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
     if focus is None:
-        return chain(bound, site.document, name_of, injected, schedule, place, plain=plain)
+        return chain(bound, site.document, name_of, injected, schedule, surroundings, plain=plain)
     names = {name: name for name in injected}
     part = Part(selecting(points_to, focus), bound, injected=names, schedule=schedule)
-    return partition([part], site.document, name_of, place, plain=plain)
+    return partition([part], site.document, name_of, surroundings, plain=plain)

@@ -27,8 +27,8 @@ class Unit:
       joined: the uses of an optimizer that may be any of them; without these it would be several
         units that make optimizers.
       problems: the uses that keep it from being rewritten; with any, all stays as it is.
-      kept: why the definitions stay those of flax.optim, and turn into a TrainState where
-        ``create`` is called; "" if they become optax.
+      definition_stays: why the definitions stay those of flax.optim, and turn into a TrainState
+        where ``create`` is called; "" if they become optax.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
       lacks_rate: whether a definition may have no learning rate, because every step is given one.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
@@ -41,7 +41,7 @@ class Unit:
     uses: list[Use] = dataclasses.field(default_factory=list)
     joined: list[Use] = dataclasses.field(default_factory=list)
     problems: list[Use] = dataclasses.field(default_factory=list)
-    kept: str = ""
+    definition_stays: str = ""
     overrides: tuple[str, ...] = ()
     lacks_rate: bool = False
     bridged: list[Use] = dataclasses.field(default_factory=list)

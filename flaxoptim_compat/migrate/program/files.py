@@ -35,13 +35,13 @@ class FoundFile(NamedTuple):
       path: as it is shown: below the path that the user named.
       module: its dotted name below the folder that was named; no two files have the same.
       is_package: whether it is the ``__init__.py`` of that module.
-      kept: why ``rewrite`` leaves it alone; "" if its place is no reason.
+      off_limits: why ``rewrite`` leaves it alone; "" if its place is no reason.
     """
 
     path: Path
     module: str
     is_package: bool
-    kept: str
+    off_limits: str
 
 
 class FoundFiles:
@@ -119,8 +119,8 @@ class FoundFiles:
             return
         self._seen.add(key)
         module, is_package = _module(path, self._root)
-        kept = "it is a link" if is_link else _why_kept(path)
-        self.files.append(FoundFile(path, module, is_package, kept))
+        off_limits = "it is a link" if is_link else _why_off_limits(path)
+        self.files.append(FoundFile(path, module, is_package, off_limits))
 
 
 def _why_no_file(path: Path) -> str:
@@ -152,7 +152,7 @@ def _module(path: Path, root: Path) -> tuple[str, bool]:
     return ".".join(parts[:-1] if is_package else parts), is_package
 
 
-def _why_kept(path: Path) -> str:
+def _why_off_limits(path: Path) -> str:
     """Why the place of a file keeps it from being rewritten."""
     absolute = Path(os.path.abspath(path))
     if _OPTIM.search(absolute.as_posix()):

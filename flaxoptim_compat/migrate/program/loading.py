@@ -40,8 +40,8 @@ def parse_gin(text: str) -> ast.Module:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.NEWLINE and first is not None:
                 line, column = token.start
-                places = {"lineno": first[0], "col_offset": first[1]}
-                body.append(ast.Pass(**places, end_lineno=line, end_col_offset=column))
+                span = {"lineno": first[0], "col_offset": first[1]}
+                body.append(ast.Pass(**span, end_lineno=line, end_col_offset=column))
                 first = None
             elif first is None and token.type not in _BETWEEN:
                 first = token.start
@@ -68,7 +68,7 @@ class Loaded:
       source: its bytes.
       document: its Python.
       origin: the way between the two.
-      kept: why ``rewrite`` leaves it alone; "" if it does not.
+      off_limits: why ``rewrite`` leaves it alone; "" if it does not.
       broken: the cells of a notebook that are no Python.
       unknown: what is named in cells of other languages.
     """
@@ -77,7 +77,7 @@ class Loaded:
     source: bytes
     document: Document
     origin: Origin
-    kept: str
+    off_limits: str
     broken: list[tuple[Place, str]]
     unknown: list[tuple[Place, str]]
 
@@ -92,12 +92,14 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     magics: dict[int, str] = {}
     if file.path.suffix == ".ipynb":
         origin = notebook = Notebook(source)
-        text, kept, broken, unknown = notebook.text, "", notebook.broken, notebook.unknown
+        text, off_limits, broken, unknown = notebook.text, "", notebook.broken, notebook.unknown
         magics = notebook.magics
     else:
         python = decode(source)
         origin, text, broken, unknown = PythonFile(python), python.text, [], []
-        kept = "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
+        off_limits = (
+            "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
+        )
     try:
         tree = parse_gin(text) if file.path.suffix == ".gin" else parse(text)
     except Unparsable as error:
@@ -105,10 +107,10 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     document = Document(file.path, text, tree, file.module, file.is_package, magics)
     if document.is_too_deep:
         raise Unreadable("it is nested too deeply")
-    kept = file.kept or kept or _why_kept(file, source)
+    off_limits = file.off_limits or off_limits or _why_off_limits(file, source)
     if broken:
-        kept = kept or "a cell of it is no Python"
-    return Loaded(file, source, document, origin, kept, broken, unknown)
+        off_limits = off_limits or "a cell of it is no Python"
+    return Loaded(file, source, document, origin, off_limits, broken, unknown)
 
 
 def check_rewritten(loaded: Loaded, source: bytes) -> None:
@@ -123,7 +125,7 @@ def check_rewritten(loaded: Loaded, source: bytes) -> None:
         decode(source)
 
 
-def _why_kept(file: FoundFile, source: bytes) -> str:
+def _why_off_limits(file: FoundFile, source: bytes) -> str:
     head = b"\n".join(source.split(b"\n", 10)[:10])
     if file.path.suffix != ".ipynb" and _GENERATED.search(head):
         return "it is generated, as its first lines say"

@@ -83,8 +83,8 @@ def code_cells(text: str) -> list[RawCell]:
 
 
 def _code_cell(text: str, number: int, at: int) -> RawCell:
-    places = {key: (value, start, end) for key, value, start, end in _members(text, at)}
-    value, start, end = places.get("source", ([], at, at))
+    members = {key: (value, start, end) for key, value, start, end in _members(text, at)}
+    value, start, end = members.get("source", ([], at, at))
     if isinstance(value, str):
         return RawCell(number, start, end, (Piece(value, start, end),), is_list=False)
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):

@@ -89,8 +89,8 @@ def with_line_ends(old: str, ends: Sequence[str], new: str) -> str:
         last = max(end, start) - 1 if end > start else start - 1
         for number, line in enumerate(new_lines[new_start:new_end]):
             # The last line of a text has no end.
-            place = min(start + number, last, len(ends) - 1)
-            result += [line, ends[max(place, 0)]]
+            index = min(start + number, last, len(ends) - 1)
+            result += [line, ends[max(index, 0)]]
     return "".join(result[:-1])
 
 

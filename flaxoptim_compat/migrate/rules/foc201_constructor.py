@@ -88,9 +88,9 @@ def definition_finding(
         cause = unit.problems[0].problem if unit.problems else ""
         instead = "it stays with its optimizer"
         return Finding(code, start, end, what, instead, optax=None, cause=cause)
-    if unit.kept:
-        instead = f"it stays. {unit.kept}"
-        return Finding(code, start, end, what, instead, optax=None, cause=unit.kept)
+    if unit.definition_stays:
+        instead = f"it stays. {unit.definition_stays}"
+        return Finding(code, start, end, what, instead, optax=None, cause=unit.definition_stays)
     gone = (site.node.func,)
     if is_part_of_another(facts, site):
         instead = "a part of the optax around it"

@@ -91,7 +91,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         call = use.node
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-        if unit.kept:
+        if unit.definition_stays:
             return (back_edit(reading, call, unit),)
         train_state = imports.name_of(TRAIN_STATE, call)
         params = [*call.args, *(each.value for each in call.keywords if each.arg == "target")][0]
@@ -123,8 +123,8 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
     site = facts.created_here(definition)
     if site is not None and reading.writes:
         # Here and not as an edit of its own, because only so it is known how long the line gets.
-        place = surroundings_of(reading.document, call)
-        inside = place.inside(before=len("tx="), after=1)
+        surroundings = surroundings_of(reading.document, call)
+        inside = surroundings.inside(before=len("tx="), after=1)
         return definition_parts(reading, facts.points_to, site, unit, imports, inside, focus)
     if focus is None or not reading.writes:
         return value(reading, definition)

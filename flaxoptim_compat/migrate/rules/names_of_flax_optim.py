@@ -104,12 +104,12 @@ def _change(use: NameUse, reading: Reading) -> tuple[Edit, ...] | Change:
     if isinstance(anchor, ast.Name) or new.endswith(".DynamicScale"):
         new = ":".join(new.rsplit(".", 1))  # that it is looked up on its module
     wanted = "dynamic_scale_lib" if is_dynamic_scale(old) else ""
-    place = use.node
+    node = use.node
 
     def edits_with(imports: ImportPlan) -> tuple[Edit, ...]:
-        return (Edit(start, end, (imports.name_of(new, place, wanted),)),)
+        return (Edit(start, end, (imports.name_of(new, node, wanted),)),)
 
-    return Change(edits_with, drops=(anchor,), unless=place)
+    return Change(edits_with, drops=(anchor,), unless=node)
 
 
 def _anchor(use: NameUse, names: Names) -> ast.expr | None:

@@ -44,8 +44,8 @@ def key_of_file(file: FoundFile, source: bytes) -> str:
       file: where it is.
       source: its content.
     """
-    place = (str(file.path), file.module, file.is_package, file.kept)
-    return _digest(place, is_read_only(file.path), hashlib.blake2b(source).hexdigest())
+    identity = (str(file.path), file.module, file.is_package, file.off_limits)
+    return _digest(identity, is_read_only(file.path), hashlib.blake2b(source).hexdigest())
 
 
 def key_of_group(keys: Sequence[str], elsewhere: bool) -> str:
@@ -85,14 +85,14 @@ class Cache:
     """What is kept for runs of one kind.
 
     Args:
-      place: the folder of the cache; None: nothing is kept, and nothing was.
+      folder: the folder of the cache; None: nothing is kept, and nothing was.
       task: what the run is to do.
     """
 
-    def __init__(self, place: Path | None, task: Task) -> None:
-        self._place = place
-        self._name = "" if place is None else name_of_run(task)
-        self._known = {} if place is None else cache_folder.read(place, self._name)
+    def __init__(self, folder: Path | None, task: Task) -> None:
+        self._folder = folder
+        self._name = "" if folder is None else name_of_run(task)
+        self._known = {} if folder is None else cache_folder.read(folder, self._name)
         self._used: dict[str, object] = {}
         self._is_new = False
 
@@ -149,11 +149,11 @@ class Cache:
 
     def save(self) -> None:
         """Write what the next run can use, if there is anything new."""
-        if self._place is not None and self._is_new:
+        if self._folder is not None and self._is_new:
             unused = [each for each in self._known.items() if each[0] not in self._used]
             # The last ones are those that were used last.
             cache_folder.write(
-                self._place, self._name, {**dict(unused[-_MOST_UNUSED:]), **self._used}
+                self._folder, self._name, {**dict(unused[-_MOST_UNUSED:]), **self._used}
             )
 
     def _keep(self, key: str, entry: object) -> None:

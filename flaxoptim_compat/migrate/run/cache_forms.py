@@ -30,7 +30,7 @@ def of_report(report: FileReport) -> dict[str, Any]:
         # Which of the findings they are.
         "done": [report.findings.index(each) for each in report.done],
         "left": [report.findings.index(each) for each in report.left],
-        "kept": report.kept,
+        "off_limits": report.off_limits,
         "units": [
             {**each._asdict(), **{name: _of_spots(getattr(each, name)) for name in _SPOTS}}
             for each in report.units
@@ -57,7 +57,7 @@ def report_in(form: object, file: FoundFile) -> FileReport:
             "new": str() | None as new,
             "done": list(done),
             "left": list(left),
-            "kept": str(kept),
+            "off_limits": str(off_limits),
             "units": list(units),
         }:
             noted = [_noted(each) for each in findings]
@@ -70,7 +70,7 @@ def report_in(form: object, file: FoundFile) -> FileReport:
                 new=None if new is None else new.encode(),
                 done=[_one_of(noted, each) for each in done],
                 left=[_one_of(noted, each) for each in left],
-                kept=kept,
+                off_limits=off_limits,
                 units=[_unit(each) for each in units],
             )
     raise Malformed

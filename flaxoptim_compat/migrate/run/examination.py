@@ -110,7 +110,7 @@ def report_alone(loaded: Loaded, task: Task) -> FileReport:
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:
     """What is not to be reported in a file."""
     everywhere = task.settings.ignored_in(loaded.file.path, task.codes)
-    if task.target and loaded.kept:
+    if task.target and loaded.off_limits:
         # An optimizer that a file which stays has a part in must stay itself.
         everywhere |= {code for code in task.codes if code.startswith(OF_OPTIMIZERS)}
     return Ignored(ignored_lines(loaded.document.text), everywhere)
@@ -118,14 +118,14 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
 
 def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
     """What was found in a file, with its new bytes if it is to be rewritten."""
-    report = FileReport(loaded.file, is_parsed=True, kept=loaded.kept)
+    report = FileReport(loaded.file, is_parsed=True, off_limits=loaded.off_limits)
     report.unread += loaded.broken
     report.findings = [_noted(loaded, each) for each in found.findings]
     report.unknown += loaded.unknown
     report.unknown += [(_place(loaded, at, at), why) for at, why in found.unknown]
     report.marks = list(_marks(loaded, {each.code for each in found.findings}))
     report.left = report.findings
-    if task.target and not report.kept:
+    if task.target and not report.off_limits:
         result = rewritten(found, task.target)
         try:
             if result.text != loaded.document.text:
@@ -137,7 +137,7 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
                 ]
             report.left = [_noted(loaded, each) for each in result.left]
         except Unwritable as error:
-            report.kept = str(error)
+            report.off_limits = str(error)
         except Unreadable as error:
             report.unread.append((None, f"what rewrite makes of it is no Python, {error}"))
     return report

@@ -184,13 +184,13 @@ class _Run:
             stubborn = [
                 number
                 for number, report in reports.items()
-                if report.kept and not loaded[number].kept
+                if report.off_limits and not loaded[number].off_limits
             ]
             if not stubborn:
                 return reports | mistakes
             # What others become may have counted on these.
             for number in stubborn:
-                loaded[number].kept = reports[number].kept
+                loaded[number].off_limits = reports[number].off_limits
                 if reports[number].unread:
                     mistakes[number] = reports[number]
 
@@ -227,12 +227,12 @@ class _Run:
                 report.units += unit_reports(findings.units, by_document)
             except Exception as error:
                 reports[number] = unread(each.file, error)
-                reports[number].kept = mistake(error)
+                reports[number].off_limits = mistake(error)
         return reports
 
     def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
         """What can be said of a file if reading it together with others has failed."""
-        loaded.kept = loaded.kept or mistake(error)
+        loaded.off_limits = loaded.off_limits or mistake(error)
         try:
             ignored = ignored_in(loaded, self._task)
             found = analyse_alone(loaded.document, ignored, self._task.targets)

@@ -59,7 +59,7 @@ def plan_of(report: Report) -> Plan:
       report: of a scan.
     """
     files = [each for each in report.files if each.findings]
-    open_files = [each for each in files if not each.kept]
+    open_files = [each for each in files if not each.off_limits]
     easy = [each for each in open_files if all(one.optax for one in each.findings)]
     easy.sort(key=lambda each: (-len(each.findings), each.path))
     return Plan(
@@ -79,7 +79,7 @@ def _reasons(files: list[FileReport]) -> list[Reason]:
     first: dict[str, tuple[FileReport, Noted]] = {}
     for file in files:
         for each in file.findings:
-            text = file.kept or ("" if each.optax else each.reason or each.cause)
+            text = file.off_limits or ("" if each.optax else each.reason or each.cause)
             if not text:
                 continue
             counts[text] += 1

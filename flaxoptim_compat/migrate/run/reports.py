@@ -89,7 +89,7 @@ class FileReport:
       new: what they are to be; None: nothing changes.
       done: the findings that the change deals with.
       left: those that it does not.
-      kept: why nothing in it is changed, whatever was found; "" if it may be.
+      off_limits: why nothing in it is changed, whatever was found; "" if it may be.
       units: the optimizers of which it has the first use.
     """
 
@@ -103,7 +103,7 @@ class FileReport:
     new: bytes | None = None
     done: list[Noted] = dataclasses.field(default_factory=list)
     left: list[Noted] = dataclasses.field(default_factory=list)
-    kept: str = ""
+    off_limits: str = ""
     units: list[UnitReport] = dataclasses.field(default_factory=list)
 
     @property
@@ -186,13 +186,13 @@ def unit_reports(units: Iterable[Unit], loaded: Mapping[Document, Loaded]) -> It
     """
     for unit in units:
         made = [each for each in unit.uses if each.makes]
-        kept = [each for each in unit.uses if loaded[each.document].kept]
-        held = kept or unit.problems
+        untouchable = [each for each in unit.uses if loaded[each.document].off_limits]
+        held = untouchable or unit.problems
         if not made and not held:
             continue
         reason = ""
         if held:
-            reason = loaded[held[0].document].kept or held[0].problem
+            reason = loaded[held[0].document].off_limits or held[0].problem
         joined = unit.joined if held and len(made) > 1 else []
         yield UnitReport(
             [_spot(each, loaded) for each in made],

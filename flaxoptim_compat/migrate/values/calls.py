@@ -33,7 +33,7 @@ from flaxoptim_compat.migrate.values.objects import (
 from flaxoptim_compat.migrate.values.solver import Variable
 
 # As many arguments as `*` may stand for.
-_MOST_PLACES = 8
+_MOST_SLOTS = 8
 # Methods of an optimizer that return one.
 _RETURN_THEMSELVES = frozenset(
     {"apply_gradient", "replace", "replicate", "unreplicate", "restore_state"}
@@ -141,15 +141,15 @@ class Calls:
             if not each.is_starred:
                 positional.append(each.value)
             elif index == len(by_position) - 1:
-                places = range(_MOST_PLACES) if each.value is not NOTHING else ()
-                positional += [self._memory.item(each.value, place) for place in places]
+                slots = range(_MOST_SLOTS) if each.value is not NOTHING else ()
+                positional += [self._memory.item(each.value, slot) for slot in slots]
             else:
                 # How many it stands for is not known, so the rest may be anywhere.
                 rest = [
                     self._memory.contents(other.value) if other.is_starred else other.value
                     for other in by_position[index:]
                 ]
-                positional += [self._memory.joined(rest)] * _MOST_PLACES
+                positional += [self._memory.joined(rest)] * _MOST_SLOTS
                 break
         return Given(positional, named)
 
@@ -236,10 +236,10 @@ class Calls:
                 known.append((names[index], value))
                 memory.flow(value, memory.variable(node, names[index], context))
             elif node.args.vararg is not None:
-                place = index - len(names)
+                slot = index - len(names)
                 # A function that calls itself with one argument more would never end otherwise.
                 rest = Container(node.args.vararg, context)
-                memory.put(rest, place if place < _MOST_PLACES else ANYWHERE, value)
+                memory.put(rest, slot if slot < _MOST_SLOTS else ANYWHERE, value)
                 memory.flow(frozenset({rest}), memory.variable(node, node.args.vararg.arg, context))
         every = {each.arg for each in parameters(node.args)}
         for name, value in given.named:

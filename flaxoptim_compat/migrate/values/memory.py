@@ -1,4 +1,4 @@
-"""The variables of a program: names, fields, places in containers, and what functions return."""
+"""The variables of a program: names, fields, slots of containers, and what functions return."""
 
 from __future__ import annotations
 
@@ -400,30 +400,30 @@ class Memory:
 
     # Containers
 
-    def cell(self, container: Container, key: Hashable) -> Variable:
-        """A place in a container."""
+    def slot(self, container: Container, key: Hashable) -> Variable:
+        """A slot of a container."""
 
         def prepare(result: Variable) -> None:
-            self.solver.include(result, self._all_cells(container))
+            self.solver.include(result, self._all_slots(container))
 
-        return self.once(("cell", container, key), prepare)
+        return self.once(("slot", container, key), prepare)
 
-    def _all_cells(self, container: Container) -> Variable:
+    def _all_slots(self, container: Container) -> Variable:
 
         def prepare(result: Variable) -> None:
             self.solver.once_it_matters(result, lambda: self.solver.let_matter(container))
             # Whatever is put into a container may be put into this one.
             result.needs = (self._variable("puts"),)
 
-        return self.once(("cells", container), prepare)
+        return self.once(("slots", container), prepare)
 
     def put(self, container: Container, key: Hashable, value: Held) -> None:
-        """State that a place of a container holds this."""
+        """State that a slot of a container holds this."""
         if value is not NOTHING:
-            self.flow(value, self.cell(container, key))
+            self.flow(value, self.slot(container, key))
 
     def store_item(self, owner: Held, key: Hashable, value: Held) -> None:
-        """What assigning to a place says."""
+        """What assigning to a slot says."""
 
         def follow(each: Object) -> None:
             if isinstance(each, Container):
@@ -443,20 +443,20 @@ class Memory:
 
         def follow(each: Object, result: Variable) -> None:
             if isinstance(each, Container):
-                self.flow(self._all_cells(each), result)
+                self.flow(self._all_slots(each), result)
 
         return self.derived("contents", held, follow)
 
     def item(self, held: Held, key: Hashable) -> Held:
-        """What is in these containers at a place."""
+        """What is in a slot of these containers."""
 
         def follow(each: Object, result: Variable) -> None:
             match each:
                 case Container() if key == ANYWHERE:
-                    self.flow(self._all_cells(each), result)
+                    self.flow(self._all_slots(each), result)
                 case Container():
-                    self.flow(self.cell(each, key), result)
-                    self.flow(self.cell(each, ANYWHERE), result)
+                    self.flow(self.slot(each, key), result)
+                    self.flow(self.slot(each, ANYWHERE), result)
                 case Stored():
                     self.solver.state(result, [each])
                 case HyperParams(site=site, part=None) if isinstance(key, int):
@@ -465,7 +465,7 @@ class Memory:
         return self.derived(("item", key), held, follow)
 
     def inside(self, objects: Objects) -> Objects:
-        """These objects, what is in their fields and places, and so on."""
+        """These objects, what is in their fields and slots, and so on."""
         seen: set[Object] = set()
         waiting = [*objects]
         while waiting:
@@ -473,7 +473,7 @@ class Memory:
             if each not in seen:
                 seen.add(each)
                 if isinstance(each, Container):
-                    waiting += self._all_cells(each).objects
+                    waiting += self._all_slots(each).objects
                 elif isinstance(each, Instance):
                     for variable in self._fields.get(each.of.node, ()):
                         waiting += variable.objects

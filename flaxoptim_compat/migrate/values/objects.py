@@ -238,7 +238,7 @@ def fields_of(node: ast.ClassDef) -> list[str]:
     ]
 
 
-# The content of a container at a place that is not known.
+# The content of a container in a slot that is not known.
 ANYWHERE = "*"
 
 

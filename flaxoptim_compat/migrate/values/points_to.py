@@ -52,11 +52,11 @@ class Scopes:
 
     def binder(self, node: ast.AST, name: str) -> Scope | None:
         """The scope that binds a name which is used at a node; None if it is a builtin."""
-        place = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+        position = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
         # What binds a name counts as after itself, and after the value that it is given.
         if not isinstance(getattr(node, "ctx", None), ast.Load):
-            place = (sys.maxsize, 0)
-        found = self._scopes[self.around(node)].binder(name, place)
+            position = (sys.maxsize, 0)
+        found = self._scopes[self.around(node)].binder(name, position)
         return None if found is None else cast(Scope, found.node)
 
     def around(self, node: ast.AST) -> Scope:
@@ -148,7 +148,7 @@ class PointsTo:
         )
 
     def holds_optimizer(self, objects: Objects) -> bool:
-        """Whether there is an optimizer among these objects, or in fields or places of them."""
+        """Whether there is an optimizer among these objects, or in fields or slots of them."""
         return any(isinstance(each, Optimizer) for each in self._memory.inside(objects))
 
     @property

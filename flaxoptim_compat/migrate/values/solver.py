@@ -42,10 +42,10 @@ class Variable:
         "alarms",
         "followed",
         "fresh",
+        "held_back",
         "including",
         "is_asked",
         "is_full",
-        "kept",
         "matters",
         "needs",
         "objects",
@@ -63,7 +63,7 @@ class Variable:
         # since they keep the order: the same program always gives the same answer.
         self.objects = _NO_OBJECTS
         # What comes from here, and is not passed on until somebody asks or it matters.
-        self.kept = _NO_OBJECTS
+        self.held_back = _NO_OBJECTS
         self.fresh: list[Object] = []
         self.including = _NO_VARIABLES
         self.sources: tuple[Variable, ...] = ()
@@ -105,7 +105,7 @@ class Solver:
     def state(self, variable: Variable, objects: Iterable[Object]) -> None:
         """State that a variable holds these objects."""
         for each in objects:
-            if each in variable.objects or each in variable.kept:
+            if each in variable.objects or each in variable.held_back:
                 continue
             if variable.is_asked or self._is_followed(each):
                 self._take(variable, each)
@@ -171,8 +171,8 @@ class Solver:
             return
         self._followed.add(key)
         for variable in [*self._places.get(key, {})]:
-            for each in [one for one in variable.kept if one.key == key]:
-                del variable.kept[each]
+            for each in [one for one in variable.held_back if one.key == key]:
+                del variable.held_back[each]
                 self._take(variable, each)
             for each in [one for one in variable.objects if one.key == key]:
                 for target in [*variable.including]:
@@ -199,8 +199,8 @@ class Solver:
                 continue
             each.is_asked = True
             self._due += each.triggers
-            kept, each.kept = each.kept, _NO_OBJECTS
-            for one in kept:
+            held_back, each.held_back = each.held_back, _NO_OBJECTS
+            for one in held_back:
                 self._take(each, one)
             asked += each.needs
             asked += each.sources
@@ -283,6 +283,6 @@ def _fill(variable: Variable) -> None:
 
 
 def _keep(variable: Variable, each: Object) -> None:
-    if variable.kept is _NO_OBJECTS:
-        variable.kept = {}
-    variable.kept[each] = None
+    if variable.held_back is _NO_OBJECTS:
+        variable.held_back = {}
+    variable.held_back[each] = None

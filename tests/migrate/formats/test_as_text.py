@@ -78,7 +78,7 @@ def test_what_stays_because_of_another_place_counts_with_it(tmp_path: Path) -> N
 
 def test_files_that_are_left_alone_are_a_reason(tmp_path: Path) -> None:
     report = reported(tmp_path, a=[noted(1), noted(2)])
-    report.files[0].kept = "it is read-only"
+    report.files[0].off_limits = "it is read-only"
     plan = plan_of(report)
     assert (plan.shim, plan.optax, plan.begin_with) == (0, 0, [])
     assert [(each.number, each.text) for each in plan.reasons] == [(2, "it is read-only")]

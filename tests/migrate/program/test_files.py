@@ -51,7 +51,7 @@ def test_links(tmp_path: Path) -> None:
     assert sorted(path.name for path, _ in files.left_out) == ["away.py", "folder"]
     # Named, it is read, but not replaced by a file.
     (link,) = found(top / "away.py").files
-    assert link.kept == "it is a link"
+    assert link.off_limits == "it is a link"
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:
@@ -86,12 +86,12 @@ def test_other_peoples_code_is_not_rewritten(
     write(tmp_path, "vendor/a.py", "src/third_party/b.py", "x/_vendor/c.py", "x/flax/optim/base.py")
     write(tmp_path, "mine.py", "vendor.py")
     monkeypatch.chdir(tmp_path)
-    kept = {each.path.name: each.kept for each in found(Path()).files}
+    kept = {each.path.name: each.off_limits for each in found(Path()).files}
     assert {name for name, why in kept.items() if why} == {"a.py", "b.py", "c.py", "base.py"}
     assert kept["base.py"] == "it is a copy of flax.optim itself"
     # The program itself may well be somebody's third party.
     monkeypatch.chdir(tmp_path / "vendor")
-    assert [each.kept for each in found(Path("a.py")).files] == [""]
+    assert [each.off_limits for each in found(Path("a.py")).files] == [""]
 
 
 def test_a_folder_that_cannot_be_listed_is_trouble(

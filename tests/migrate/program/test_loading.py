@@ -16,7 +16,7 @@ from tests.support.found_files import found, write
 def loaded(path: Path) -> str:
     """Why rewrite leaves a file alone."""
     (file,) = found(path).files
-    return load(file, path.read_bytes()).kept
+    return load(file, path.read_bytes()).off_limits
 
 
 @pytest.mark.parametrize(

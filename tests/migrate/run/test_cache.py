@@ -76,7 +76,7 @@ WRONG_IN_REPORT = {
     "new": (7, [], True),
     "done": (None, 7, {}, ["a"], [99], [-1], [True]),
     "left": (None, 7, {}, ["a"], [99], [-1], [True]),
-    "kept": (None, 7, []),
+    "off_limits": (None, 7, []),
     "units": (None, 7, "a", {}, *([each] for each in UNIT_WRONGLY)),
 }
 
