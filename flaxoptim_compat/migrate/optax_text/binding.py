@@ -20,8 +20,8 @@ from flaxoptim_compat.catalogue import (
 from flaxoptim_compat.migrate.optax_text.program_expressions import literal, may_act
 
 
-class Given(NamedTuple):
-    """One hyper-parameter that a call gives: its expression, and its value if that is a literal."""
+class Stated(NamedTuple):
+    """A hyper-parameter that a call states: its expression, and its value if it is a literal."""
 
     node: ast.expr
     is_literal: bool
@@ -41,11 +41,11 @@ class Bound:
 
     name: str
     call: ast.Call
-    arguments: Mapping[str, Given]
+    arguments: Mapping[str, Stated]
     inner: Bound | None = None
 
     @property
-    def rate(self) -> Given | None:
+    def rate(self) -> Stated | None:
         """The learning rate; None if there is none, or if it is None."""
         owner = self.inner or self
         given = owner.arguments.get(RATE)
@@ -88,7 +88,7 @@ def bind(
     )
     if isinstance(inner, Refused):
         return inner
-    arguments: dict[str, Given] = {}
+    arguments: dict[str, Stated] = {}
     for each, node in nodes.items():
         argument = _argument(name, each, node)
         if isinstance(argument, Refused):
@@ -132,14 +132,14 @@ def _inner(
     return inner
 
 
-def _argument(name: str, parameter: str, node: ast.expr) -> Given | Refused:
+def _argument(name: str, parameter: str, node: ast.expr) -> Stated | Refused:
     what = f"{parameter} of {name}"
     if parameter == DTYPE:
-        return Given(node, False)
+        return Stated(node, False)
     try:
-        argument = Given(node, True, literal(node))
+        argument = Stated(node, True, literal(node))
     except ValueError:
-        argument = Given(node, False)
+        argument = Stated(node, False)
     if isinstance(node, ast.Constant | ast.JoinedStr) and not argument.is_literal:
         return Refused(f"{what} is no number")
     if isinstance(node, ast.Lambda | ast.List | ast.Tuple | ast.Dict | ast.Set):
@@ -181,7 +181,7 @@ def acting(bound: Bound) -> list[tuple[Bound, str]]:
     return [(owner, name) for owner, name, given in _given(bound) if may_act(given.node)]
 
 
-def _given(bound: Bound) -> Iterator[tuple[Bound, str, Given]]:
+def _given(bound: Bound) -> Iterator[tuple[Bound, str, Stated]]:
     if bound.inner is not None:
         yield from _given(bound.inner)
     for name, argument in bound.arguments.items():

@@ -13,7 +13,7 @@ from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.editing.edits import Parts
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.accepted import exact, namesake
-from flaxoptim_compat.migrate.optax_text.binding import Bound, Given
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Stated
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
 from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, parts_of, quoted
@@ -126,14 +126,14 @@ class Expression:
     def _given(self, node: ast.expr, name: str, injecting: Injecting | None) -> ast.expr:
         return quoted(self.document, node) if injecting is None else injecting.of(node, name)
 
-    def _known(self, name: str, value: Any, given: Given | None) -> Term:
+    def _known(self, name: str, value: Any, given: Stated | None) -> Term:
         if name in FLAGS:
             return Term(ast.Constant(bool(value)), bool(value), assumed=True)
         if value is None or isinstance(value, str):
             return Term.of(value)
         return self._number(name, value, given)
 
-    def _number(self, name: str, value: float, given: Given | None) -> Term:
+    def _number(self, name: str, value: float, given: Stated | None) -> Term:
         if given is not None and (isinstance(value, float) or name in INTEGERS):
             return Term(quoted(self.document, given.node), value)
         # An integer was made a float by flax.optim: powers of it round otherwise.

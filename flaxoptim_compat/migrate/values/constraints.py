@@ -269,7 +269,7 @@ class Constraints:
         return around
 
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        self._all(node.decorator_list)
+        wrapping = [(each, self._value(each)) for each in node.decorator_list]
         called = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
         decorators = {last_name(each) for each in called}
         owner = self._class if self._scope.is_class else None
@@ -289,6 +289,8 @@ class Constraints:
         else:
             # Decorators return the function, or one that does the same.
             self._bind(node.name, frozenset({function}))
+            if owner is None:
+                self._decorate(wrapping, function)
         if decorators & _CONTEXT_MANAGERS:
             memory.context_managers.add(node)
         if is_method and owner is not None:
@@ -340,14 +342,31 @@ class Constraints:
             memory.flow(self._value(default), memory.variable(node, each.arg, own))
         self._scope = inside
 
+    def _decorate(self, wrapping: Iterable[tuple[ast.expr, Held]], decorated: Object) -> None:
+        """Give a function or class to those of its decorators that put it into a registry."""
+        memory = self._memory
+
+        def give(decorator: Object) -> None:
+            if isinstance(decorator, Function) and (name := _registered(decorator.node)):
+                taken = memory.variable(decorator.node, name, decorator.context)
+                memory.flow(frozenset({decorated}), taken)
+
+        for node, held in wrapping:
+            maker = node.func if isinstance(node, ast.Call) else node
+            # Those of packages have no registry of the program.
+            if held is not NOTHING and isinstance(memory.of(maker), Variable):
+                memory.ask(held)
+                memory.each(held, give)
+
     def _define_class(self, node: ast.ClassDef) -> None:
-        self._all(node.decorator_list)
+        wrapping = [(each, self._value(each)) for each in node.decorator_list]
         self._all(node.keywords)
         for each in node.bases:
             self._memory.inherit(node, self._value(each))
         self._memory.classes.append((self._document, node))
         found = Class(self._document, node)
         self._bind(node.name, frozenset({found}))
+        self._decorate(wrapping, found)
         around = self._scope, self._class
         self._enter(node)
         self._class = found
@@ -587,6 +606,26 @@ class Constraints:
                     return self._memory.made(made)
                 self._value(inner)
         return NOTHING
+
+
+def _registered(node: FunctionNode) -> str:
+    """The parameter that a decorator puts into a container and returns; "" if it does more."""
+    every = [*node.args.posonlyargs, *node.args.args]
+    if isinstance(node, ast.Lambda) or len(every) != 1:
+        return ""
+    name = every[0].arg
+    plain: set[ast.AST] = set()
+    puts = False
+    for each in ast.walk(node):
+        match each:
+            case ast.Assign(targets=[ast.Subscript()], value=ast.Name() as value):
+                puts = puts or value.id == name
+                plain.add(value)
+            case ast.Return(value=ast.Name() as value) | ast.Attribute(value=ast.Name() as value):
+                plain.add(value)
+            case ast.Name() as value if value.id == name and value not in plain:
+                return ""
+    return name if puts else ""
 
 
 _LOOKED_UP = frozenset({"property", "cached_property"})

@@ -27,7 +27,7 @@ def make(params, config):
     assert not isinstance(bound, Refused)
 
     def changed(place: Surroundings | None) -> str:
-        parts = chain(bound, each, NAMES.__getitem__, place=place)
+        parts = chain(bound, each, NAMES.__getitem__, surroundings=place)
         return apply_edits(text, [Edit(*each.span(bound.call), parts)])
 
     assert (

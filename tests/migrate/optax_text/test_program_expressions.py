@@ -159,7 +159,9 @@ def make(beta1, other):
     call = next(node for node in ast.walk(each.tree) if is_constructor(node))
     bound = bind(call, "AdaBelief")  # type: ignore[arg-type]
     assert not isinstance(bound, Refused)
-    parts = chain(bound, each, NAMES.__getitem__, ["learning_rate"], place=Surroundings(width=200))
+    parts = chain(
+        bound, each, NAMES.__getitem__, ["learning_rate"], surroundings=Surroundings(width=200)
+    )
     new = apply_edits(text, [Edit(*each.span(bound.call), parts)])
     assert "lambda learning_rate, beta1, beta2: optax.chain(" in new
     assert "optax.scale_by_belief(b1=beta1, b2=beta2)," in new

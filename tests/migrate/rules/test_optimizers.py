@@ -488,6 +488,43 @@ def test_what_a_star_brings_is_followed_too() -> None:
     assert "FOC" not in "".join(texts.values())
 
 
+REGISTRY = """\
+from flax import optim
+
+MAKERS = {}
+
+
+def register(name):
+    def put(maker):
+        MAKERS[name] = maker
+        return maker
+
+    return put
+
+
+@register("sgd")
+def sgd(rate):
+    return optim.GradientDescent(rate)
+
+
+@register("adam")
+def adam(rate):
+    return optim.Adam(rate)
+
+
+def train_step(name, params, grads):
+    optimizer = MAKERS[name](0.1).create(params)
+    return optimizer.apply_gradient(grads).target
+"""
+
+
+def test_what_a_decorator_puts_into_a_registry_is_found_there() -> None:
+    text = rewrite(REGISTRY, "optax")
+    assert "return optax.sgd(rate)" in text and "return optax.adam(rate)" in text
+    assert "tx=MAKERS[name](0.1)" in text
+    assert ".apply_gradients(grads=grads).params" in text
+
+
 def test_a_use_that_stays_in_one_file_keeps_all_others() -> None:
     program = {**PACKAGE, "main": PACKAGE["main"] + "optimizer.replicate()\n"}
     texts = rewrite_all(program, "optax")
