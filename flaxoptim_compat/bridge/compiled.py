@@ -23,6 +23,7 @@ from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.batches import batches
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.equality import same
+from flaxoptim_compat.bridge.rounding import ZERO, rounding_each
 from flaxoptim_compat.bridge.traced import Outcome, traced
 from flaxoptim_compat.bridge.trees import Target
 
@@ -218,7 +219,7 @@ def _compiled(plan: Plan) -> Callable[..., Outcome]:
     def run(dynamic: PyTree, params: PyTree, *rest: PyTree) -> Outcome:
         return traced(plan.definition, hp.join(plan.static, dynamic), Target(params), *rest)
 
-    return jax.jit(run)
+    return functools.partial(jax.jit(rounding_each(run)), ZERO)
 
 
 def _addresses(hyper_params: HyperParams, above: tuple[int, ...] = ()) -> PyTree:
