@@ -11,6 +11,7 @@ import functools
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -119,7 +120,8 @@ def compiled(
       states: the state of each leaf of the target.
       gradients: the gradient of each.
     """
-    division = _division(plan, target.treedef, tuple(map(_kind, target.leaves)))
+    kinds = tuple(map(_kind, target.leaves))
+    division = _division(plan, target.treedef, kinds, _platform(target.leaves))
     leaves: list[Leaf] = []
     new_states: list[ParamState] = []
     count = None
@@ -138,6 +140,14 @@ def compiled(
     new_states.append(None)
     count = step + 1 if count is None else count
     return division.in_order(leaves), count, division.in_order(new_states)
+
+
+def _platform(leaves: Sequence[Leaf]) -> str:
+    """Where these are computed: what may be computed together lies on devices of one kind."""
+    for leaf in leaves:
+        if isinstance(leaf, jax.Array):
+            return next(iter(leaf.devices())).platform
+    return jax.default_backend()
 
 
 # The shape and the dtype of a leaf.
@@ -194,13 +204,15 @@ class _Division:
 
 
 @functools.lru_cache(maxsize=MAX_STEPS)
-def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...]) -> _Division:
+def _division(
+    plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...], platform: str
+) -> _Division:
     """Which leaves of a target are moved together, and by what: worked out for the first step."""
     params = jax.tree.unflatten(treedef, list(map(_as_filters_see_it, kinds)))
     divided: list[_Batch] = []
     order: list[int] = []
     for each in plan.definition.assign(_addresses(plan.static), params, range(len(kinds))):
-        run = _compiled(Plan(each.definition, _at(each.hyper_params, plan.static)))
+        run = _compiled(Plan(each.definition, _at(each.hyper_params, plan.static)), platform)
         cut = [tuple(range(len(each.leaves)))]
         formula = each.definition.formula
         if formula is not None and formula.splits:
@@ -215,11 +227,12 @@ def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...]) -> _Divi
 
 
 @functools.lru_cache(maxsize=MAX_STEPS)
-def _compiled(plan: Plan) -> Callable[..., Outcome]:
+def _compiled(plan: Plan, platform: str) -> Callable[..., Outcome]:
     def run(dynamic: PyTree, params: PyTree, *rest: PyTree) -> Outcome:
         return traced(plan.definition, hp.join(plan.static, dynamic), Target(params), *rest)
 
-    return functools.partial(jax.jit(rounding_each(run)), ZERO)
+    # How other platforms round when they fuse has not been measured.
+    return partial(jax.jit(rounding_each(run)), ZERO) if platform == "cpu" else jax.jit(run)
 
 
 def _addresses(hyper_params: HyperParams, above: tuple[int, ...] = ()) -> PyTree:

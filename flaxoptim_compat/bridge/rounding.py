@@ -29,6 +29,7 @@ ZERO = np.uint32(0)
 # These hand numbers on as they are. What is computed before them meets what is computed after.
 _HANDS_ON = frozenset(
     {
+        "abs",
         "broadcast_in_dim",
         "concatenate",
         "convert_element_type",
@@ -45,13 +46,15 @@ _HANDS_ON = frozenset(
 )
 _PRODUCTS = frozenset({"mul", "square", "integer_pow"})
 _SUMS = frozenset({"add", "add_any", "sub"})
-_QUOTIENTS = frozenset({"div", "sqrt", "rsqrt", "pow"})
-# Which results XLA merges with which readers: a product is rounded together with a sum, constant
-# factors and terms are gathered, A / sqrt(B) becomes A * rsqrt(B).
+_ROOTS = frozenset({"sqrt", "rsqrt", "pow"})
+_ALL = _PRODUCTS | _SUMS | _ROOTS | {"div"}
+# Which results XLA merges with which readers: a product is rounded together with a sum, a quotient
+# by one number for all elements may be a product, constant factors and terms are gathered, and
+# A / sqrt(B) becomes A * rsqrt(B).
 _MERGED: dict[str, frozenset[str]] = {
-    **dict.fromkeys(_PRODUCTS, _PRODUCTS | _SUMS | _QUOTIENTS),
+    **dict.fromkeys({*_PRODUCTS, "div"}, _ALL),
     **dict.fromkeys(_SUMS, _SUMS),
-    **dict.fromkeys(_QUOTIENTS, _PRODUCTS | _QUOTIENTS),
+    **dict.fromkeys(_ROOTS, _ALL - _SUMS),
 }
 # How many elements a result has decides how these are computed, and so does what is around them.
 _STANDS_ALONE = frozenset(
@@ -87,7 +90,9 @@ class _Evaluation:
         self._makers = {made: each for each in jaxpr.eqns for made in each.outvars}
 
     def run(self, consts: Sequence[_Value], args: Sequence[_Value]) -> list[_Value]:
-        self._values.update(zip(self._jaxpr.constvars, consts, strict=True))
+        # To XLA they would be constants.
+        hidden = map(self._guarded, map(jnp.asarray, consts))
+        self._values.update(zip(self._jaxpr.constvars, hidden, strict=True))
         self._values.update(zip(self._jaxpr.invars, args, strict=True))
         for together, alone in _levels(self._jaxpr):
             for equation in together:
@@ -128,8 +133,8 @@ class _Evaluation:
         name = equation.primitive.name
         inputs = self._inputs(equation)
         for variable, value in zip(equation.outvars, _bind(equation, inputs), strict=True):
-            merged = self._is_merged(name, variable)
-            self._values[variable] = self._guarded(value) if merged else value
+            hidden = self._is_merged(name, variable) or _is_constant(equation)
+            self._values[variable] = self._guarded(value) if hidden else value
 
     def _is_merged(self, name: str, variable: core.Var) -> bool:
         readers = self._readers.get(variable, frozenset())
@@ -192,6 +197,14 @@ def _hands_on(equation: core.JaxprEqn) -> bool:
     if inner:
         return all(_hands_on(each) for jaxpr in inner for each in jaxpr.eqns)
     return equation.primitive.name in _HANDS_ON
+
+
+def _is_constant(equation: core.JaxprEqn) -> bool:
+    """Whether XLA would have computed this number once and for all."""
+    numbers = [*equation.invars, *equation.outvars]
+    return all(isinstance(atom, core.Literal) for atom in equation.invars) and not any(
+        atom.aval.shape for atom in numbers
+    )
 
 
 def _inner(equation: core.JaxprEqn) -> Iterator[core.Jaxpr]:

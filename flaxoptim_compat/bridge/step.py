@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import jax
 
 from flaxoptim_compat.bridge.compiled import compiled, plan
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
+from flaxoptim_compat.bridge.numpy_steps import moved_by_numpy
 from flaxoptim_compat.bridge.traced import Outcome, traced
 from flaxoptim_compat.bridge.trees import Target, is_abstract, step_count
 
@@ -34,7 +36,9 @@ def apply_gradient(
     if is_abstract(step, *jax.tree.leaves(hyper_params), *target.leaves, *gradients):
         outcome = traced(definition, hyper_params, target, step, states, gradients)
     else:
-        outcome = _concrete(definition, hyper_params, target, step, states, gradients)
+        args = definition, hyper_params, target, step, states, gradients
+        on_jax = functools.partial(_concrete, *args)
+        outcome = moved_by_numpy(definition, target.leaves, states, gradients, on_jax) or on_jax()
     leaves, count, new_states = outcome
     # Leaves that no optimizer moves stay the very objects they were.
     new = [old if leaf is None else leaf for leaf, old in zip(leaves, target.leaves, strict=True)]

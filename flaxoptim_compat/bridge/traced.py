@@ -110,8 +110,10 @@ def _as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:
     """The step such that ``beta2 ** step`` has the bits it had in flax.
 
     Outside a trace jax multiplies repeatedly for an integer exponent; in a trace, and for a float
-    exponent as flax had it, it calls pow. Near 1 - beta2 ** 1 = 0.001 the last bit matters.
+    exponent as flax had it, it calls pow. Near 1 - beta2 ** 1 = 0.001 the last bit matters. With
+    64-bit numbers an integer exponent would make the power of a Python number a float64.
     """
-    if isinstance(step, jax.core.Tracer):
+    if isinstance(step, jax.core.Tracer) and not jax.config.jax_enable_x64:
         return step
-    return jnp.asarray(step).astype(jnp.result_type(jnp.float32, *leaves))
+    dtype = jnp.finfo(jnp.result_type(jnp.float32, *leaves)).dtype
+    return jnp.asarray(step).astype(dtype)

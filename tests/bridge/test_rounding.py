@@ -1,0 +1,106 @@
+"""A function that is compiled such that each operation rounds as it does by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from jax import lax
+
+from flaxoptim_compat.bridge.rounding import ZERO, rounding_each
+from tests.support.side_by_side import assert_same
+
+RNG = np.random.default_rng(0)
+
+
+def numbers(*shape: int, dtype: Any = jnp.float32) -> jax.Array:
+    return jnp.asarray(RNG.normal(size=shape), dtype)
+
+
+def both(function: Callable[..., Any], *args: Any) -> tuple[Any, Any]:
+    """Compiled with every rounding kept, and operation by operation."""
+    return jax.jit(rounding_each(function))(ZERO, *args), function(*args)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "a product and a sum": lambda x, y: 0.9 * x + 0.1 * y,
+    "a product behind a reshape": lambda x, y: (x * y).reshape(-1) + y.reshape(-1),
+    "a chosen product": lambda x, y: jnp.where(x > 0, x * y, y) + x,
+    "a square and a sum": lambda x, y: jnp.square(x) + y**2,
+    "constant factors": lambda x, y: 0.3 * (0.7 * x) + (y + 0.1) + 0.2,
+    "a constant divisor": lambda x, y: x / 3.0 + y / 7.0,
+    "quotients": lambda x, y: x / y / (x / (y + 1.5)),
+    "a root below": lambda x, y: x / (jnp.sqrt(y * y + 0.25) + 1e-8) / jnp.sqrt(y * y + 2.0),
+    "powers": lambda x, y: (x * x + 0.1) ** 0.3 * jnp.abs(y) ** -0.5,
+    "functions": lambda x, y: jnp.exp(x * 0.1) * jnp.log(y * y + 1.0) + jnp.tanh(x),
+    "sums": lambda x, y: jnp.sum(x * y, axis=0) / jnp.sum(y * y),
+    "means": lambda x, y: jnp.mean(x * x, axis=0, keepdims=True) * jnp.mean(y * y),
+    "norms": lambda x, y: x / jnp.linalg.norm(x) + 0.5 * y / jnp.linalg.norm(y, axis=0),
+    "products of matrices": lambda x, y: 0.1 * (x @ y.T) + 0.9 * (y @ x.T),
+    "a loop": lambda x, y: lax.fori_loop(0, 3, lambda _, z: z * x + y, x * 0.1) * 0.3 + y,
+    "what is chosen by a branch": lambda x, y: lax.cond(
+        True, lambda z: z * 0.3 + x, lambda z: z, x * y + 0.1
+    ),
+    "integers": lambda x, y: (jnp.floor(x).astype(jnp.int32) * 3 + 1, y),
+    "what is handed through": lambda x, y: (x, {"y": [y]}),
+}
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16, jnp.float16], ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_bits_are_those_of_each_operation(name: str, dtype: Any) -> None:
+    args = numbers(33, 129, dtype=dtype), numbers(33, 129, dtype=dtype)
+    assert_same(*both(FUNCTIONS[name], *args))
+
+
+def test_without_it_they_are_others() -> None:
+    """Or the tests above would say nothing."""
+    args = numbers(33, 129), numbers(33, 129)
+    function = FUNCTIONS["norms"]
+    assert (jax.jit(function)(*args) != function(*args)).any()
+
+
+# Each example compiles, and a smaller one of those that fail says little more.
+@settings(deadline=None, max_examples=20, derandomize=True, phases=[Phase.generate])
+@given(st.data())
+def test_any_arithmetic(data: st.DataObject) -> None:
+    """Drawn: thirty operations on what there is so far."""
+    unary = [jnp.sqrt, jnp.square, jnp.negative, jnp.mean, jnp.exp, lax.rsqrt]
+    binary = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum]
+    made = data.draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, len(unary) + len(binary) - 1),
+                st.integers(0, 40),
+                st.one_of(st.integers(0, 40), st.floats(0.1, 3.0)),
+            ),
+            min_size=10,
+            max_size=30,
+        )
+    )
+
+    def function(x: jax.Array, y: jax.Array) -> jax.Array:
+        found: list[Any] = [x, y]
+        for operation, first, second in made:
+            a = found[first % len(found)]
+            b = found[second % len(found)] if isinstance(second, int) else second
+            if operation < len(unary):
+                # Positive, so that nothing becomes NaN.
+                found.append(unary[operation](jnp.abs(a) % 3.0 + 0.1))
+            else:
+                found.append(binary[operation - len(unary)](a, jnp.abs(b) + 0.5))
+        return found[-1]
+
+    assert_same(*both(function, numbers(7, 19), numbers(7, 19)))
+
+
+def test_a_complex_result_is_computed_as_it_is() -> None:
+    x = (numbers(8) + 1j * numbers(8)).astype(jnp.complex64)
+    compiled, by_itself = both(lambda x: x + 2.0, x)
+    assert_same(compiled, by_itself)
