@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import operator
 import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -95,7 +94,7 @@ def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, PyTre
     return made, dynamic
 
 
-@functools.lru_cache(maxsize=MAX_STEPS)
+@lru_cache(maxsize=MAX_STEPS)
 def _variants(kind: type) -> list[Plan]:
     """The plans with overrides built in that definitions of a class have been compiled for."""
     del kind
@@ -146,7 +145,8 @@ def _platform(leaves: Sequence[Leaf]) -> str:
     """Where these are computed: what may be computed together lies on devices of one kind."""
     for leaf in leaves:
         if isinstance(leaf, jax.Array):
-            return next(iter(leaf.devices())).platform
+            platform: str = next(iter(leaf.devices())).platform
+            return platform
     return jax.default_backend()
 
 
@@ -203,10 +203,8 @@ class _Division:
     in_order: _Picker
 
 
-@functools.lru_cache(maxsize=MAX_STEPS)
-def _division(
-    plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...], platform: str
-) -> _Division:
+@lru_cache(maxsize=MAX_STEPS)
+def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...], platform: str) -> _Division:
     """Which leaves of a target are moved together, and by what: worked out for the first step."""
     params = jax.tree.unflatten(treedef, list(map(_as_filters_see_it, kinds)))
     divided: list[_Batch] = []
@@ -226,7 +224,7 @@ def _division(
     return _Division(divided, _picker(in_order))
 
 
-@functools.lru_cache(maxsize=MAX_STEPS)
+@lru_cache(maxsize=MAX_STEPS)
 def _compiled(plan: Plan, platform: str) -> Callable[..., Outcome]:
     def run(dynamic: PyTree, params: PyTree, *rest: PyTree) -> Outcome:
         return traced(plan.definition, hp.join(plan.static, dynamic), Target(params), *rest)

@@ -19,6 +19,7 @@ from jax import experimental
 from flaxoptim_compat.bridge.definition import Definition, Leaf, ParamState
 from flaxoptim_compat.bridge.traced import Outcome
 
+
 def moved_by_numpy(
     definition: Definition,
     leaves: Sequence[Leaf],

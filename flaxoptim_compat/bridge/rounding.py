@@ -3,16 +3,16 @@
 XLA computes many operations in one loop, and there it rounds otherwise: a product and a sum are
 rounded once, a division by a constant becomes a product, half precision is kept in float32, a sum
 is taken in another order. Nothing that a program can set prevents this for one function alone. What
-does is a number that the compiler cannot know: an argument that is always zero. The bits of a result
-that would be merged with what reads it are combined by exclusive or with that zero, and what must
-stand by itself is computed in a branch that is always taken.
+does is a number that the compiler cannot know: an argument that is always zero. The bits of a
+result that would be merged with what reads it are combined by exclusive or with that zero, and what
+must stand by itself is computed in a branch that is always taken.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ import numpy as np
 from jax import lax
 from jax.extend import core
 
-# What jax.numpy takes, and a primitive returns.
+# An array, traced or not, or a number of Python.
 _Value: TypeAlias = Any
 
 # The argument that is always zero.
@@ -61,7 +61,21 @@ _STANDS_ALONE = frozenset(
     {"reduce_sum", "reduce_prod", "dot_general", "cumsum", "cumprod", "cumlogsumexp"}
 )
 _STANDS_ALONE_UNLESS_SCALAR = frozenset(
-    {"cbrt", "cos", "erf", "exp", "exp2", "expm1", "log", "log1p", "logistic", "pow", "rsqrt", "sin", "tanh"}
+    {
+        "cbrt",
+        "cos",
+        "erf",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log1p",
+        "logistic",
+        "pow",
+        "rsqrt",
+        "sin",
+        "tanh",
+    }
 )
 
 
@@ -111,7 +125,7 @@ class _Evaluation:
         if equation.primitive.name not in ("div", "pow") or self._is_mean(equation):
             return inputs
         return [
-            self._guarded(jnp.asarray(value, atom.aval.dtype))
+            self._guarded(jnp.asarray(value, _array(atom).dtype))
             if isinstance(atom, core.Literal)
             else value
             for atom, value in zip(equation.invars, inputs, strict=True)
@@ -138,9 +152,9 @@ class _Evaluation:
 
     def _is_merged(self, name: str, variable: core.Var) -> bool:
         readers = self._readers.get(variable, frozenset())
-        if not readers or not jnp.issubdtype(variable.aval.dtype, jnp.floating):
+        if not readers or not jnp.issubdtype(_array(variable).dtype, jnp.floating):
             return False
-        if variable.aval.dtype.itemsize < 4:
+        if _array(variable).dtype.itemsize < 4:
             return True
         return not _MERGED.get(name, frozenset()).isdisjoint(readers)
 
@@ -161,13 +175,21 @@ class _Evaluation:
         def nothing(inputs: list[list[_Value]]) -> list[list[_Value]]:
             del inputs
             return [
-                [jnp.zeros(variable.aval.shape, variable.aval.dtype) for variable in each.outvars]
+                [
+                    jnp.zeros(_array(variable).shape, _array(variable).dtype)
+                    for variable in each.outvars
+                ]
                 for each in equations
             ]
 
         results = lax.cond(self._zero == 0, compute, nothing, inputs)
         for equation, values in zip(equations, results, strict=True):
             self._values.update(zip(equation.outvars, values, strict=True))
+
+
+def _array(atom: core.Literal | core.Var) -> jax.core.ShapedArray:
+    """The shape and the dtype of what an equation reads or makes."""
+    return cast("jax.core.ShapedArray", atom.aval)
 
 
 def _bind(equation: core.JaxprEqn, inputs: Sequence[_Value]) -> list[_Value]:
@@ -203,7 +225,7 @@ def _is_constant(equation: core.JaxprEqn) -> bool:
     """Whether XLA would have computed this number once and for all."""
     numbers = [*equation.invars, *equation.outvars]
     return all(isinstance(atom, core.Literal) for atom in equation.invars) and not any(
-        atom.aval.shape for atom in numbers
+        _array(atom).shape for atom in numbers
     )
 
 
@@ -223,8 +245,8 @@ def _stands_alone(equation: core.JaxprEqn) -> bool:
         return not _hands_on(equation)
     name = equation.primitive.name
     if name in _STANDS_ALONE:
-        return any(math.prod(atom.aval.shape) > 1 for atom in equation.invars)
-    return name in _STANDS_ALONE_UNLESS_SCALAR and math.prod(equation.outvars[0].aval.shape) > 1
+        return any(math.prod(_array(atom).shape) > 1 for atom in equation.invars)
+    return name in _STANDS_ALONE_UNLESS_SCALAR and math.prod(_array(equation.outvars[0]).shape) > 1
 
 
 def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[core.JaxprEqn]]]:
@@ -244,4 +266,3 @@ def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[core.
         level.update(dict.fromkeys(equation.outvars, above + by_itself))
     for each in sorted({*together, *alone}):
         yield together.get(each, []), alone.get(each, [])
-

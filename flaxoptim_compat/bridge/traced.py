@@ -113,7 +113,9 @@ def _as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:
     exponent as flax had it, it calls pow. Near 1 - beta2 ** 1 = 0.001 the last bit matters. With
     64-bit numbers an integer exponent would make the power of a Python number a float64.
     """
-    if isinstance(step, jax.core.Tracer) and not jax.config.jax_enable_x64:
+    wide = jax.config.jax_enable_x64  # type: ignore[attr-defined]
+    if isinstance(step, jax.core.Tracer) and not wide:
         return step
-    dtype = jnp.finfo(jnp.result_type(jnp.float32, *leaves)).dtype
+    # Of a complex number, its real part.
+    dtype = jnp.abs(jnp.zeros((), jnp.result_type(jnp.float32, *leaves))).dtype
     return jnp.asarray(step).astype(dtype)

@@ -71,8 +71,21 @@ def test_without_it_they_are_others() -> None:
 @given(st.data())
 def test_any_arithmetic(data: st.DataObject) -> None:
     """Drawn: thirty operations on what there is so far."""
-    unary = [jnp.sqrt, jnp.square, jnp.negative, jnp.mean, jnp.exp, lax.rsqrt]
-    binary = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum]
+    unary: list[Callable[..., jax.Array]] = [
+        jnp.sqrt,
+        jnp.square,
+        jnp.negative,
+        jnp.mean,
+        jnp.exp,
+        lax.rsqrt,
+    ]
+    binary: list[Callable[..., jax.Array]] = [
+        jnp.add,
+        jnp.subtract,
+        jnp.multiply,
+        jnp.divide,
+        jnp.maximum,
+    ]
     made = data.draw(
         st.lists(
             st.tuples(
@@ -85,7 +98,7 @@ def test_any_arithmetic(data: st.DataObject) -> None:
         )
     )
 
-    def function(x: jax.Array, y: jax.Array) -> jax.Array:
+    def function(x: jax.Array, y: jax.Array) -> Any:
         found: list[Any] = [x, y]
         for operation, first, second in made:
             a = found[first % len(found)]

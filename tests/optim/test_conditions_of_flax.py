@@ -30,7 +30,7 @@ def state_of(definition: Any, step: int, **fields: Any) -> Any:
     return empty.replace(step=step, param_states=empty.param_states.replace(**fields))
 
 
-def moved(definition: Any, param: Any, state: Any, grad: Any) -> tuple[Any, Any]:
+def moved(definition: Any, param: Any, state: Any, grad: Any) -> Any:
     return definition.apply_gradient(definition.hyper_params, param, state, grad)
 
 

@@ -1,0 +1,84 @@
+"""Outside jit a step has the bits of the same step run operation by operation.
+
+With the instructions that a user's machine has this is told by ``--optimized``; without those that
+round a product and a sum together, most of it holds by itself.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from flaxoptim_compat import compiled_steps, optim
+from tests.support import cases
+from tests.support.options import ONE_EACH, each_value, params
+from tests.support.side_by_side import assert_same
+from tests.support.tolerances import ALL
+
+STEPS = 3
+
+
+@pytest.fixture
+def wide_numbers(dtype: str) -> Iterator[None]:
+    before = jax.config.jax_enable_x64  # type: ignore[attr-defined]
+    jax.config.update("jax_enable_x64", dtype == "float64")
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def with_long_rows(case: cases.Case, dtype: str) -> Any:
+    """The parameters of a case, and one whose rows are no multiple of what a processor takes."""
+    tree = case.parameters(dtype=dtype)
+    drawn = np.random.RandomState(0).uniform(-1.0, 1.0, (33, 129))
+    tree["long"] = {"kernel": drawn.astype(tree["dense"]["kernel"].dtype)}
+    return jax.tree.map(jnp.asarray, tree)
+
+
+def both(optimizer: Any, grads: Any, **overrides: Any) -> tuple[Any, Any]:
+    """A step, and the same one operation by operation."""
+    with compiled_steps(False):
+        by_operation = optimizer.apply_gradient(grads, **overrides)
+    return optimizer.apply_gradient(grads, **overrides), by_operation
+
+
+@pytest.mark.usefixtures("wide_numbers")
+@pytest.mark.parametrize(
+    ("case", "dtype"),
+    params(itertools.product(cases.CASES, ALL), tuple(each_value(ONE_EACH, ALL))),
+)
+def test_every_case(case: cases.Case, dtype: str) -> None:
+    optimizer = case.build(optim).create(with_long_rows(case, dtype))
+    for number in range(STEPS):
+        grads = jax.tree.map(jnp.asarray, cases.gradients(number, optimizer.target))
+        optimizer, by_operation = both(
+            optimizer, grads, **([{}, {"learning_rate": 0.03}][number % 2])
+        )
+        assert_same(optimizer, by_operation)
+
+
+@settings(deadline=None, max_examples=15, derandomize=True)
+@given(
+    st.sampled_from(["Adam", "LAMB", "Adafactor", "RMSProp", "LARS", "Momentum"]),
+    st.lists(st.integers(1, 40), min_size=0, max_size=3),
+    st.floats(-6, 6),
+    st.floats(1e-4, 0.5),
+    st.integers(0, 2**31),
+)
+def test_any_parameter(name: str, shape: list[int], scale: float, decay: float, seed: int) -> None:
+    """Whatever its shape, its size and the weight decay are."""
+    rng = np.random.default_rng(seed)
+    param, *grads = (jnp.asarray(10**scale * rng.normal(size=shape), jnp.float32) for _ in range(3))
+    decays = "weight_decay_rate" if name == "Adafactor" else "weight_decay"
+    kwargs = {} if name == "RMSProp" else {decays: decay}
+    optimizer = getattr(optim, name)(0.1, **kwargs).create({"p": param})
+    for grad in grads:
+        optimizer, by_operation = both(optimizer, {"p": grad})
+        assert_same(optimizer, by_operation)
