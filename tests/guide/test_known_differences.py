@@ -182,9 +182,7 @@ def test_outside_jit_a_step_is_compiled() -> None:
     compiled = optimizer.apply_gradient(params)
     with flaxoptim_compat.compiled_steps(False):
         by_kernel = optimizer.apply_gradient(params)
-    jitted = jax.jit(lambda optimizer, grads: optimizer.apply_gradient(grads))(optimizer, params)
-    np.testing.assert_array_equal(compiled.target["w"], jitted.target["w"])
-    np.testing.assert_allclose(compiled.target["w"], by_kernel.target["w"], rtol=0, atol=2**-22)
+    np.testing.assert_array_equal(compiled.target["w"], by_kernel.target["w"])
 
 
 def test_dynamicscale_is_the_one_of_today_s_flax() -> None:
