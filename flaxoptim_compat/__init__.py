@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from flaxoptim_compat import optim as optim
     from flaxoptim_compat import parity as parity
     from flaxoptim_compat.bridge.compiled import compiled_steps as compiled_steps
+    from flaxoptim_compat.bridge.strictness import strict as strict
     from flaxoptim_compat.deprecation import (
         FlaxOptimDeprecationWarning as FlaxOptimDeprecationWarning,
+    )
+    from flaxoptim_compat.deprecation import (
+        FlaxOptimLeniencyWarning as FlaxOptimLeniencyWarning,
     )
     from flaxoptim_compat.legacy.installing import install as install
     from flaxoptim_compat.legacy.installing import installed as installed
@@ -32,11 +36,13 @@ __version__ = "0.1.0"
 # are in the catalogue.
 _HOMES = {
     "FlaxOptimDeprecationWarning": "deprecation",
+    "FlaxOptimLeniencyWarning": "deprecation",
     "compiled_steps": "bridge.compiled",
     "from_optax": "optim.from_optax",
     "install": "legacy.installing",
     "installed": "legacy.installing",
     "optax_source": "optim.optax_source",
+    "strict": "bridge.strictness",
     "to_optax": "optim.to_optax",
     "uninstall": "legacy.installing",
 }

@@ -1,4 +1,4 @@
-"""The warning that says what to write today, shown once for each place in a program."""
+"""The warnings of this package, each shown once for each place in a program."""
 
 from __future__ import annotations
 
@@ -22,37 +22,54 @@ _INSIDE = (
 program_is_unedited = False
 
 # {a place, by its instruction, or a text on a line: the filters that it was last shown to}
-_shown: dict[tuple[str, int, int | str], tuple[object, int]] = {}
+_shown: dict[tuple[type[Warning], str, int, int | str], tuple[object, int]] = {}
 
 
 class FlaxOptimDeprecationWarning(DeprecationWarning):
     """A program uses a name that Flax, jax or numpy removed; the text names the replacement."""
 
 
-def warn(message: str) -> None:
+class FlaxOptimLeniencyWarning(UserWarning):
+    """What is likely a mistake was let pass, as flax.optim let it pass; the text says where."""
+
+
+def warn(
+    message: str,
+    category: type[Warning] = FlaxOptimDeprecationWarning,
+    on_behalf: tuple[str, ...] = (),
+) -> None:
     """Warn about the line of the program that led here, unless that line was warned about before.
 
     Args:
       message: what is used, and what to write instead.
+      category: of the warning.
+      on_behalf: packages beside this one whose code runs on behalf of that line.
     """
-    frame = calling_frame()
+    frame = calling_frame(on_behalf)
     if frame is not None:
-        warn_at(frame, message)
+        warn_at(frame, message, category)
 
 
-def calling_frame() -> FrameType | None:
-    """The innermost frame that is the program's; None if this package calls itself."""
+def calling_frame(on_behalf: tuple[str, ...] = ()) -> FrameType | None:
+    """The innermost frame that is the program's; None if this package calls itself.
+
+    Args:
+      on_behalf: packages beside this one whose code is not the program's.
+    """
+    inside = _INSIDE + on_behalf
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_inside(frame):
+    while frame is not None and _is_inside(frame, inside):
         frame = frame.f_back
     if frame is None or _module_of(frame).partition(".")[0] == "flaxoptim_compat":
         return None
     return frame
 
 
-def warn_at(frame: FrameType, message: str) -> None:
+def warn_at(
+    frame: FrameType, message: str, category: type[Warning] = FlaxOptimDeprecationWarning
+) -> None:
     """Warn about the line that a frame is at, unless that line was warned about before."""
-    line = (frame.f_code.co_filename, frame.f_lineno)
+    line = (category, frame.f_code.co_filename, frame.f_lineno)
     # Two definitions on a line are two places, but nobody needs to read the same text twice.
     keys = ((*line, frame.f_lasti), (*line, message))
     # Whoever changes the filters, or opens a new warnings.catch_warnings(), asks anew.
@@ -61,34 +78,33 @@ def warn_at(frame: FrameType, message: str) -> None:
         shown = _shown.get(key)
         if shown is not None and shown[0] is filters[0] and shown[1] == filters[1]:
             return
-    _raise_or_show(frame, message)
+    _raise_or_show(frame, message, category)
     _shown.update(dict.fromkeys(keys, filters))
 
 
-def _raise_or_show(frame: FrameType, message: str) -> None:
+def _raise_or_show(frame: FrameType, message: str, category: type[Warning]) -> None:
     # So that the line itself is shown, too, of a program that is imported from a zip file.
     linecache.lazycache(frame.f_code.co_filename, frame.f_globals)
     try:
         warnings.warn_explicit(
             message,
-            FlaxOptimDeprecationWarning,
+            category,
             filename=frame.f_code.co_filename,
             lineno=frame.f_lineno,
             module=_module_of(frame),
         )
-    except FlaxOptimDeprecationWarning as warning:
+    except category as warning:
         # `python -W error` is about the program's own warnings. In the days of flax.optim it
         # ran like that, and it must not die now of a name that install() is there to serve.
-        if not program_is_unedited or _errors_are_asked_for_by_name():
+        if not program_is_unedited or _errors_are_asked_for_by_name(category):
             raise
         filename, lineno = frame.f_code.co_filename, frame.f_lineno
-        warnings.showwarning(warning, FlaxOptimDeprecationWarning, filename, lineno)
+        warnings.showwarning(warning, category, filename, lineno)
 
 
-def _errors_are_asked_for_by_name() -> bool:
+def _errors_are_asked_for_by_name(of: type[Warning]) -> bool:
     return any(
-        action == "error" and category is FlaxOptimDeprecationWarning
-        for action, _, category, _, _ in warnings.filters
+        action == "error" and category is of for action, _, category, _, _ in warnings.filters
     )
 
 
@@ -96,6 +112,6 @@ def _module_of(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__") or "<unknown>")
 
 
-def _is_inside(frame: FrameType) -> bool:
+def _is_inside(frame: FrameType, packages: tuple[str, ...]) -> bool:
     module = _module_of(frame)
-    return any(module == inside or module.startswith(f"{inside}.") for inside in _INSIDE)
+    return any(module == inside or module.startswith(f"{inside}.") for inside in packages)

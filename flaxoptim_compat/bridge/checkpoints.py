@@ -1,9 +1,9 @@
-"""Restoring state dicts: in one walk, strictly, and from the layouts of older Flax versions."""
+"""Restoring state dicts: in one walk, as flax did, and from the layouts of older Flax versions."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ from jax.sharding import PartitionSpec, Sharding
 from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge.definition import Leaf, PyTree
+from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 
@@ -61,7 +62,7 @@ def fields_by_name(state_dict: PyTree) -> PyTree:
     return {name: fields_by_name(child) for name, child in state_dict.items()}
 
 
-class Misfit(Exception):
+class NotFitting(Exception):
     """A state dict is not exactly of the expected layout, or this walk cannot tell."""
 
 
@@ -76,7 +77,7 @@ def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
       state_dict: nested dicts of arrays.
 
     Raises:
-      Misfit: an entry is missing, unexpected, no array or of another shape, or ``like`` holds
+      NotFitting: an entry is missing, unexpected, no array or of another shape, or ``like`` holds
         something of a type that is not known here.
     """
     return _Walk().take(like, state_dict)
@@ -113,14 +114,14 @@ class _Walk:
 
     def _entries(self, like: Mapping[Any, PyTree], found: PyTree) -> dict[Any, PyTree]:
         if type(found) is not dict or found.keys() != like.keys():
-            raise Misfit
+            raise NotFitting
         take = self.take
         return {name: take(value, found[name]) for name, value in like.items()}
 
     def _fields(self, like: PyTree, found: PyTree, names: dict[str, None]) -> dict[str, PyTree]:
         # Not by _entries: an optimizer has a state of some fields for each parameter.
         if type(found) is not dict or found.keys() != names.keys():
-            raise Misfit
+            raise NotFitting
         take = self.take
         return {name: take(getattr(like, name), found[name]) for name in names}
 
@@ -130,13 +131,13 @@ class _Walk:
 
 def _none(like: None, found: PyTree) -> None:
     if found is not None:
-        raise Misfit
+        raise NotFitting
 
 
 def _array(like: PyTree, found: PyTree) -> PyTree:
     # A Python number, and the axes that may be in place of an array, have no shape.
     if getattr(found, "shape", None) != like.shape:
-        raise Misfit
+        raise NotFitting
     return found
 
 
@@ -146,7 +147,7 @@ def _restored_fields(like: PyTree) -> tuple[str, ...]:
     A class may be registered with functions of its own, so flax is asked to restore a sample.
     """
     if not dataclasses.is_dataclass(like) or isinstance(like, type) or not hasattr(like, "replace"):
-        raise Misfit
+        raise NotFitting
     fields = dataclasses.fields(like)
     names = tuple(each.name for each in fields if each.metadata.get("pytree_node", True))
     sample = {name: object() for name in names}
@@ -158,45 +159,109 @@ def _restored_fields(like: PyTree) -> tuple[str, ...]:
     except Exception:
         plain = False
     if not plain or type(restored) is not type(like):
-        raise Misfit
+        raise NotFitting
     return names
 
 
-def restore(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
-    """What ``state_dict`` holds, in the structure of ``like``.
+def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[Misfit]]:
+    """What ``state_dict`` holds, in the structure of ``like``, as flax restores it.
+
+    Surplus entries are ignored, and what stands where an array is expected is taken as it is.
 
     Args:
-      like: gives the structure and the shapes; its values are not used.
+      like: gives the structure; its values are not used.
       state_dict: nested dicts of arrays.
       where: the path of the two, for messages.
+
+    Returns:
+      the same, and what does not fit: ``warn_of`` that when all is restored.
+
+    Raises:
+      ValueError: flax refuses the state dict, or ``strict()`` does; the message names the first
+        path that does not fit.
+    """
+    misfits = list(_misfits(like, serialization.to_state_dict(like), state_dict, where))
+    if misfits and is_strict():
+        raise misfits[0].error()
+    try:
+        restored = serialization.from_state_dict(like, state_dict)
+    except Exception:
+        if not misfits:
+            raise
+        raise next((each for each in misfits if each.refused), misfits[0]).error() from None
+    return restored, misfits
+
+
+def warn_of(misfits: Sequence[Misfit]) -> None:
+    """Warn about the line of the program that restores what does not fit, if anything does not."""
+    if misfits:
+        more = f", and {len(misfits) - 1} more like it" if len(misfits) > 1 else ""
+        let_pass(
+            f"What is restored does not fit the optimizer: at {misfits[0]}{more}. As in flax.optim,"
+            " what is not expected is ignored, and what stands in place of an array is taken as it"
+            " is."
+        )
+
+
+def restore_strictly(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
+    """The same of a state dict that fits.
 
     Raises:
       ValueError: an entry is missing, unexpected or of another shape; the message names it.
     """
-    _check(serialization.to_state_dict(like), state_dict, where)
+    for misfit in _misfits(like, serialization.to_state_dict(like), state_dict, where):
+        raise misfit.error()
     return serialization.from_state_dict(like, state_dict)
 
 
-def _check(expected: PyTree, found: PyTree, path: str) -> None:
+@dataclasses.dataclass(frozen=True)
+class Misfit:
+    """A path at which a state dict differs from what is expected, and whether flax refuses that."""
+
+    path: str
+    expected: str
+    found: str
+    refused: bool
+
+    def __str__(self) -> str:
+        return f"{self.path} expected {self.expected}, found {self.found}"
+
+    def error(self) -> ValueError:
+        """What is raised if it is not let pass."""
+        return ValueError(f"Cannot restore the optimizer: at {self}. Nothing was restored.")
+
+
+def _misfits(like: PyTree, expected: PyTree, found: PyTree, path: str) -> Iterator[Misfit]:
+    """Where a state dict differs from ``expected``, that of ``like``."""
     if isinstance(expected, Mapping):
         if not isinstance(found, Mapping):
-            raise _mismatch(path, f"the entries {sorted(expected)}", _describe(found))
+            yield Misfit(path, f"the entries {sorted(expected)}", _describe(found), True)
+            return
         for name in expected:
             if name not in found:
-                raise _mismatch(f"{path}/{name}", _describe(expected[name]), "nothing")
+                yield Misfit(f"{path}/{name}", _describe(expected[name]), "nothing", True)
         for name in found:
             if name not in expected:
-                raise _mismatch(f"{path}/{name}", "nothing", _describe(found[name]))
-        for name in expected:
-            _check(expected[name], found[name], f"{path}/{name}")
+                # Of a dict alone, flax ignores what it does not know.
+                refused = not isinstance(like, Mapping)
+                yield Misfit(f"{path}/{name}", "nothing", _describe(found[name]), refused)
+        for name, child in _children(like, expected).items():
+            if name in found:
+                yield from _misfits(child, expected[name], found[name], f"{path}/{name}")
     elif isinstance(found, Mapping) or (expected is None) != (found is None):
-        raise _mismatch(path, _describe(expected), _describe(found))
+        yield Misfit(path, _describe(expected), _describe(found), False)
     elif expected is not None and np.shape(expected) != np.shape(found):
-        raise _mismatch(
-            path,
-            _describe(expected),
-            _describe(found) + _replication_hint(np.shape(expected), np.shape(found)),
-        )
+        hint = _replication_hint(np.shape(expected), np.shape(found))
+        yield Misfit(path, _describe(expected), _describe(found) + hint, False)
+
+
+def _children(like: PyTree, expected: Mapping[str, PyTree]) -> dict[str, PyTree]:
+    """What has the state dicts that are the entries of ``expected``."""
+    if isinstance(like, Mapping):
+        return {str(name): child for name, child in like.items()}
+    if isinstance(like, list | tuple) and not hasattr(like, "_fields"):
+        return {str(at): child for at, child in enumerate(like)}
+    return {name: getattr(like, name, None) for name in expected}
 
 
 def _replication_hint(expected: tuple[int, ...], found: tuple[int, ...]) -> str:
@@ -211,10 +276,7 @@ def _replication_hint(expected: tuple[int, ...], found: tuple[int, ...]) -> str:
 
 
 def _mismatch(path: str, expected: str, found: str) -> ValueError:
-    return ValueError(
-        f"Cannot restore the optimizer: at {path} expected {expected}, found {found}."
-        " Nothing was restored."
-    )
+    return Misfit(path, expected, found, True).error()
 
 
 def _describe(value: PyTree) -> str:

@@ -118,6 +118,9 @@ def compiled(
       step: the number of steps done.
       states: the state of each leaf of the target.
       gradients: the gradient of each.
+
+    Raises:
+      ValueError: a gradient has another shape than its parameter.
     """
     kinds = tuple(map(_kind, target.leaves))
     division = _division(plan, target.treedef, kinds, _platform(target.leaves))
@@ -226,8 +229,16 @@ def _division(plan: Plan, treedef: PyTreeDef, kinds: tuple[_Kind, ...], platform
 
 @lru_cache(maxsize=MAX_STEPS)
 def _compiled(plan: Plan, platform: str) -> Callable[..., Outcome]:
-    def run(dynamic: PyTree, params: PyTree, *rest: PyTree) -> Outcome:
-        return traced(plan.definition, hp.join(plan.static, dynamic), Target(params), *rest)
+    def run(
+        dynamic: PyTree,
+        params: PyTree,
+        step: Leaf,
+        states: Sequence[ParamState],
+        gradients: Sequence[Leaf],
+    ) -> Outcome:
+        target, hyper_params = Target(params), hp.join(plan.static, dynamic)
+        target.refuse_misshapen(gradients)
+        return traced(plan.definition, hyper_params, target, step, states, gradients)
 
     # How other platforms round when they fuse has not been measured.
     return partial(jax.jit(rounding_each(run)), ZERO) if platform == "cpu" else jax.jit(run)

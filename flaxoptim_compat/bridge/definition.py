@@ -83,6 +83,10 @@ class Definition(Protocol):
     hyper_params: HyperParams
 
     @property
+    def broadcasts(self) -> bool:
+        """Whether flax took gradients of other shapes that broadcast with their parameters."""
+
+    @property
     def formula(self) -> Formula | None:
         """The chain of optax; None where the class has code of its own."""
 

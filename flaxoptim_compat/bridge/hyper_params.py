@@ -167,7 +167,8 @@ def dynamic_names(
 def separate(hyper_params: HyperParams, defaults: HyperParams) -> tuple[HyperParams, PyTree]:
     """What is built into a compiled step, and what is handed to it: ``join`` puts them together."""
     if isinstance(hyper_params, list | tuple):
-        pairs = [separate(*each) for each in zip(hyper_params, defaults, strict=True)]
+        # Of a MultiOptimizer, some of whose optimizers may be left out.
+        pairs = [separate(*each) for each in zip(hyper_params, defaults, strict=False)]
         return [static for static, _ in pairs], [dynamic for _, dynamic in pairs]
     values = flatten(hyper_params)
     dynamic = {name: values[name] for name in dynamic_names(hyper_params, defaults)}

@@ -10,6 +10,7 @@ import jax
 from flaxoptim_compat.bridge.compiled import compiled, plan
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.numpy_steps import moved_by_numpy
+from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 from flaxoptim_compat.bridge.traced import Outcome, traced
 from flaxoptim_compat.bridge.trees import Target, is_abstract, step_count
 
@@ -26,7 +27,8 @@ def apply_gradient(
 
     Raises:
       AssertionError: there is no learning rate.
-      ValueError: gradients or states do not have the structure of the parameters.
+      ValueError: gradients or states do not have the structure of the parameters, or gradients do
+        not broadcast to their shapes.
     """
     hyper_params = definition.normalise(hyper_params)
     target = Target(params)
@@ -34,6 +36,7 @@ def apply_gradient(
     gradients = target.flatten(grads, "gradients")
     # Where states alone are traced, compiled steps are calls inside that trace.
     if is_abstract(step, *jax.tree.leaves(hyper_params), *target.leaves, *gradients):
+        _let_broadcast(definition, hyper_params, target, gradients)
         outcome = traced(definition, hyper_params, target, step, states, gradients)
     else:
         args = definition, hyper_params, target, step, states, gradients
@@ -59,8 +62,36 @@ def _concrete(
             return compiled(*planned, target, step_count(step), states, gradients)
         except ValueError as error:
             failure = error
-        if "incompatible devices" not in str(failure):
-            # A batch does not know the paths of the target, which a message should name.
-            target.refuse_misshapen(gradients)
+        # A batch knows neither the paths of the target nor the line of the program.
+        broadcast = _let_broadcast(definition, hyper_params, target, gradients)
+        if not broadcast and "incompatible devices" not in str(failure):
             raise failure
+    else:
+        _let_broadcast(definition, hyper_params, target, gradients)
     return traced(definition, hyper_params, target, step, states, gradients, by_device=True)
+
+
+def _let_broadcast(
+    definition: Definition, hyper_params: HyperParams, target: Target, gradients: Sequence[Leaf]
+) -> bool:
+    """Whether some gradients have other shapes than their parameters, of which it warns.
+
+    Raises:
+      ValueError: flax refused them, or ``strict()`` does.
+    """
+    misshapen = list(target.misshapen(gradients))
+    if not misshapen:
+        return False
+    assignments = definition.assign(hyper_params, target.tree, range(len(gradients)))
+    mover = {at: each.definition for each in assignments for at in each.leaves}
+    differences = []
+    for index in misshapen:
+        difference = target.difference(index, gradients[index])
+        shape = target.broadcast_shape(index, gradients[index])
+        broadcasts = index not in mover or mover[index].broadcasts
+        if is_strict() or shape is None or not broadcasts:
+            raise ValueError(f"{difference}.")
+        differences.append(f"{difference}. As in flax.optim, they are broadcast to {shape}.")
+    more = f" There are {len(misshapen) - 1} more like it." if len(misshapen) > 1 else ""
+    let_pass(f"{differences[0]}{more}")
+    return True

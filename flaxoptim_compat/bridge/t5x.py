@@ -152,7 +152,8 @@ class FlaxOptimTrainState(struct.PyTreeNode):
         """A copy with the values of a state dict, of T5X or of this package, of any layout.
 
         Raises:
-          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+          ValueError: an entry is missing, or flax refuses one that is not expected; the message
+            names it.
         """
         return self.replace(
             _optimizer=self._optimizer.restore_state(state_dict),

@@ -54,12 +54,8 @@ def traced(
       gradients: the gradient of each.
       by_device: whether leaves on different devices, which cannot be computed together, are
         computed one set of devices after the other.
-
-    Raises:
-      ValueError: a gradient has another shape than its parameter.
     """
     step = step_count(step)
-    target.refuse_misshapen(gradients)
     gradients = list(map(jnp.asarray, gradients))
     leaves = target.parameters(gradients)
     states = list(map(inexact_moments, states, leaves))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import jax
@@ -55,13 +55,32 @@ class Target:
 
     def refuse_misshapen(self, gradients: Sequence[Leaf]) -> None:
         """Raise the ValueError of a gradient that has not the shape of its parameter."""
+        for index in self.misshapen(gradients):
+            raise ValueError(f"{self.difference(index, gradients[index])}.")
+
+    def misshapen(self, gradients: Sequence[Leaf]) -> Iterator[int]:
+        """The leaves whose gradients have other shapes."""
         for index, (param, grad) in enumerate(zip(self.leaves, gradients, strict=True)):
             if _shape(grad) != np.shape(param):
-                path = keystr(tree_flatten_with_path(self.tree)[0][index][0]) or "the root"
-                raise ValueError(
-                    f"The gradient at {path} has {_describe(grad)}, its parameter has shape"
-                    f" {np.shape(param)}."
-                )
+                yield index
+
+    def difference(self, index: int, grad: Leaf) -> str:
+        """What says of a gradient of another shape at which path it is."""
+        path = keystr(tree_flatten_with_path(self.tree)[0][index][0]) or "the root"
+        return (
+            f"The gradient at {path} has {_describe(grad)}, its parameter has shape"
+            f" {np.shape(self.leaves[index])}"
+        )
+
+    def broadcast_shape(self, index: int, grad: Leaf) -> tuple[int, ...] | None:
+        """The shape of a parameter and its gradient together; None if they have none."""
+        shape = _shape(grad)
+        try:
+            return (
+                None if shape is None else np.broadcast_shapes(shape, np.shape(self.leaves[index]))
+            )
+        except ValueError:
+            return None
 
     def parameters(self, gradients: Sequence[jax.Array]) -> list[jax.Array]:
         """The leaves as floating-point arrays; a step makes floats of integer leaves."""

@@ -34,7 +34,7 @@ def restored_states(params: Any, param_states: Any, choice: Choice) -> Any:
     if choice.guessed and any(map(_is_adafactor, choice.assignments)):
         # Its statistics have shapes that depend on hyper-parameters, which nobody gave.
         return serialization.from_state_dict(like, param_states)
-    return checkpoints.restore(like, param_states, "state/param_states")
+    return checkpoints.restore_strictly(like, param_states, "state/param_states")
 
 
 def _with_empty_entries(expected: Any, found: Any) -> Any:

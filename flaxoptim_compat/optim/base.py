@@ -29,6 +29,7 @@ from flaxoptim_compat.bridge.definition import (
 from flaxoptim_compat.bridge.masks import _ShapeDtype, select
 from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.step import apply_gradient as run_step
+from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.formula_text.injected import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
@@ -76,6 +77,8 @@ class OptimizerDef(ByValue):
     formula: ClassVar[Formula | None] = None
     # False where the state is one of all parameters together, so that no part can be cut out.
     has_param_states: ClassVar[bool] = True
+    # Whether flax took gradients of other shapes that broadcast with their parameters.
+    broadcasts: ClassVar[bool] = True
     # The subject of the warning, where it is not just the class.
     _removed: ClassVar[str] = ""
 
@@ -194,10 +197,11 @@ class OptimizerDef(ByValue):
           state_dict: what ``state_dict`` returned, here or in Flax.
 
         Raises:
-          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+          ValueError: an entry is missing, or flax refuses one that is not expected; the message
+            names it.
         """
         entries = checkpoints.expect_entries(state_dict, ("target", "state"))
-        with contextlib.suppress(checkpoints.Misfit):
+        with contextlib.suppress(checkpoints.NotFitting):
             like = {"target": opt_target, "state": opt_state}
             restored = checkpoints.restore_fitting(like, entries)
             return restored["target"], restored["state"]
@@ -206,9 +210,11 @@ class OptimizerDef(ByValue):
             target = serialization.from_state_dict(opt_target, entries["target"])
             return target, serialization.from_state_dict(opt_state, entries["state"])
         entries = checkpoints.fields_by_name(entries)
-        target = checkpoints.restore(opt_target, entries["target"], "target")
+        target, misfits = checkpoints.restore(opt_target, entries["target"], "target")
         upgraded = self.upgrade_state_dict(target, entries["state"])
-        return target, checkpoints.restore(opt_state, upgraded, "state")
+        state, more = checkpoints.restore(opt_state, upgraded, "state")
+        checkpoints.warn_of(misfits + more)
+        return target, state
 
     def apply_directly(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
@@ -629,7 +635,8 @@ class MultiOptimizer(OptimizerDef):
         selected = select(self.traversals, params, eligible)
         assignments = []
         pairs = self._with_hyper_params(hyper_params)
-        for (definition, values), leaves in zip(pairs, selected, strict=True):
+        # One without hyper-parameters is left out.
+        for (definition, values), leaves in zip(pairs, selected, strict=False):
             if isinstance(definition, MultiOptimizer) and definition.on_optax():
                 assignments += definition.assign(values, params, leaves)
             else:
@@ -658,11 +665,17 @@ class MultiOptimizer(OptimizerDef):
         listed = isinstance(hyper_params, list | tuple)
         if not listed or len(hyper_params) != len(self.sub_optimizers):
             found = f"has {len(hyper_params)} entries" if listed else "is no list"
-            raise ValueError(
+            problem = (
                 f"hyper_params {found}, the MultiOptimizer has {len(self.sub_optimizers)}"
                 " optimizers: give a list with one entry for each."
             )
-        return list(zip(self.sub_optimizers, hyper_params, strict=True))
+            if not listed or is_strict():
+                raise ValueError(problem)
+            let_pass(
+                f"{problem} As in flax.optim, what is left over is left out: an optimizer"
+                " without an entry moves nothing in this step, and loses its state."
+            )
+        return list(zip(self.sub_optimizers, hyper_params, strict=False))
 
     def structure(self) -> tuple[object, ...]:
         """The traversals, and the structure of every optimizer."""

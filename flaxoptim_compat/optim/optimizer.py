@@ -222,7 +222,8 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         """A copy with the values of a state dict, written here or by Flax, of any layout.
 
         Raises:
-          ValueError: an entry is missing, unexpected or of another shape; the message names it.
+          ValueError: an entry is missing, or flax refuses one that is not expected; the message
+            names it.
         """
         target, new_state = self.optimizer_def.restore_state(self.target, self.state, state)
         return self.replace(target=target, state=new_state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import jax
 import jax.numpy as jnp
@@ -162,6 +162,8 @@ class WeightNorm(OptimizerDef):
       wn_decay: L2 regularisation of the direction.
       wn_eps: added to the squared norm.
     """
+
+    broadcasts: ClassVar[bool] = False
 
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Number = 0, wn_eps: Number = 1e-8

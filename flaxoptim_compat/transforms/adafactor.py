@@ -48,11 +48,13 @@ def scale_by_factored_rms(**arguments: Any) -> optax.GradientTransformation:
         new_updates, new = inner.update(updates, state, params)
 
         def kept(fresh: Any, old: Any, whole: bool) -> Any:
-            # The whole second moment has the parameter's shape, and then it is in use.
-            def choose(leaf: Any, param: Any, moment: Any, before: Any) -> Any:
-                return leaf if (moment.shape == param.shape) is whole else before
+            # The whole second moment has the shape of the parameter, or of a gradient to which that
+            # broadcasts, and then it is in use.
+            def choose(leaf: Any, param: Any, grad: Any, moment: Any, before: Any) -> Any:
+                in_use = (moment.shape == jnp.broadcast_shapes(param.shape, grad.shape)) is whole
+                return leaf if in_use or leaf.shape != before.shape else before
 
-            return jax.tree.map(choose, fresh, params, new.v, old)
+            return jax.tree.map(choose, fresh, params, updates, new.v, old)
 
         return new_updates, new._replace(
             v_row=kept(new.v_row, state.v_row, whole=False),
