@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.generate import calls, formulas, goldens, measured, rewriting, rules
+from tests.generate import calls, formulas, goldens, measured, rewriting, rules, signatures
 from tests.generate.generator import Generator
 
 GENERATORS: dict[str, Generator] = {
@@ -12,4 +12,5 @@ GENERATORS: dict[str, Generator] = {
     "rewriting": rewriting.GENERATOR,
     "measured": measured.GENERATOR,
     "goldens": goldens.GENERATOR,
+    "signatures": signatures.GENERATOR,
 }

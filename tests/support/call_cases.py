@@ -5,6 +5,7 @@ The name of a case begins with that of the function, and a colon.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -17,6 +18,8 @@ MODULES = ()
 
 VECTOR = np.asarray([-2.5, 4.0, 0.0, 1.5, 3.0, -1.0], np.float32)
 MATRIX = np.asarray([[1, 2, -4], [0.5, 3, 8]], np.float32)
+
+FLAGS = np.asarray([True, False])
 
 
 def called(name: str, *args: Any, **kwargs: Any) -> Case:
@@ -65,7 +68,28 @@ NUMPY: dict[str, Case] = {
         )
         for interpolation in ("lower", "higher", "nearest", "midpoint", "linear", None)
     },
+    "jax.numpy.sort: in order": called("jax.numpy.sort", MATRIX, -1, "quicksort"),
+    "jax.numpy.sort: kind": called("jax.numpy.sort", MATRIX, axis=0, kind="quicksort"),
+    "jax.numpy.argsort: in order": called("jax.numpy.argsort", MATRIX, 1, "stable", None),
+    "jax.numpy.argsort: kind": called("jax.numpy.argsort", a=VECTOR, kind="stable"),
+    "jax.numpy.compress: out": called("jax.numpy.compress", FLAGS, MATRIX, 0, None),
+    "jax.numpy.where: all by name": called(
+        "jax.numpy.where", condition=VECTOR > 1, x=VECTOR, y=np.float32(7)
+    ),
+    "jax.numpy.where: one by name": called("jax.numpy.where", VECTOR > 1, VECTOR, y=VECTOR * 2),
+    "jax.numpy.where: the indices": called("jax.numpy.where", condition=VECTOR > 1, size=2),
+    "jax.numpy.save: all": lambda old: _saved(old, True, fix_imports=False),
+    "jax.numpy.save: in order": lambda old: _saved(old, True, True),
+    "jax.numpy.from_dlpack: x": lambda old: (
+        old("jax.numpy.from_dlpack")(x=old("jax.numpy.asarray")(VECTOR)) * 2
+    ),
 }
+
+
+def _saved(old: Old, *args: Any, **kwargs: Any) -> Any:
+    file = io.BytesIO()
+    old("jax.numpy.save")(file, VECTOR, *args, **kwargs)
+    return np.load(io.BytesIO(file.getvalue()))
 
 
 def _gradient_of_checkpoint(old: Old, *args: Any, **kwargs: Any) -> Any:
@@ -77,9 +101,78 @@ def _twice(n: int, x: Any) -> Any:
     return x if n == 0 else 2 * _twice(n - 1, x)
 
 
+POSITIVE = np.asarray([[4, 1], [1, 3]], np.float32)
+
+
+def _given(old: Old) -> Any:
+    return old("jax.numpy.asarray")(VECTOR)
+
+
+def _shape(struct: Any) -> Any:
+    return [struct.shape, str(struct.dtype)]
+
+
+def _softmax(old: Old, name: str) -> Any:
+    return [
+        _rounded(old(name)(MATRIX, initial=None)),
+        _rounded(old(name)(MATRIX, -1, MATRIX > 0.75, -1e9)[:, 1]),
+    ]
+
+
 JAX: dict[str, Case] = {
     "jax.lax.dot: precision": called("jax.lax.dot", MATRIX, MATRIX.T.copy(), None),
     "jax.lax.dot: both": called("jax.lax.dot", MATRIX, MATRIX.T.copy(), "highest", np.float32),
+    "jax.lax.cond: linear": lambda old: old("jax.lax.cond")(
+        VECTOR[0] < 0, lambda x: 2 * x, lambda x: x, VECTOR, linear=(False,)
+    ),
+    "jax.make_jaxpr: abstracted_axes": lambda old: str(
+        old("jax.make_jaxpr")(lambda x: x * 2, abstracted_axes=None)(VECTOR).in_avals
+    ),
+    "jax.pmap: global_arg_shapes": lambda old: old("jax.pmap")(
+        lambda x: x * 2, devices=old("jax.local_devices")()[:1], global_arg_shapes=None
+    )(VECTOR[None]),
+    "jax.ShapeDtypeStruct: in order": lambda old: _shape(
+        old("jax.ShapeDtypeStruct")((2, 3), np.float32, None, None)
+    ),
+    "jax.ShapeDtypeStruct: named_shape": lambda old: _shape(
+        old("jax.ShapeDtypeStruct")((2, 3), np.float32, named_shape={})
+    ),
+    "jax.nn.softmax: initial": lambda old: _softmax(old, "jax.nn.softmax"),
+    "jax.nn.log_softmax: initial": lambda old: _softmax(old, "jax.nn.log_softmax"),
+    "jax.nn.softmax: that of linen": lambda old: _softmax(old, "flax.linen.softmax"),
+    "jax.nn.softmax: that of stax": lambda old: _softmax(old, "jax.example_libraries.stax.softmax"),
+    "jax.nn.log_softmax: that of linen": lambda old: _softmax(
+        old, "flax.linen.activation.log_softmax"
+    ),
+    "jax.scipy.special.exp1: module": lambda old: _rounded(
+        old("jax.scipy.special.exp1")(np.float32([0.5, 2]), "jax.scipy.special")
+    ),
+    **{
+        f"jax.dlpack.from_dlpack: {what}": lambda old, give=give: (
+            give(old("jax.dlpack.from_dlpack"), old("jax.dlpack.to_dlpack")(2 * _given(old))) * 2
+        )
+        for what, give in (
+            ("a capsule", lambda take, capsule: take(capsule)),
+            ("dlpack", lambda take, capsule: take(dlpack=capsule)),
+        )
+    },
+    "jax.dtypes.canonicalize_dtype: opaque": called(
+        "jax.dtypes.canonicalize_dtype", "float64", allow_opaque_dtype=True
+    ),
+    "jax.scipy.linalg.solve: sym_pos": lambda old: _rounded(
+        old("jax.scipy.linalg.solve")(POSITIVE, POSITIVE[0], sym_pos=True, lower=True)
+    ),
+    "jax.scipy.linalg.solve: in order": lambda old: _rounded(
+        old("jax.scipy.linalg.solve")(
+            POSITIVE, POSITIVE[0], False, False, False, False, False, True, "pos"
+        )
+    ),
+    **{
+        f"jax.scipy.stats.gennorm.{name}: p": lambda old, name=name: _rounded(
+            old(f"jax.scipy.stats.gennorm.{name}")(VECTOR, p=np.float32(1.5))
+        )
+        for name in ("cdf", "pdf", "logpdf")
+    },
     "jax.checkpoint: not concrete": lambda old: _gradient_of_checkpoint(old, concrete=False),
     "jax.jit: shardings": lambda old: old("jax.jit")(lambda x: x + 1, None, None)(VECTOR),
     "jax.jit: fun": lambda old: old("jax.jit")(fun=lambda x: x + 1)(VECTOR),
@@ -89,7 +182,34 @@ JAX: dict[str, Case] = {
     "jax.jit: axes": lambda old: old("jax.jit")(abs, abstracted_axes=None)(VECTOR),
 }
 
+
+def traced(case: Case) -> Case:
+    """The case of a method, of a tracer in the place of the array that it would make."""
+
+    def inside(old: Old) -> Any:
+        def of_tracer(x: Any) -> Any:
+            return case(lambda name: (lambda _: x) if name == "jax.numpy.asarray" else old(name))
+
+        return old("jax.jit")(of_tracer)(MATRIX)
+
+    return inside
+
+
+METHODS: dict[str, Case] = {
+    "jax.Array.argsort: in order": method("argsort", MATRIX, -1, "stable"),
+    "jax.Array.sort: kind": method("sort", MATRIX, axis=0, kind="quicksort"),
+    "jax.Array.clip: out": method("clip", MATRIX, 0, 1, None),
+    "jax.Array.copy: in order": method("copy", MATRIX, None),
+    "jax.Array.broadcast(): sizes": method("broadcast", MATRIX, (2, 1)),
+    "jax.Array.broadcast_in_dim(): axes": method("broadcast_in_dim", MATRIX, (2, 5, 3), (0, 2)),
+    "jax.Array.split(): along an axis": method("split", MATRIX, 3, axis=1),
+}
+
 ARRAYS: dict[str, Case] = {
+    **METHODS,
+    **{f"{name}, traced": traced(case) for name, case in METHODS.items()},
+    "jax.Array.device_buffer: of one": lambda old: old("jax.numpy.asarray")(VECTOR).device_buffer,
+    "jax.Array.device_buffers: of one": lambda old: old("jax.numpy.asarray")(VECTOR).device_buffers,
     "jax.Array.device(): of one": lambda old: str(
         old("jax.numpy.asarray")(VECTOR).device()
     ).lower()[-1],
@@ -212,5 +332,6 @@ LINEN: dict[str, Case] = {
         _attention, call=lambda attend, x, mask: attend(x, inputs_kv=x, mask=mask)
     ),
 }
+
 
 CASES: dict[str, Case] = {**NUMPY, **JAX, **ARRAYS, **LINEN}

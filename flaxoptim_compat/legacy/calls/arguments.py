@@ -30,20 +30,27 @@ class Arguments:
             old: new if became else old
             for old, became, new in (each.partition("=") for each in row.took.split())
         }
+        stars = [each for each in self._became if each[0] == "*"]
         self._order = list(self._became)
-        self._passes_positions_on = "*" in self._became
+        if stars:
+            self._order = self._order[: self._order.index(stars[0])]
+        self._passes_positions_on = bool(stars) and stars[0] != "*"
         self._renamed = {old for old, new in self._became.items() if new != old}
-        self._only_positional = [
-            each.name for each in today if each.kind in _ONLY_POSITIONAL or each.name == "self"
-        ]
+        self._only_positional = [each.name for each in today if each.kind in _ONLY_POSITIONAL]
         self._takes_any_name = inspect.Parameter.VAR_KEYWORD in kinds
         self._names = {each.name for each in today if each.kind in _BY_NAME} - self._renamed
         self._most = len(positional)
         if inspect.Parameter.VAR_POSITIONAL in kinds:
             self._most = sys.maxsize
         self.have_changed = bool(
-            row.by or row.old_if or self._renamed or positional[: len(self._order)] != self._order
+            row.by
+            or row.old_if
+            or self._renamed
+            or set(self._order).intersection(self._only_positional)
+            or positional[: len(self._order)] != self._order
         )
+        if positional[:1] == ["self"] and not self._only_positional:
+            self._only_positional = ["self"]
 
     def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call has as many arguments, and of such names, as the function takes today."""

@@ -45,4 +45,12 @@ LAYERS = (
     ),
 )
 
-ENTRIES: tuple[Call, ...] = (*CELLS, *LAYERS)
+CHECKPOINTS = (
+    Call(
+        "flax.training.checkpoints.save_checkpoint",
+        "ckpt_dir target step prefix keep overwrite keep_every_n_steps async_manager gda_manager=-",
+        "flax.training.checkpoints.save_checkpoint(ckpt_dir, target, step, ...)",
+    ),
+)
+
+ENTRIES: tuple[Call, ...] = (*CELLS, *LAYERS, *CHECKPOINTS)

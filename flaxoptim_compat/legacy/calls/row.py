@@ -12,7 +12,7 @@ class Call(NamedTuple):
       names: its full names, with blanks between them.
       took: its parameters in their old order, with blanks between them: ``a_min=min`` for one that
         has another name today, ``initial=`` for one that changes nothing, ``out=-`` for one that
-        could only be None, and ``*`` for any number of positional ones.
+        could only be None; with ``*`` and ``*args`` as Python writes them.
       today: what to write today.
       by: ``module:function`` that makes an old call, where names and order are not all; it takes
         the function of today before the arguments.
@@ -34,9 +34,12 @@ class Call(NamedTuple):
 
     @property
     def old(self) -> str:
-        """The call with all of its old arguments."""
-        names = [each.partition("=")[0] for each in self.took.split() if each != "self"]
-        return f"{self.shown}({', '.join(names)})"
+        """The call with its old arguments; where only some are others today, with these."""
+        parameters = [each.partition("=") for each in self.took.split() if each != "self"]
+        gone = [f"{name}=..." for name, is_gone, _ in parameters if is_gone]
+        if gone and not (self.by or self.old_if):
+            return f"{self.shown}({', '.join(gone)})"
+        return f"{self.shown}({', '.join(name for name, *_ in parameters)})"
 
     @property
     def notice(self) -> str:

@@ -11,15 +11,17 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+import jax
+
 from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.calls.arguments import Arguments
 from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
-from flaxoptim_compat.legacy.calls.tables import BY_MODULE, METHODS
+from flaxoptim_compat.legacy.calls.tables import ALL_ARRAYS, BY_MODULE, METHODS
 from flaxoptim_compat.legacy.entry import object_at
 
 _MARK = "_function_of_today"
-# {function of today: the one that knows old calls}, so that two names of one stay one.
-_taking_both: dict[Callable[..., Any], Callable[..., Any]] = {}
+# {function of today and row: the one that knows old calls}, so that two names of one stay one.
+_taking_both: dict[tuple[Callable[..., Any], Call], Callable[..., Any]] = {}
 
 
 def serve(module: str) -> list[Callable[[], None]]:
@@ -39,20 +41,21 @@ def serve_methods() -> Callable[[], None]:
 
 
 def _serve(name: str, row: Call) -> Callable[[], None]:
-    holder, attribute = _place_of(name)
-    original = vars(holder).get(attribute)
-    if callable(original) and not hasattr(original, _MARK):
-        arguments = Arguments(original, row)
-        if arguments.have_changed:
-            if original not in _taking_both:
-                _taking_both[original] = _wrap(original, arguments, name, row)
-            setattr(holder, attribute, _taking_both[original])
+    holders, attribute = _places_of(name)
+    found = [(each, vars(each)[attribute]) for each in holders if attribute in vars(each)]
+    arguments = Arguments(getattr(found[0][1], _MARK, found[0][1]), row) if found else None
+    for holder, original in found:
+        if arguments is not None and arguments.have_changed and not hasattr(original, _MARK):
+            if (original, row) not in _taking_both:
+                _taking_both[original, row] = _wrap(original, arguments, name, row)
+            setattr(holder, attribute, _taking_both[original, row])
 
     def undo() -> None:
         # Not only what was set here: flax has functions of jax, as they were at its import.
-        of_today = getattr(vars(holder).get(attribute), _MARK, None)
-        if of_today is not None:
-            setattr(holder, attribute, of_today)
+        for holder, _ in found:
+            of_today = getattr(vars(holder)[attribute], _MARK, None)
+            if of_today is not None:
+                setattr(holder, attribute, of_today)
 
     return undo
 
@@ -86,10 +89,14 @@ def _serve_lost(row: Lost) -> Callable[[], None]:
     return undo
 
 
-def _place_of(name: str) -> tuple[Any, str]:
+def _places_of(name: str) -> tuple[list[Any], str]:
     module = module_of(name)
     *classes, attribute = name.removeprefix(f"{module}.").split(".")
-    return functools.reduce(getattr, classes, importlib.import_module(module)), attribute
+    holder: Any = importlib.import_module(module)
+    for each in classes:
+        holder = getattr(holder, each)
+    # What jax.Array names is several classes, and it is none of them.
+    return (object_at(ALL_ARRAYS)() if holder is jax.Array else [holder]), attribute
 
 
 def _wrap(

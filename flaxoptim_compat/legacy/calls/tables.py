@@ -7,6 +7,7 @@ from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
 
 ENTRIES: tuple[Call, ...] = (*of_jax.ENTRIES, *of_flax.ENTRIES)
 METHODS: tuple[Lost, ...] = of_jax.METHODS
+ALL_ARRAYS = of_jax.ALL_ARRAYS
 
 # {module: the names in it that are served, each with its row}
 BY_MODULE: dict[str, dict[str, Call]] = {}

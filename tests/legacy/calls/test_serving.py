@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import linen
+from flax.training import checkpoints
 
 import flaxoptim_compat
 from flaxoptim_compat.legacy import lost, uses
@@ -29,7 +31,7 @@ def attributes(name: str) -> tuple[dict[str, Any], str]:
     module = module_of(name)
     *classes, attribute = name.removeprefix(f"{module}.").split(".")
     holder = functools.reduce(getattr, classes, importlib.import_module(module))
-    return dict(vars(holder)), attribute
+    return dict(vars(type(X) if holder is jax.Array else holder)), attribute
 
 
 @pytest.fixture
@@ -141,6 +143,13 @@ def test_methods_that_arrays_had(served: None) -> None:
     assert [part.tolist() for part in two.device_buffers] == [[0.0, 1.0], [2.0, 3.0]]
     with pytest.raises(ValueError, match="several devices"):
         assert two.device_buffer
+
+
+def test_checkpoints_take_no_arrays_of_many_devices(served: None, tmp_path: Path) -> None:
+    checkpoints.save_checkpoint(tmp_path, {"x": X}, 3, gda_manager=None)
+    assert checkpoints.latest_checkpoint(tmp_path) == str(tmp_path / "checkpoint_3")
+    with pytest.raises(TypeError):
+        checkpoints.save_checkpoint(tmp_path, {"x": X}, 4, gda_manager=object())
 
 
 def test_they_are_gone_afterwards() -> None:
