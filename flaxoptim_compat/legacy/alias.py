@@ -33,7 +33,7 @@ class Alias(ModuleType):
         if not name.startswith("__"):
             # Making an optimizer warns; naming its class does not.
             quiet = entry.name.startswith("flax.optim")
-            uses.record(f"{entry.name}.{name}", None if quiet else self._row_of(name))
+            uses.record(f"{entry.name}.{name}", None if quiet else self._notice(name))
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -44,10 +44,10 @@ class Alias(ModuleType):
             return
         super().__setattr__(name, value)
 
-    def _row_of(self, name: str) -> Entry:
+    def _notice(self, name: str) -> str:
         entry: Entry = self.__dict__["__entry__"]
         rows: dict[str, Entry] = self.__dict__["__registry__"].attributes.get(entry.name, {})
-        return rows.get(name) or _one_name(entry, name)
+        return (rows.get(name) or _one_name(entry, name)).notice
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(self.__dict__["__entry__"].serve())})
@@ -64,7 +64,9 @@ def _one_name(entry: Entry, name: str) -> Entry:
         has_it = hasattr(importlib.import_module(module), name)
     except ImportError:
         has_it = False
-    return entry._replace(instead=f"{module}.{name}" if has_it else module)
+    return entry._replace(
+        name=f"{entry.name}.{name}", instead=f"{module}.{name}" if has_it else module
+    )
 
 
 class AliasLoader:

@@ -47,7 +47,7 @@ def _attach(module: ModuleType, registry: Registry) -> None:
         if entry.is_module and hasattr(module, "__path__"):
             return importlib.import_module(entry.name)
         value = entry.serve()
-        uses.record(entry.name, entry)
+        uses.record(entry.name, entry.notice)
         return value
 
     setattr(__getattr__, _MARK, original)

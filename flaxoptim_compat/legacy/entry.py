@@ -44,16 +44,22 @@ class Entry(NamedTuple):
         """What to write today."""
         return self.instead or self.served_by.replace(":", ".")
 
+    @property
+    def notice(self) -> str:
+        """What a program is told that uses the name."""
+        return f"{self.name} is gone since {self.gone_since}. Use {self.replacement} instead."
+
     def serve(self) -> Any:
         """The object behind the name."""
-        return _object_at(self.served_by)
+        return object_at(self.served_by)
 
     def is_broken(self) -> bool:
         """Whether the module of this name, if it is there, is of no use."""
-        return bool(self.broken_if) and bool(_object_at(self.broken_if)())
+        return bool(self.broken_if) and bool(object_at(self.broken_if)())
 
 
-def _object_at(path: str) -> Any:
+def object_at(path: str) -> Any:
+    """What is at ``module:attribute``; the module itself if the path is just one."""
     module, _, attribute = path.partition(":")
     found: Any = importlib.import_module(module)
     for part in filter(None, attribute.split(".")):

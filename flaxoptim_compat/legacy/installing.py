@@ -23,7 +23,7 @@ _INSTALL = "install()"
 _OPTIM, _ERA = "optim", "era"
 _ENTRIES = {_OPTIM: of_flax_optim.ENTRIES, _ERA: lost.ENTRIES}
 # Whatever is in force: who installs more while another thread imports must reach that module too.
-_WATCHED = frozenset(entry.module for entries in _ENTRIES.values() for entry in entries)
+_WATCHED = lost.MODULES.union(entry.module for rows in _ENTRIES.values() for entry in rows)
 _in_force: set[str] = set()
 _undo_behaviours: dict[str, list[Callable[[], None]]] = {}
 
@@ -133,12 +133,11 @@ def _follow_wishes() -> None:
 
 
 def _after_import(module: ModuleType) -> None:
-    """Give a module its lost names. Takes no lock: it runs inside imports, of any thread."""
+    """Give a module what it lost. Takes no lock: it runs inside imports, of any thread."""
     name = module.__name__
-    if name not in _registry.attributes:
-        return
-    attributes.attach(module, _registry)
-    attributes.load_shadowed(module, _registry)
+    if name in _registry.attributes:
+        attributes.attach(module, _registry)
+        attributes.load_shadowed(module, _registry)
     undo: list[Callable[[], None]] = []
     # Of threads that come here at once, one switches the behaviours on.
     if _ERA in _in_force and _undo_behaviours.setdefault(name, undo) is undo:
@@ -148,7 +147,8 @@ def _after_import(module: ModuleType) -> None:
 def _withdraw(part: str) -> None:
     _in_force.discard(part)
     if part == _ERA:
-        for undo in [each for group in _undo_behaviours.values() for each in group]:
+        # Functions that were replaced twice get their places back in the other order.
+        for undo in reversed([each for group in _undo_behaviours.values() for each in group]):
             undo()
         _undo_behaviours.clear()
     entries = _ENTRIES[part]

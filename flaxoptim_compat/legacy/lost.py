@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.calls import tables as calls
+from flaxoptim_compat.legacy.entry import Entry, object_at
 from flaxoptim_compat.legacy.names import of_flax, of_jax, of_numpy
 
 ENTRIES: tuple[Entry, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
 
-# {package: functions that switch a behaviour on, once it is imported, and return how to undo it}
+# {module: functions that switch a behaviour on, once it is imported, and return how to undo it}
 BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "jax": (
         "flaxoptim_compat.legacy.lists:accept_lists",
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",
+        "flaxoptim_compat.legacy.calls.serving:serve_methods",
     ),
     "flax": (
         "flaxoptim_compat.legacy.linen_behaviour:return_frozen_dicts",
         "flaxoptim_compat.legacy.linen_behaviour:msgpack_checkpoints",
         "flaxoptim_compat.legacy.linen_behaviour:ignore_new_deprecations",
+        "flaxoptim_compat.legacy.calls.linen_cells:let_features_out",
     ),
 }
 
 
-def switch_on(package: str) -> list[Callable[[], None]]:
-    """Switch the behaviours of a package on; returns what undoes each."""
-    undo = []
-    for path in BEHAVIOURS.get(package, ()):
-        module, _, function = path.partition(":")
-        undo.append(getattr(importlib.import_module(module), function)())
+# The modules of which something is switched on, when they are imported.
+MODULES = frozenset({*BEHAVIOURS, *calls.BY_MODULE})
+
+
+def switch_on(module: str) -> list[Callable[[], None]]:
+    """Switch the behaviours of a module on; returns what undoes each."""
+    undo = [object_at(path)() for path in BEHAVIOURS.get(module, ())]
+    if module in calls.BY_MODULE:
+        undo += object_at("flaxoptim_compat.legacy.calls.serving:serve")(module)
     return undo

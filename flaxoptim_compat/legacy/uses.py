@@ -10,19 +10,18 @@ from collections import Counter
 from pathlib import Path
 
 from flaxoptim_compat import deprecation
-from flaxoptim_compat.legacy.entry import Entry
 
 counts: Counter[str] = Counter()
 
 
-def record(name: str, entry: Entry | None = None) -> None:
+def record(name: str, notice: str | None = None) -> None:
     """Count a use of a name by the program, and say what replaces it.
 
     Args:
-      name: the full name, such as ``jax.tree_map``.
-      entry: where the replacement is written; None if something else warns.
+      name: the full name, such as ``jax.tree_map``; with parentheses for a call of old.
+      notice: what to write today; None if something else warns.
     """
-    # The frame that reads the attribute. Python itself reads it too, in a from-import.
+    # Of who reads the attribute, or calls. Python itself reads it too, in a from-import.
     frame = sys._getframe(2)
     if frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):
         return
@@ -30,10 +29,8 @@ def record(name: str, entry: Entry | None = None) -> None:
     if _is_in_a_library(frame.f_code.co_filename):
         return
     counts[name] += 1
-    if entry is not None:
-        deprecation.warn_at(
-            frame, f"{name} is gone since {entry.gone_since}. Use {entry.replacement} instead."
-        )
+    if notice is not None:
+        deprecation.warn_at(frame, notice)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from tests.generate import formulas, goldens, measured, rewriting, rules
+from tests.generate import calls, formulas, goldens, measured, rewriting, rules, signatures
 from tests.generate.generator import Generator
 
 GENERATORS: dict[str, Generator] = {
     "formulas": formulas.GENERATOR,
+    "calls": calls.GENERATOR,
     "rules": rules.GENERATOR,
     "rewriting": rewriting.GENERATOR,
     "measured": measured.GENERATOR,
     "goldens": goldens.GENERATOR,
+    "signatures": signatures.GENERATOR,
 }

@@ -15,7 +15,7 @@ from tests.generate.generator import Generator
 from tests.generate.generators import GENERATORS
 
 # The page about rewriting is printed anew in test_rewriting.py, which needs what that leaves.
-TEXTS = [name for name in GENERATORS if name not in ("goldens", "rewriting")]
+TEXTS = [name for name in GENERATORS if name not in ("goldens", "rewriting", "signatures")]
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -42,6 +42,13 @@ def test_the_goldens_are_current() -> None:
         assert jax.tree.structure(found) == jax.tree.structure(expected), path
         # On the machine of the recording not a bit differs; another processor may round otherwise.
         jax.tree.map(assert_nearly, found, expected)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.usefixtures("old_environment")
+def test_the_old_signatures_are_current() -> None:
+    for path, content in GENERATORS["signatures"].files().items():
+        assert path.read_bytes() == content
 
 
 def assert_nearly(found: object, expected: object) -> None:

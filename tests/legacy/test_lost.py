@@ -13,6 +13,7 @@ import pytest
 import flaxoptim_compat
 from flaxoptim_compat.legacy import lists, lost
 from flaxoptim_compat.legacy.alias import Alias
+from flaxoptim_compat.legacy.calls.tables import BY_MODULE
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_flax_optim
 from tests.support.places import GUIDE
@@ -67,17 +68,18 @@ def test_nothing_that_exists_is_replaced() -> None:
                     if now[name] is not value and name != "__getattr__"
                 }
                 # These take more than they did, and pass on what they took before.
-                taking_lists = {name for path, name in list_takers() if path == module.__name__}
-                assert changed <= taking_lists
+                assert changed <= {name for path, name in takers() if path == module.__name__}
                 assert now.keys() - before[module.__name__].keys() <= {"__getattr__"}
             for name, entry in there.items():
                 value = value_of(entry)
-                assert value is values[name] or name.rpartition(".")[2] in taking_lists, name
+                assert value is values[name] or (entry.module, entry.attribute) in takers(), name
                 assert not isinstance(value, Alias), name
 
 
-def list_takers() -> set[tuple[str, str]]:
-    return {(path, name) for path, names in lists.TOOK_LISTS.items() for name in names}
+def takers() -> set[tuple[str, str]]:
+    of_lists = {(path, name) for path, names in lists.TOOK_LISTS.items() for name in names}
+    called = {name.rpartition(".")[::2] for names in BY_MODULE.values() for name in names}
+    return of_lists | called
 
 
 def value_of(entry: Entry) -> Any:

@@ -8,6 +8,8 @@ import sys
 import types
 import warnings
 
+from tests.support.oracle import old_flax  # noqa: F401 # isort: skip - must precede flax
+
 from tests.support.old_names import look_up, outcome
 
 

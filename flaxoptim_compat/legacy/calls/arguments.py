@@ -1,0 +1,85 @@
+"""What a function takes today, and what has become of the arguments that it took."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from flaxoptim_compat.legacy.calls.row import Call
+
+_ONLY_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
+_POSITIONAL = (*_ONLY_POSITIONAL, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Arguments:
+    """Tells calls of old from those of today, and makes the one of the other.
+
+    Args:
+      function: the function of today.
+      row: what it took.
+    """
+
+    def __init__(self, function: Callable[..., Any], row: Call) -> None:
+        today = list(inspect.signature(function).parameters.values())
+        kinds = {parameter.kind for parameter in today}
+        positional = [each.name for each in today if each.kind in _POSITIONAL]
+        self._became = {
+            old: new if became else old
+            for old, became, new in (each.partition("=") for each in row.took.split())
+        }
+        stars = [each for each in self._became if each[0] == "*"]
+        self._order = list(self._became)
+        if stars:
+            self._order = self._order[: self._order.index(stars[0])]
+        self._passes_positions_on = bool(stars) and stars[0] != "*"
+        self._renamed = {old for old, new in self._became.items() if new != old}
+        self._only_positional = [each.name for each in today if each.kind in _ONLY_POSITIONAL]
+        self._takes_any_name = inspect.Parameter.VAR_KEYWORD in kinds
+        self._names = {each.name for each in today if each.kind in _BY_NAME} - self._renamed
+        self._most = len(positional)
+        if inspect.Parameter.VAR_POSITIONAL in kinds:
+            self._most = sys.maxsize
+        self.have_changed = bool(
+            row.by
+            or row.old_if
+            or self._renamed
+            or set(self._order).intersection(self._only_positional)
+            or positional[: len(self._order)] != self._order
+        )
+        if positional[:1] == ["self"] and not self._only_positional:
+            self._only_positional = ["self"]
+
+    def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+        """Whether a call has as many arguments, and of such names, as the function takes today."""
+        if len(args) > self._most:
+            return False
+        if self._takes_any_name:
+            return self._renamed.isdisjoint(kwargs)
+        return kwargs.keys() <= self._names
+
+    def of_today(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> tuple[Sequence[Any], Mapping[str, Any]] | None:
+        """The arguments of today for those of an old call; None if that was none either."""
+        if len(args) > len(self._order) and not self._passes_positions_on:
+            return None
+        positions = () if self._passes_positions_on else zip(self._order, args, strict=False)
+        named: dict[str, Any] = {}
+        for old, value in (*positions, *kwargs.items()):
+            new = self._became.get(old, old)
+            if new in named or (new == "-" and value is not None):
+                return None
+            # None stood for an argument that was not given, of all that have another name now.
+            if old not in self._renamed or (new and value is not None):
+                named[new] = value
+        if self._passes_positions_on:
+            return args, named
+        in_order = []
+        for name in self._only_positional:
+            if name not in named:
+                break
+            in_order.append(named.pop(name))
+        return in_order, named

@@ -1,0 +1,71 @@
+"""Recurrent cells of Linen, which took their number of features from the carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from typing import Any
+
+import jax
+from flax import linen
+
+CELLS = (linen.LSTMCell, linen.OptimizedLSTMCell, linen.GRUCell)
+
+
+def has_no_features(*args: Any, **kwargs: Any) -> bool:
+    """Whether a cell is made without its number of features; the gate was its first argument."""
+    _, *given = args
+    return callable(given[0]) if given else "features" not in kwargs
+
+
+def without_features(original: Callable[..., Any], self: Any, *args: Any, **kwargs: Any) -> None:
+    """Make a cell that has as many features as its carry."""
+    original(self, None, *args, **kwargs)
+
+
+def let_features_out() -> Callable[[], None]:
+    """Let classes that are made of cells, as by ``linen.scan``, be made without features too."""
+    changed = []
+    for cell in CELLS:
+        for field in fields(cell):
+            if field.name == "features" and field.default is MISSING:
+                field.default = None
+                changed.append(field)
+
+    def undo() -> None:
+        for field in changed:
+            field.default = MISSING
+
+    return undo
+
+
+def is_of_the_class(*args: Any, **kwargs: Any) -> bool:
+    """Whether the carry is asked of the class of a cell, where a key comes first."""
+    return not (args and isinstance(args[0], linen.Module))
+
+
+def one_state(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The carry of a GRU: one array."""
+    rng, shape, init_fn = _arguments(*args, **kwargs)
+    return init_fn(rng, shape)
+
+
+def two_states(original: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """The carry of an LSTM: two arrays."""
+    rng, shape, init_fn = _arguments(*args, **kwargs)
+    first, second = jax.random.split(rng)
+    return init_fn(first, shape), init_fn(second, shape)
+
+
+def _arguments(*args: Any, **kwargs: Any) -> tuple[Any, tuple[int, ...], Callable[..., Any]]:
+    return _of_old(*(args if is_of_the_class(*args) else args[1:]), **kwargs)
+
+
+def _of_old(
+    rng: Any,
+    batch_dims: tuple[int, ...],
+    size: int | tuple[int, ...],
+    init_fn: Callable[..., Any] = linen.initializers.zeros,
+) -> tuple[Any, tuple[int, ...], Callable[..., Any]]:
+    last = size if isinstance(size, tuple) else (size,)
+    return rng, (*batch_dims, *last), init_fn

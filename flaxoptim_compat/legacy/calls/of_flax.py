@@ -1,0 +1,56 @@
+"""Modules of Linen, and functions of flax, that took other arguments."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.calls.row import Call
+
+_CELLS = "flaxoptim_compat.legacy.calls.linen_cells:"
+_ATTENTION = "flaxoptim_compat.legacy.calls.linen_attention:"
+
+
+def _cell(name: str, arguments: str, carry: str) -> Call:
+    return Call(
+        f"flax.linen.{name}.initialize_carry",
+        "rng batch_dims size init_fn",
+        f"flax.linen.{name}({arguments}).initialize_carry(rng, input_shape)",
+        by=f"{_CELLS}{carry}",
+        old_if=f"{_CELLS}is_of_the_class",
+    )
+
+
+CELLS = (
+    *(
+        Call(
+            f"flax.linen.{name}.__init__",
+            "self gate_fn activation_fn kernel_init recurrent_kernel_init bias_init dtype"
+            " param_dtype parent name",
+            f"flax.linen.{name}(features)",
+            by=f"{_CELLS}without_features",
+            old_if=f"{_CELLS}has_no_features",
+        )
+        for name in ("LSTMCell", "OptimizedLSTMCell", "GRUCell")
+    ),
+    _cell("LSTMCell", "features", "two_states"),
+    _cell("OptimizedLSTMCell", "features", "two_states"),
+    _cell("GRUCell", "features", "one_state"),
+    _cell("ConvLSTMCell", "features, kernel_size", "two_states"),
+)
+
+LAYERS = (
+    Call(
+        "flax.linen.MultiHeadDotProductAttention.__call__",
+        "self inputs_q inputs_kv=inputs_k mask deterministic",
+        "attention(inputs_q, inputs_k, mask=..., deterministic=...)",
+        old_if=f"{_ATTENTION}has_its_mask_third",
+    ),
+)
+
+CHECKPOINTS = (
+    Call(
+        "flax.training.checkpoints.save_checkpoint",
+        "ckpt_dir target step prefix keep overwrite keep_every_n_steps async_manager gda_manager=-",
+        "flax.training.checkpoints.save_checkpoint(ckpt_dir, target, step, ...)",
+    ),
+)
+
+ENTRIES: tuple[Call, ...] = (*CELLS, *LAYERS, *CHECKPOINTS)

@@ -1,0 +1,148 @@
+"""Functions of jax, and methods of its arrays, that took other arguments."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.calls.row import Call, Lost
+
+_HERE = "flaxoptim_compat.legacy.calls."
+_ARRAYS = f"{_HERE}arrays:"
+
+
+def _renamed(name: str, took: str, today: str) -> Call:
+    return Call(name, took, f"{name}({today})")
+
+
+NUMPY = (
+    _renamed("jax.numpy.clip", "a=arr a_min=min a_max=max out=-", "x, min=..., max=..."),
+    _renamed("jax.numpy.reshape", "a newshape=shape order", "a, shape=..."),
+    *(
+        _renamed(
+            f"jax.numpy.{name}",
+            "a q axis out overwrite_input method keepdims interpolation=method",
+            "a, q, method=...",
+        )
+        for name in ("percentile", "quantile", "nanpercentile", "nanquantile")
+    ),
+    _renamed("jax.numpy.sort", "a axis kind= order", "a, axis"),
+    _renamed("jax.numpy.argsort", "a axis kind= order", "a, axis"),
+    _renamed("jax.numpy.compress", "condition a axis out", "condition, a, axis"),
+    _renamed("jax.numpy.where", "condition x y * size fill_value", "condition, x, y"),
+    _renamed("jax.numpy.save", "file arr allow_pickle fix_imports=", "file, arr, allow_pickle"),
+    _renamed("jax.numpy.from_dlpack", "x", "x"),
+)
+
+LAX = (
+    _renamed(
+        "jax.lax.dot",
+        "lhs rhs precision preferred_element_type",
+        "lhs, rhs, precision=..., preferred_element_type=...",
+    ),
+    _renamed(
+        "jax.lax.cond", "pred true_fun false_fun *operands operand linear=", "pred, t, f, *operands"
+    ),
+)
+
+_WITH_SOFTMAX = (
+    *("jax.nn", "jax.example_libraries.stax"),
+    *("flax.linen", "flax.linen.activation", "flax.core.nn"),
+)
+
+TRANSFORMATIONS = (
+    Call(
+        "jax.checkpoint jax.remat",
+        "fun concrete= prevent_cse static_argnums policy",
+        "jax.checkpoint(fun, static_argnums=...)",
+    ),
+    Call(
+        "jax.jit",
+        "fun in_shardings out_shardings static_argnums static_argnames donate_argnums keep_unused"
+        " device backend inline abstracted_axes=-",
+        "jax.jit(fun, static_argnums=..., ...)",
+        by=f"{_HERE}jax_jit:jit",
+    ),
+    _renamed(
+        "jax.make_jaxpr",
+        "fun static_argnums axis_env return_shape abstracted_axes=-",
+        "fun, static_argnums, axis_env, return_shape",
+    ),
+    _renamed(
+        "jax.pmap",
+        "fun axis_name * in_axes out_axes static_broadcasted_argnums devices backend axis_size"
+        " donate_argnums global_arg_shapes=-",
+        "fun, axis_name, ...",
+    ),
+    Call(
+        "jax.ShapeDtypeStruct.__init__",
+        "self shape dtype named_shape= sharding",
+        "jax.ShapeDtypeStruct(shape, dtype, sharding=...)",
+    ),
+)
+
+OTHER = (
+    *(
+        Call(
+            " ".join(f"{module}.{name}" for module in _WITH_SOFTMAX) + more,
+            "x axis where initial=",
+            f"jax.nn.{name}(x, axis, where)",
+        )
+        for name, more in (
+            ("softmax", ""),
+            ("log_softmax", " jax.example_libraries.stax.logsoftmax"),
+        )
+    ),
+    _renamed("jax.scipy.special.exp1", "x module=", "x"),
+    Call(
+        "jax.dlpack.from_dlpack",
+        "dlpack",
+        "jax.dlpack.from_dlpack(x), of an array",
+        by=f"{_HERE}jax_dlpack_capsules:from_dlpack",
+        old_if=f"{_HERE}jax_dlpack_capsules:is_a_capsule",
+    ),
+    _renamed(
+        "jax.dtypes.canonicalize_dtype",
+        "dtype allow_opaque_dtype=allow_extended_dtype",
+        "dtype, allow_extended_dtype=...",
+    ),
+    Call(
+        "jax.scipy.linalg.solve",
+        "a b sym_pos lower overwrite_a overwrite_b debug check_finite assume_a",
+        "jax.scipy.linalg.solve(a, b, assume_a='pos')",
+        by=f"{_HERE}jax_scipy_solve:solve",
+    ),
+    *(
+        _renamed(f"jax.scipy.stats.gennorm.{name}", "x p=beta", "x, beta")
+        for name in ("cdf", "logpdf", "pdf")
+    ),
+)
+
+OF_ARRAYS = (
+    _renamed("jax.Array.argsort", "self axis kind= order", "axis"),
+    _renamed("jax.Array.sort", "self axis kind= order", "axis"),
+    _renamed("jax.Array.clip", "self min max out=-", "min, max"),
+    _renamed("jax.Array.copy", "self order=", ""),
+)
+
+ENTRIES: tuple[Call, ...] = (*NUMPY, *LAX, *TRANSFORMATIONS, *OTHER, *OF_ARRAYS)
+
+_CONCRETE = f"{_ARRAYS}with_values"
+ALL_ARRAYS = f"{_ARRAYS}all_arrays"
+
+METHODS: tuple[Lost, ...] = (
+    Lost("jax.Array.to_py()", f"{_ARRAYS}to_py", _CONCRETE, "numpy.asarray(x)"),
+    Lost("jax.Array.device_buffer", f"{_ARRAYS}device_buffer", _CONCRETE, "x.addressable_data(0)"),
+    Lost(
+        "jax.Array.device_buffers",
+        f"{_ARRAYS}device_buffers",
+        _CONCRETE,
+        "[shard.data for shard in x.addressable_shards]",
+    ),
+    Lost("jax.Array.device()", f"{_ARRAYS}device", f"{_ARRAYS}devices", "x.device", "__call__"),
+    Lost("jax.Array.broadcast()", f"{_ARRAYS}broadcast", ALL_ARRAYS, "jax.lax.broadcast(x, sizes)"),
+    Lost(
+        "jax.Array.broadcast_in_dim()",
+        f"{_ARRAYS}broadcast_in_dim",
+        ALL_ARRAYS,
+        "jax.lax.broadcast_in_dim(x, shape, broadcast_dimensions)",
+    ),
+    Lost("jax.Array.split()", f"{_ARRAYS}split", ALL_ARRAYS, "jax.numpy.split(x, indices)"),
+)

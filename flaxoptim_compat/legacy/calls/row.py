@@ -1,0 +1,77 @@
+"""A function that took other arguments, or a method that is gone: what it was, and is today."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Call(NamedTuple):
+    """A function that is still there, and takes other arguments today.
+
+    Args:
+      names: its full names, with blanks between them.
+      took: its parameters in their old order, with blanks between them: ``a_min=min`` for one that
+        has another name today, ``initial=`` for one that changes nothing, ``out=-`` for one that
+        could only be None; with ``*`` and ``*args`` as Python writes them.
+      today: what to write today.
+      by: ``module:function`` that makes an old call, where names and order are not all; it takes
+        the function of today before the arguments.
+      old_if: ``module:function`` that tells from the arguments whether a call is an old one,
+        though by their number and names it could be today's.
+    """
+
+    names: str
+    took: str
+    today: str
+    by: str = ""
+    old_if: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What is called, as a program writes it."""
+        name = self.names.split()[0]
+        return name.removesuffix(".__init__").replace(".__call__", "(...)")
+
+    @property
+    def old(self) -> str:
+        """The call with its old arguments; where only some are others today, with these."""
+        parameters = [each.partition("=") for each in self.took.split() if each != "self"]
+        gone = [f"{name}=..." for name, is_gone, _ in parameters if is_gone]
+        if gone and not (self.by or self.old_if):
+            return f"{self.shown}({', '.join(gone)})"
+        return f"{self.shown}({', '.join(name for name, *_ in parameters)})"
+
+    @property
+    def notice(self) -> str:
+        """What a program is told that makes an old call."""
+        return f"{self.shown} takes other arguments today. Write {self.today} instead."
+
+
+class Lost(NamedTuple):
+    """A method or a property that classes have lost.
+
+    Args:
+      old: how it was used, by its full name; with parentheses if it is a method.
+      served_by: ``module:attribute`` of what serves it.
+      classes: ``module:function`` that returns the classes.
+      today: what to write today.
+      attribute: what is put into the classes, if that is not the last part of its name.
+    """
+
+    old: str
+    served_by: str
+    classes: str
+    today: str
+    attribute: str = ""
+
+    @property
+    def notice(self) -> str:
+        """What a program is told that uses it."""
+        return f"{self.old} is gone. Write {self.today} instead."
+
+
+def module_of(name: str) -> str:
+    """The module that has a function, or the class of a method."""
+    parts = name.split(".")
+    last = next((i for i, part in enumerate(parts) if part[0].isupper()), len(parts) - 1)
+    return ".".join(parts[:last])

@@ -1,0 +1,129 @@
+"""Old calls of functions that take other arguments today, made as today's.
+
+A call that is possible today is handed on as it is. Only who looks a function up in its module gets
+the one that knows old calls; jax and flax themselves do not.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from flaxoptim_compat.legacy import uses
+from flaxoptim_compat.legacy.calls.arguments import Arguments
+from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
+from flaxoptim_compat.legacy.calls.tables import ALL_ARRAYS, BY_MODULE, METHODS
+from flaxoptim_compat.legacy.entry import object_at
+
+_MARK = "_function_of_today"
+# {function of today and row: the one that knows old calls}, so that two names of one stay one.
+_taking_both: dict[tuple[Callable[..., Any], Call], Callable[..., Any]] = {}
+
+
+def serve(module: str) -> list[Callable[[], None]]:
+    """Let the functions of a module take their old arguments too, and return what ends that."""
+    return [_serve(name, row) for name, row in BY_MODULE[module].items()]
+
+
+def serve_methods() -> Callable[[], None]:
+    """Give arrays the methods back that they have lost, and return what takes them away again."""
+    undo = [_serve_lost(row) for row in METHODS]
+
+    def undo_all() -> None:
+        for each in undo:
+            each()
+
+    return undo_all
+
+
+def _serve(name: str, row: Call) -> Callable[[], None]:
+    holders, attribute = _places_of(name)
+    found = [(each, vars(each)[attribute]) for each in holders if attribute in vars(each)]
+    arguments = Arguments(getattr(found[0][1], _MARK, found[0][1]), row) if found else None
+    for holder, original in found:
+        if arguments is not None and arguments.have_changed and not hasattr(original, _MARK):
+            if (original, row) not in _taking_both:
+                _taking_both[original, row] = _wrap(original, arguments, name, row)
+            setattr(holder, attribute, _taking_both[original, row])
+
+    def undo() -> None:
+        # Not only what was set here: flax has functions of jax, as they were at its import.
+        for holder, _ in found:
+            of_today = getattr(vars(holder)[attribute], _MARK, None)
+            if of_today is not None:
+                setattr(holder, attribute, of_today)
+
+    return undo
+
+
+def _serve_lost(row: Lost) -> Callable[[], None]:
+    attribute = row.attribute or row.old.rpartition(".")[2].removesuffix("()")
+    served = object_at(row.served_by)
+    is_property = isinstance(served, property)
+    function: Callable[..., Any] = served.fget if is_property else served
+
+    @functools.wraps(function)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        uses.record(row.old, row.notice)
+        return function(*args, **kwargs)
+
+    put: Any = property(counted) if is_property else counted
+    # Some are there still, only to say that they are gone.
+    before = [(each, vars(each).get(attribute)) for each in object_at(row.classes)()]
+    for each, _ in before:
+        setattr(each, attribute, put)
+
+    def undo() -> None:
+        for each, value in before:
+            if vars(each).get(attribute) is not put:
+                continue
+            if value is None:
+                delattr(each, attribute)
+            else:
+                setattr(each, attribute, value)
+
+    return undo
+
+
+def _places_of(name: str) -> tuple[list[Any], str]:
+    module = module_of(name)
+    *classes, attribute = name.removeprefix(f"{module}.").split(".")
+    holder: Any = importlib.import_module(module)
+    for each in classes:
+        holder = getattr(holder, each)
+    # What jax.Array names is several classes, and it is none of them.
+    return (object_at(ALL_ARRAYS)() if holder is jax.Array else [holder]), attribute
+
+
+def _wrap(
+    original: Callable[..., Any], arguments: Arguments, name: str, row: Call
+) -> Callable[..., Any]:
+    is_old = object_at(row.old_if) if row.old_if else None
+    made_by = functools.partial(object_at(row.by), original) if row.by else None
+    counted = f"{row.shown}()"
+
+    @functools.wraps(original)
+    def taking_both(*args: Any, **kwargs: Any) -> Any:
+        if arguments.fit(args, kwargs) and not (is_old and is_old(*args, **kwargs)):
+            return original(*args, **kwargs)
+        if made_by is not None:
+            uses.record(counted, row.notice)
+            return made_by(*args, **kwargs)
+        of_today = arguments.of_today(args, kwargs)
+        if of_today is None:
+            return original(*args, **kwargs)
+        uses.record(counted, row.notice)
+        return original(*of_today[0], **of_today[1])
+
+    # A jitted function has methods besides, such as lower.
+    for attribute in set(dir(original)) - set(dir(taking_both)):
+        setattr(taking_both, attribute, getattr(original, attribute))
+    # By these it is pickled, and they lead to it.
+    taking_both.__module__ = module_of(name)
+    taking_both.__qualname__ = name.removeprefix(f"{module_of(name)}.")
+    setattr(taking_both, _MARK, original)
+    return taking_both

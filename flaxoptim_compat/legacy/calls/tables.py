@@ -1,0 +1,16 @@
+"""All rows, by the module whose import they wait for; jax itself is not imported."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.calls import of_flax, of_jax
+from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
+
+ENTRIES: tuple[Call, ...] = (*of_jax.ENTRIES, *of_flax.ENTRIES)
+METHODS: tuple[Lost, ...] = of_jax.METHODS
+ALL_ARRAYS = of_jax.ALL_ARRAYS
+
+# {module: the names in it that are served, each with its row}
+BY_MODULE: dict[str, dict[str, Call]] = {}
+for _row in ENTRIES:
+    for _name in _row.names.split():
+        BY_MODULE.setdefault(module_of(_name), {})[_name] = _row

@@ -1,0 +1,42 @@
+"""``migration_guide/served_calls.md``: the tables of old calls, as a page."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
+from tests.generate.generator import Files, Generator
+from tests.support.places import GUIDE
+from tests.support.signature_decisions import DECISIONS, DOCUMENTED
+
+PAGE = GUIDE / "served_calls.md"
+HEAD = """# Served calls
+
+What functions and methods take again under `flaxoptim-compat run`, `enable` and
+`install(era=True)`, though it is an error today, and what to write instead. A call that is one of
+today is handed on as it is. Each line that makes an old call warns once, with the text of the
+second column, and the report at the end of `run` counts them.
+
+| old call | today |
+| --- | --- |
+"""
+LEFT = """
+## What is not served
+
+All signatures of jax 0.4.13 and flax 0.5.3 were compared with today's. These calls mean something
+else today, or nothing that could be made of them:
+
+| old call | what to do |
+| --- | --- |
+"""
+
+
+def files() -> Files:
+    """The page."""
+    rows = {row.old: row.today for row in ENTRIES} | {each.old: each.today for each in METHODS}
+    shown = sorted(rows.items(), key=lambda row: row[0].lower())
+    lines = (f"| `{old}` | `{today}` |\n" for old, today in shown)
+    documented = (each for each in DECISIONS if each.outcome == DOCUMENTED)
+    left = (f"| `{each.shown}` | {each.text} |\n" for each in documented)
+    return {PAGE: "".join((HEAD, *lines, LEFT, *left)).encode()}
+
+
+GENERATOR = Generator("migration_guide/served_calls.md: the tables of old calls", files)

@@ -1,0 +1,49 @@
+"""Old calls give what they gave with the genuine jax 0.4.13 and flax 0.5.3."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import pytest
+
+import flaxoptim_compat
+from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
+from tests.support import call_cases, old_names
+from tests.support.old_names import RUN_NAMES
+from tests.support.oracle.environments import run_in_old_environment
+
+# What the old environment does not have, or cannot do: see test_serving.py.
+ELSEWHERE = {"jax.Array.to_py()", "flax.training.checkpoints.save_checkpoint"}
+
+
+@pytest.fixture(scope="module")
+def genuine(old_environment: Any) -> dict[str, Any]:
+    """What comes of the cases in jax 0.4.13 and flax 0.5.3."""
+    done = run_in_old_environment(RUN_NAMES, call_cases.__name__)
+    found: dict[str, Any] = json.loads(done.stdout)["outcomes"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[None]:
+    with flaxoptim_compat.installed(era=True), jax.threefry_partitionable(False):
+        yield
+
+
+def test_every_row_has_a_case() -> None:
+    shown = {row.shown for row in ENTRIES} | {row.old for row in METHODS}
+    assert {name.partition(":")[0] for name in call_cases.CASES} == shown - ELSEWHERE
+
+
+@pytest.mark.parametrize("name", call_cases.CASES)
+def test_an_old_call_is_served(name: str, served: None) -> None:
+    assert "raised" not in old_names.outcome(call_cases.CASES[name], old_names.look_up)
+
+
+@pytest.mark.parametrize("name", call_cases.CASES)
+def test_it_gives_what_it_gave(name: str, served: None, genuine: dict[str, Any]) -> None:
+    mine = json.loads(json.dumps(old_names.outcome(call_cases.CASES[name], old_names.look_up)))
+    assert mine == genuine[name]

@@ -1,0 +1,180 @@
+"""Functions that take old calls too: all else about them is as it was."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import linen
+from flax.training import checkpoints
+
+import flaxoptim_compat
+from flaxoptim_compat.legacy import lost, uses
+from flaxoptim_compat.legacy.calls.row import Call, module_of
+from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
+from flaxoptim_compat.legacy.entry import object_at
+
+X = jnp.arange(4.0)
+NAMES = [name for row in ENTRIES for name in row.names.split()]
+
+
+def attributes(name: str) -> tuple[dict[str, Any], str]:
+    module = module_of(name)
+    *classes, attribute = name.removeprefix(f"{module}.").split(".")
+    holder = functools.reduce(getattr, classes, importlib.import_module(module))
+    return dict(vars(type(X) if holder is jax.Array else holder)), attribute
+
+
+@pytest.fixture
+def served() -> Iterator[None]:
+    with flaxoptim_compat.installed(era=True):
+        yield
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_replaced_looks_as_before_and_comes_back(name: str) -> None:
+    before, attribute = attributes(name)
+    with flaxoptim_compat.installed(era=True):
+        during, _ = attributes(name)
+        original, served = before[attribute], during[attribute]
+        assert served is not original
+        assert inspect.unwrap(served) is inspect.unwrap(original)
+        assert served.__name__ == original.__name__ and served.__doc__ == original.__doc__
+        assert inspect.signature(served) == inspect.signature(original)
+        assert {name for name in dir(original) if name[0] != "_"} <= set(dir(served))
+    assert attributes(name)[0] == before
+
+
+def test_nothing_else_is_replaced() -> None:
+    modules = [importlib.import_module(name) for name in sorted(lost.MODULES) if name != "numpy"]
+    classes = [each for row in METHODS for each in object_at(row.classes)()]
+    before = [dict(vars(each)) for each in (*modules, *classes)]
+    with flaxoptim_compat.installed(era=True):
+        pass
+    for each, was in zip((*modules, *classes), before, strict=True):
+        now = dict(vars(each))
+        assert {name for name in was if now.get(name) is not was[name]} <= {"__dict__"}
+        assert now.keys() == was.keys()
+
+
+def test_one_function_by_two_names_stays_one(served: None) -> None:
+    from flax.linen import recurrent
+
+    assert recurrent.GRUCell is linen.GRUCell
+    assert pickle.loads(pickle.dumps(jnp.clip)) is jnp.clip
+    assert pickle.loads(pickle.dumps(jax.lax.dot)) is jax.lax.dot
+
+
+def test_a_call_of_today_is_handed_on_and_not_counted(served: None) -> None:
+    before = uses.counts.copy()
+    assert jnp.clip(X, 0, max=1).tolist() == [0, 1, 1, 1]
+    assert jnp.clip(X, min=2).tolist() == [2, 2, 2, 3]
+    assert jnp.reshape(X, (2, 2)).shape == jnp.reshape(X, shape=(2, -1)).shape == (2, 2)
+    assert jax.jit(lambda x, n: x * n, static_argnums=1)(X, 2).tolist() == (2 * X).tolist()
+    cell = linen.GRUCell(features=3)
+    assert cell.initialize_carry(jax.random.key(0), (2, 5)).shape == (2, 3)
+    assert cell.initialize_carry(rng=jax.random.key(0), input_shape=(2, 5)).shape == (2, 3)
+    attention = linen.MultiHeadDotProductAttention(num_heads=1)
+    x = jnp.ones((2, 4, 3))
+    assert attention.init_with_output(jax.random.key(0), x, x, x)[0].shape == x.shape
+    assert uses.counts == before
+
+
+def test_what_was_wrong_already_is_wrong_as_it_is_today(served: None) -> None:
+    for wrong in (
+        lambda: jnp.clip(X, 0, 1, X),
+        lambda: jnp.clip(X, 0, a_min=1),
+        lambda: jnp.clip(X, a_max=1, nonsense=2),
+        lambda: jnp.clip(X, 1, 2, None, 4),
+        lambda: jnp.reshape(X, (4,), newshape=(4,)),
+        lambda: jax.lax.dot(X, X, None, None, None),
+        lambda: jax.jit(abs, 0, static_argnums=0),
+        lambda: linen.GRUCell(nonsense=2),
+        lambda: linen.GRUCell.initialize_carry(jax.random.key(0), (2,)),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_old_calls_inside_of_transformations(served: None) -> None:
+    clip = functools.partial(jnp.clip, a_min=0, a_max=2)
+    assert jax.jit(clip)(X).tolist() == [0, 1, 2, 2]
+    assert jax.vmap(clip)(X).tolist() == [0, 1, 2, 2]
+    assert jax.grad(lambda x: clip(x).sum())(X).tolist()[3] == 0
+    assert jax.eval_shape(clip, X).shape == (4,)
+    reshaped = jax.jit(lambda x: jnp.reshape(x, newshape=(2, 2)))
+    assert reshaped.lower(X).compile()(X).shape == (2, 2)
+
+
+def test_jit_had_numbers_before_shardings(served: None) -> None:
+    decorated = functools.partial(jax.jit, static_argnums=0)(lambda n, x: x * n)
+    for repeated in (
+        decorated,
+        jax.jit(lambda n, x: x * n, 0),
+        jax.jit(lambda n, x: x * n, (0,), None),
+        jax.jit(lambda n, x: x * n, [0], None, None, ()),
+    ):
+        assert repeated(2, X).tolist() == (2 * X).tolist()
+
+
+def test_concrete_is_taken_and_changes_nothing(served: None) -> None:
+    for decorate in (jax.checkpoint, jax.remat):
+        square = decorate(lambda x: x * x, concrete=True)
+        assert jax.grad(square)(3.0) == jax.grad(decorate(lambda x: x * x, False))(3.0) == 6
+
+
+def test_methods_that_arrays_had(served: None) -> None:
+    devices = jax.devices()[:2]
+    assert X.to_py().tolist() == X.tolist() and type(X.to_py()) is np.ndarray
+    assert X.device() == X.device == next(iter(X.devices()))
+    assert X.device_buffer.tolist() == X.tolist()
+    mesh = jax.sharding.Mesh(np.asarray(devices), ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+    two = jax.device_put(X, sharding)
+    assert [part.tolist() for part in two.device_buffers] == [[0.0, 1.0], [2.0, 3.0]]
+    with pytest.raises(ValueError, match="several devices"):
+        assert two.device_buffer
+
+
+def test_checkpoints_take_no_arrays_of_many_devices(served: None, tmp_path: Path) -> None:
+    checkpoints.save_checkpoint(tmp_path, {"x": X}, 3, gda_manager=None)
+    assert checkpoints.latest_checkpoint(tmp_path) == str(tmp_path / "checkpoint_3")
+    with pytest.raises(TypeError):
+        checkpoints.save_checkpoint(tmp_path, {"x": X}, 4, gda_manager=object())
+
+
+def test_they_are_gone_afterwards() -> None:
+    with flaxoptim_compat.installed(era=True):
+        pass
+    for name in ("to_py", "device_buffer", "device_buffers"):
+        assert not hasattr(X, name)
+    with pytest.raises(TypeError):
+        X.device()
+    with pytest.raises(TypeError):
+        linen.LSTMCell()
+
+
+def test_the_message_names_what_to_write(served: None) -> None:
+    with pytest.warns(flaxoptim_compat.FlaxOptimDeprecationWarning) as warned:
+        jnp.clip(X, a_min=0)
+    assert str(warned[0].message) == (
+        "jax.numpy.clip takes other arguments today. Write jax.numpy.clip(x, min=..., max=...)"
+        " instead."
+    )
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("row", ENTRIES, ids=lambda row: row.shown)
+def test_the_rows_are_in_order(row: Call) -> None:
+    assert row.today and not row.today.endswith(".")
+    for path in filter(None, (row.by, row.old_if)):
+        assert callable(object_at(path))
