@@ -20,7 +20,11 @@ from jax.typing import DTypeLike
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
-from flaxoptim_compat.transforms.dtypes import dtype_of
+from flaxoptim_compat.transforms.dtypes import (
+    dtype_of,
+    is_like_a_python_number,
+    like_a_python_number,
+)
 
 
 def flatten(hyper_params: HyperParams) -> dict[str, Any]:
@@ -201,11 +205,18 @@ def float_dtype(leaves: Iterable[Leaf]) -> np.dtype:
     return jnp.result_type(jnp.float32, *floats)
 
 
+def rounds(leaves: Iterable[Leaf], dtype: DTypeLike) -> bool:
+    """Whether some parameters have another floating-point dtype than the injected floats."""
+    dtypes = set(map(dtype_of, leaves))
+    return any(each != dtype for each in dtypes if jnp.issubdtype(each, jnp.floating))
+
+
 def inject(
     chain: Callable[[HyperParams], optax.GradientTransformation],
     hyper_params: HyperParams,
     names: Sequence[str],
     dtype: DTypeLike,
+    rounds: bool = False,
 ) -> optax.GradientTransformation:
     """The chain of these hyper-parameters, with the named ones settable in its state.
 
@@ -214,16 +225,23 @@ def inject(
       hyper_params: the values to start from, normalised.
       names: what ``state.hyperparams`` shall hold.
       dtype: of the injected floats, as ``float_dtype`` gives it.
+      rounds: whether a Python number is rounded to the dtype of each parameter, as it is where it
+        is not injected. Where all parameters have the injected dtype, it would only cost a trace.
     """
+    values = flatten(hyper_params)
+    numbers = {name for name in names if rounds and is_like_a_python_number(values[name])}
 
     def factory(**injected: Any) -> optax.GradientTransformation:
-        return keep_dtypes(chain(with_values(hyper_params, injected)))
+        rounded = {
+            name: like_a_python_number(value) if name in numbers else value
+            for name, value in injected.items()
+        }
+        return keep_dtypes(chain(with_values(hyper_params, rounded)))
 
     # inject_hyperparams reads the names of its arguments off the signature.
     factory.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names]
     )
-    values = flatten(hyper_params)
     return optax.inject_hyperparams(factory, hyperparam_dtype=dtype)(
         **{name: values[name] for name in names}
     )

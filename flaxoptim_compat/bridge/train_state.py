@@ -102,14 +102,14 @@ class Conversion:
         self._assignments = assignments
         self._formulas = [formula_of(each.definition) for each in assignments]
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
-        # For each part the names to inject, and the dtype to inject them in.
+        # For each part the names to inject, the dtype to inject them in, and whether that rounds.
         self._injected_names = [
             hp.dynamic_names(each.hyper_params, each.definition.hyper_params, inject_arrays)
             for each in assignments
         ]
-        self._injected_dtypes = [
-            hp.float_dtype(leaves[index] for index in each.leaves) for each in assignments
-        ]
+        mine = [[leaves[index] for index in each.leaves] for each in assignments]
+        self._injected_dtypes = list(map(hp.float_dtype, mine))
+        self._round = list(map(hp.rounds, mine, self._injected_dtypes))
         self._alone = len(assignments) == 1
         self._moves_all = self._alone and len(assignments[0].leaves) == len(leaves)
 
@@ -197,6 +197,7 @@ class Conversion:
             each.hyper_params,
             self._injected_names[part],
             self._injected_dtypes[part],
+            self._round[part],
         )
 
     def _chain(self, part: int, hyper_params: HyperParams) -> optax.GradientTransformation:

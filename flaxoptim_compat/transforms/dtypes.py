@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.extend.core.primitives import convert_element_type_p
 
 
 def dtype_of(leaf: Any) -> Any:
@@ -24,3 +25,19 @@ def with_dtype(array: Any, dtype: Any) -> Any:
     if isinstance(array, jax.Array) and array.dtype == dtype and not array.weak_type:
         return array
     return array.astype(dtype)
+
+
+def is_like_a_python_number(value: Any) -> bool:
+    """Whether a number takes the dtype of the array that it is multiplied with."""
+    return isinstance(value, int | float) or getattr(value, "weak_type", False)
+
+
+def like_a_python_number(array: jax.Array) -> jax.Array:
+    """The same scalar, but it takes the dtype of the array that it is multiplied with."""
+    if array.weak_type or not jnp.issubdtype(array.dtype, jnp.floating):
+        return array
+    # No function of jax does this, though all of them do it to a Python number.
+    weak: jax.Array = convert_element_type_p.bind(
+        array, new_dtype=array.dtype, weak_type=True, sharding=None
+    )
+    return weak
