@@ -29,7 +29,14 @@ class Alias(ModuleType):
         entry: Entry = self.__dict__["__entry__"]
         if name in _OWN:
             raise AttributeError(name)
-        value = getattr(entry.serve(), name)
+        try:
+            value = getattr(entry.serve(), name)
+        except AttributeError:
+            # What serves the module may have lost this name, which is somewhere else.
+            row = self._rows().get(name)
+            if row is None:
+                raise
+            value = row.serve()
         if not name.startswith("__"):
             # Making an optimizer warns; naming its class does not.
             quiet = entry.name.startswith("flax.optim")
@@ -45,9 +52,12 @@ class Alias(ModuleType):
         super().__setattr__(name, value)
 
     def _notice(self, name: str) -> str:
+        return (self._rows().get(name) or _one_name(self.__dict__["__entry__"], name)).notice
+
+    def _rows(self) -> dict[str, Entry]:
         entry: Entry = self.__dict__["__entry__"]
         rows: dict[str, Entry] = self.__dict__["__registry__"].attributes.get(entry.name, {})
-        return (rows.get(name) or _one_name(entry, name)).notice
+        return rows
 
     def __dir__(self) -> list[str]:
         return sorted({*self.__dict__, *dir(self.__dict__["__entry__"].serve())})

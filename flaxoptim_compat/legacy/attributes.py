@@ -11,12 +11,14 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from types import ModuleType
+from opcode import opmap
+from types import FrameType, ModuleType
 from typing import Any
 
 from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.finders import find_elsewhere
+from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.registry import Registry
 
 _MARK = "_flaxoptim_compat_original"
@@ -39,10 +41,9 @@ def _attach(module: ModuleType, registry: Registry) -> None:
         entry = registry.attributes.get(module.__name__, {}).get(name)
         # First: a name that the module itself still answers for is not ours.
         if original is not None and (entry is None or _answers(original, name, gone)):
-            return original(name)
+            return _ask(original, module, name, sys._getframe(1))
         if entry is None:
-            message = f"module {module.__name__!r} has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=module)
+            raise _no_such_name(module, name, sys._getframe(1))
         # In a module that is no package, a module is an attribute like others.
         if entry.is_module and hasattr(module, "__path__"):
             return importlib.import_module(entry.name)
@@ -52,6 +53,34 @@ def _attach(module: ModuleType, registry: Registry) -> None:
 
     setattr(__getattr__, _MARK, original)
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
+
+
+def _ask(
+    original: Callable[[str], Any], module: ModuleType, name: str, asked_from: FrameType
+) -> Any:
+    try:
+        return original(name)
+    except AttributeError:
+        if f"{module.__name__}.{name}" in GONE:
+            raise _no_such_name(module, name, asked_from) from None
+        raise
+
+
+def _no_such_name(module: ModuleType, name: str, asked_from: FrameType) -> Exception:
+    message = f"module {module.__name__!r} has no attribute {name!r}"
+    advice = GONE.get(f"{module.__name__}.{name}")
+    if advice is None:
+        return AttributeError(message, name=name, obj=module)
+    message = f"{module.__name__}.{name} is gone for good: {advice}."
+    # Of an AttributeError a from-import keeps nothing, and says only that it cannot import.
+    if _is_from_import(asked_from):
+        return ImportError(message, name=module.__name__)
+    return AttributeError(message, name=name, obj=module)
+
+
+def _is_from_import(frame: FrameType) -> bool:
+    code = frame.f_code.co_code
+    return frame.f_lasti >= 0 and code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 def _answers(original: Callable[[str], Any], name: str, gone: set[str]) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 from flaxoptim_compat.legacy.alias import AliasLoader
 from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.registry import Registry
 
 # {module that is still there, but not alone: what it imports, and how to install that}
@@ -98,10 +99,14 @@ class LastResort:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The alias of a module that is gone."""
+        """The alias of a module that is gone; of one that is gone for good, what to do about it."""
         del path, target
         entry = self.registry.modules.get(name)
-        return None if entry is None else _spec_of_alias(entry, self.registry)
+        if entry is not None:
+            return _spec_of_alias(entry, self.registry)
+        if name in GONE and name.partition(".")[0] in self.registry.attributes:
+            raise ModuleNotFoundError(f"{name} is gone for good: {GONE[name]}.", name=name)
+        return None
 
 
 def _spec_of_alias(entry: Entry, registry: Registry) -> ModuleSpec | None:

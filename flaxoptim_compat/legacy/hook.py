@@ -19,6 +19,8 @@ SERVE = "FLAXOPTIM_COMPAT_SERVE"
 REPORT = "FLAXOPTIM_COMPAT_REPORT"
 
 ROOTS = ("flax", "jax", "jaxlib", "numpy")
+# Modules of Python that lost names, which a program imports before any of those.
+OF_PYTHON = ("base64", "collections", "fractions", "inspect", "time")
 
 
 class Hook:
@@ -37,18 +39,59 @@ class Hook:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find nothing, until there is something to install."""
-        if name not in ROOTS:
+        if name in OF_PYTHON and self.era:
+            return _spec_that_asks(name)
+        if name not in ROOTS or not self.install():
             return None
+        from flaxoptim_compat.legacy import installing
+
+        # The search began with a list of finders that did not have the new ones.
+        return installing.watch.find_spec(name, path, target)
+
+    def install(self) -> bool:
+        """Stop waiting, and install unless there is a real ``flax.optim``; returns whether."""
         from flaxoptim_compat.legacy import installing
 
         # Another thread may have come here first.
         if self in sys.meta_path:
             sys.meta_path.remove(self)
+        for name in OF_PYTHON:
+            if name in sys.modules:
+                vars(sys.modules[name]).pop("__getattr__", None)
         if installing.existing_flax_optim() is not None:
-            return None
+            return False
         installing.install(era=self.era)
-        # The search began with a list of finders that did not have the new ones.
-        return installing.watch.find_spec(name, path, target)
+        return True
+
+
+def _ask_first(module: ModuleType) -> None:
+    """Let the first lost name that a module of Python is asked for be one to install for."""
+
+    def __getattr__(name: str) -> object:  # noqa: N807
+        if not name.startswith("__"):
+            for finder in sys.meta_path:
+                if isinstance(finder, Hook) and finder.install():
+                    return getattr(module, name)
+        message = f"module {module.__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=module)
+
+    module.__getattr__ = __getattr__  # type: ignore[method-assign]
+
+
+def _spec_that_asks(name: str) -> ModuleSpec | None:
+    from importlib.machinery import PathFinder
+
+    spec = PathFinder.find_spec(name)
+    if spec is not None and spec.loader is not None:
+        loader = spec.loader
+
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module
+            loader.exec_module(module)
+            _ask_first(module)
+
+        loader.exec_module = exec_module  # type: ignore[method-assign]
+    return spec
 
 
 def start(era: bool) -> None:
@@ -58,6 +101,9 @@ def start(era: bool) -> None:
             finder.era = finder.era or era
             return
     sys.meta_path.insert(0, Hook(era))
+    for name in OF_PYTHON:
+        if era and name in sys.modules:
+            _ask_first(sys.modules[name])
 
 
 def start_from_environment() -> None:

@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 from flaxoptim_compat.legacy.calls import tables as calls
 from flaxoptim_compat.legacy.entry import Entry, object_at
-from flaxoptim_compat.legacy.names import of_flax, of_jax, of_numpy
+from flaxoptim_compat.legacy.names import of_flax, of_jax, of_numpy, of_python
 
-ENTRIES: tuple[Entry, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
+# Whose programs scan reads for lost names.
+OF_PACKAGES: tuple[Entry, ...] = (*of_jax.ENTRIES, *of_numpy.ENTRIES, *of_flax.ENTRIES)
+ENTRIES: tuple[Entry, ...] = (*OF_PACKAGES, *of_python.ENTRIES)
 
 # {module: functions that switch a behaviour on, once it is imported, and return how to undo it}
 BEHAVIOURS: dict[str, tuple[str, ...]] = {
+    # Whichever of Python's modules is loaded in every program.
+    "collections": ("flaxoptim_compat.legacy.array_defaults:accept_array_defaults",),
     "jax": (
         "flaxoptim_compat.legacy.lists:accept_lists",
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",

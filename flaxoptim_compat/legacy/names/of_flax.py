@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.names.groups import STAND_INS, group
 
 _NN = "flaxoptim_compat.nn"
 # Modules of flax.nn, and what serves them.
@@ -67,4 +67,14 @@ ENTRIES: tuple[Entry, ...] = (
     *_nn("flax.deprecated.nn"),
     _conv_lstm("flax.linen"),
     _conv_lstm("flax.linen.recurrent"),
+    # What modules of Linen had imported for themselves, and others took from there.
+    *group("flax.linen.attention", "jax.nn.initializers", "flax 0.6.5", "zeros"),
+    *group(
+        "flax.linen.linear",
+        "jax.nn.initializers",
+        "flax 0.6.5",
+        "lecun_normal variance_scaling zeros",
+    ),
+    *group("flax.linen.recurrent", "jax.nn.initializers", "flax 0.6.5", "orthogonal zeros"),
+    Entry("flax.linen.recurrent.Shape", "flax.typing:Shape", "flax 0.8.1"),
 )

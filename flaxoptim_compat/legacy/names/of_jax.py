@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names import of_jax_internals, of_jax_modules
+from flaxoptim_compat.legacy.names import of_jax_internals, of_jax_modules, of_jax_private
 from flaxoptim_compat.legacy.names.groups import STAND_INS, group
 
 TREES = (
@@ -58,6 +58,18 @@ TRANSFORMATIONS = (
         "defvjp defvjp_all",
         "jax.custom_vjp",
     ),
+)
+
+# Of these a program can be imported, and run as far as it does without.
+MAPPED = (
+    *group(
+        "jax",
+        STAND_INS + "jax_masking",
+        "jax 0.3.16",
+        "mask",
+        "padded arrays, with their lengths passed along",
+    ),
+    *group("jax", STAND_INS + "jax_soft_pmap", "jax 0.3.18", "soft_pmap", "jax.jit(jax.vmap(fun))"),
 )
 
 INDEXED_UPDATES = (
@@ -167,10 +179,12 @@ OTHER = (
 ENTRIES: tuple[Entry, ...] = (
     *TREES,
     *TRANSFORMATIONS,
+    *MAPPED,
     *INDEXED_UPDATES,
     *NUMPY,
     *RANDOM,
     *OTHER,
     *of_jax_internals.ENTRIES,
     *of_jax_modules.ENTRIES,
+    *of_jax_private.ENTRIES,
 )

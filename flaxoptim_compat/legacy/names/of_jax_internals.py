@@ -35,9 +35,66 @@ CORE = (
     *group(
         "jax.core", STAND_INS + "jax_util", "jax 0.4.24", "safe_zip", "list(zip(..., strict=True))"
     ),
+    *group("jax.core", STAND_INS + "jax_util", "jax 0.4.24", "map=safe_map", "list(map(...))"),
+    *group("jax.core", STAND_INS + "jax_util", "jax 0.4.24", "zip=safe_zip", "list(zip(...))"),
+    *group(
+        "jax.core",
+        STAND_INS + "jax_core",
+        "jax 0.4.36",
+        "Sublevel cur_sublevel",
+        "isinstance(x, jax.core.Tracer), which says whether a function is being traced",
+    ),
+    *group(
+        "jax.core",
+        STAND_INS + "jax_core",
+        "jax 0.3.15",
+        "UnitVar unit unitvar",
+        "nothing: no jaxpr has one",
+    ),
+    *group(
+        "jax.core",
+        STAND_INS + "jax_core",
+        "jax 0.3.0",
+        "extract_call_jaxpr",
+        "the parameter of the equation that is a jaxpr",
+    ),
+)
+
+BATCHING = (
+    *group("jax.interpreters.batching", STAND_INS + "jax_core", "jax 0.10.2", "not_mapped", "None"),
 )
 
 XLA = (
+    *group(
+        "jax.interpreters.xla",
+        STAND_INS + "jax_translations",
+        "jax 0.4.29",
+        "backend_specific_translations register_translation translations"
+        " _translations=translations",
+        "jax.interpreters.mlir.register_lowering",
+    ),
+    *group(
+        "jax.interpreters.xla",
+        STAND_INS + "jax_translations",
+        "jax 0.3.16",
+        "lower_fun",
+        "jax.interpreters.mlir.lower_fun",
+    ),
+    *group(
+        "jax.interpreters.xla",
+        STAND_INS + "jax_core",
+        "jax 0.4.1",
+        "xla_call_p=jit_p",
+        "the primitive of jax.jit, which is another in some releases",
+    ),
+    Entry("jax.interpreters.xla.xe", STAND_INS + "jaxlib_xla_extension", "jax 0.4.36", "jax"),
+    *group(
+        "jax.interpreters.pxla",
+        STAND_INS + "jax_core",
+        "jax 0.4.16",
+        "multi_host_supported_collectives",
+        "nothing: all primitives are supported",
+    ),
     *group("jax.interpreters.xla", "jax", "jax 0.4.11", "Device DeviceArray=Array"),
     Entry("jax.interpreters.xla._DeviceArray", "jax:Array", "jax 0.4.9"),
     Entry("jax.interpreters.xla.ShapedArray", "jax.core:ShapedArray", "jax 0.4.24"),
@@ -85,6 +142,18 @@ LIB = (
     ),
     Entry("jax.lib.xla_extension.Device", "jax:Device", "jax 0.7.0"),
     *group("jaxlib.xla_extension", "jax", "jaxlib 0.6.1", "Device DeviceArray=Array"),
+    *(
+        Entry(f"{module}.{name}Device", f"{STAND_INS}jaxlib_xla_extension:{name}Device", since, how)
+        for module, since in (
+            ("jax.lib.xla_extension", "jax 0.4.3"),
+            ("jaxlib.xla_extension", "jaxlib 0.4.3"),
+        )
+        for name, how in (
+            ("Cpu", "device.platform == 'cpu'"),
+            ("Gpu", "device.platform == 'gpu'"),
+            ("Tpu", "device.platform == 'tpu'"),
+        )
+    ),
     Entry("jaxlib.xla_extension.XlaRuntimeError", "jax.errors:JaxRuntimeError", "jaxlib 0.6.1"),
 )
 
@@ -117,4 +186,4 @@ UTIL = (
     ),
 )
 
-ENTRIES: tuple[Entry, ...] = (*CORE, *XLA, *LIB, *UTIL)
+ENTRIES: tuple[Entry, ...] = (*CORE, *BATCHING, *XLA, *LIB, *UTIL)

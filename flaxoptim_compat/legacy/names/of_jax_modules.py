@@ -24,6 +24,15 @@ MOVED = (
     Entry("jax.experimental.stax", "jax.example_libraries.stax", "jax 0.3.16"),
 )
 
+# As jax itself had imported them.
+OF_JAX_ITSELF = (
+    Entry("jax.ad", "jax.interpreters.ad", "jax 0.4.16"),
+    Entry("jax.batching", "jax.interpreters.batching", "jax 0.4.16"),
+    Entry("jax.partial_eval", "jax.interpreters.partial_eval", "jax 0.4.16"),
+    Entry("jax.pxla", "jax.interpreters.pxla", "jax 0.4.16"),
+    Entry("jax.xla", "jax.interpreters.xla", "jax 0.4.16"),
+)
+
 STOOD_IN_FOR = (
     Entry("jax.config", STAND_INS + "jax_config", "jax 0.4.29", "the object jax.config"),
     Entry("jax.util", STAND_INS + "jax_util", "jax 0.8.0", "functions of your own"),
@@ -44,6 +53,24 @@ STOOD_IN_FOR = (
         "jax 0.8.0",
         "jax.debug.callback and jax.experimental.io_callback",
         broken_if=STAND_INS + "jax_host_callback_needed:is_needed",
+    ),
+    Entry(
+        "jax.interpreters.masking",
+        STAND_INS + "jax_masking",
+        "jax 0.3.16",
+        "padded arrays, with their lengths passed along",
+    ),
+    Entry(
+        "jax.experimental.loops",
+        STAND_INS + "jax_loops",
+        "jax 0.3.16",
+        "jax.lax.fori_loop, while_loop and cond",
+    ),
+    Entry(
+        "jax.experimental.optix",
+        STAND_INS + "jax_optix",
+        "jax 0.2.7",
+        "optax, whose functions have the same names",
     ),
     Entry("jax.experimental.x64_context", STAND_INS + "jax_x64", "jax 0.10.0", "jax.enable_x64"),
 )
@@ -92,4 +119,4 @@ TEST_UTIL = (
     *group("jax.test_util", "jax", "jax 0.3.8", "device_under_test=default_backend"),
 )
 
-ENTRIES: tuple[Entry, ...] = (*MOVED, *STOOD_IN_FOR, *HOST_CALLBACK, *TEST_UTIL)
+ENTRIES: tuple[Entry, ...] = (*MOVED, *OF_JAX_ITSELF, *STOOD_IN_FOR, *HOST_CALLBACK, *TEST_UTIL)

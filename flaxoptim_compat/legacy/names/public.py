@@ -68,3 +68,15 @@ def public(served_by: str) -> str:
         return _PUBLIC[served_by]
     module, colon, attribute = served_by.removeprefix(STAND_INS).partition(":")
     return f"{ERA}.{MODULES[module]}{colon}{attribute}"
+
+
+def is_public(served_by: str) -> bool:
+    """Whether a program may import what serves a lost name.
+
+    Args:
+      served_by: ``module:attribute``, or just a module.
+    """
+    module, _, _ = served_by.partition(":")
+    if module.startswith(STAND_INS):
+        return served_by in _PUBLIC or module.removeprefix(STAND_INS) in MODULES
+    return "._" not in module and not module.startswith("jaxlib.mlir")

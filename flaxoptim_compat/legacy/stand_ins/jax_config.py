@@ -15,14 +15,15 @@ def enable_omnistaging() -> None:
 
 
 def accept_omnistaging() -> Callable[[], None]:
-    """Give the object its old ``enable_omnistaging`` back, and return what takes it away again."""
+    """Give the object its names for omnistaging back, and return what takes them away again."""
     attributes: dict[str, Any] = vars(config)
     if hasattr(config, "enable_omnistaging"):
         return lambda: None
     attributes["enable_omnistaging"] = enable_omnistaging
+    attributes["omnistaging_enabled"] = True
 
     def undo() -> None:
         if attributes.get("enable_omnistaging") is enable_omnistaging:
-            del attributes["enable_omnistaging"]
+            del attributes["enable_omnistaging"], attributes["omnistaging_enabled"]
 
     return undo

@@ -1,10 +1,15 @@
-"""``jax.core.axis_frame`` and ``raise_to_shaped``."""
+"""What ``jax.core`` and the interpreters had for those who look at traces and jaxprs."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import jax
+from jax._src.core import unsafe_am_i_under_a_jit
+from jax.extend.core import primitives
+
+# The one of jit, whose name is another since jax 0.7.
+jit_p: Any = getattr(primitives, "jit_p", None) or vars(primitives)["pjit_p"]
 
 
 class AxisFrame(NamedTuple):
@@ -39,3 +44,48 @@ def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> Any:
       weak_type: whether it is to be weakly typed, if not as it is.
     """
     return aval if weak_type is None else aval.update(weak_type=weak_type)
+
+
+class Sublevel(NamedTuple):
+    """How deep in calls of compiled functions tracing is.
+
+    Args:
+      level: 0 outside of them.
+    """
+
+    level: int
+
+
+def cur_sublevel() -> Sublevel:
+    """Say whether a function is being compiled: what programs read of it."""
+    return Sublevel(int(unsafe_am_i_under_a_jit()))
+
+
+class UnitVar:
+    """A variable for no value, of which a jaxpr has none any more."""
+
+
+# The value and the variable that were in each jaxpr.
+unit = object()
+unitvar = UnitVar()
+
+
+def extract_call_jaxpr(primitive: Any, params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the jaxpr that a primitive calls, or None, and the other parameters.
+
+    Args:
+      primitive: the primitive.
+      params: all of its parameters.
+    """
+    if primitive is jit_p:
+        others = {name: value for name, value in params.items() if name != "jaxpr"}
+        return params["jaxpr"].jaxpr, others
+    if "call_jaxpr" not in params or not getattr(primitive, "call_primitive", False):
+        return None, params
+    return params["call_jaxpr"], {k: v for k, v in params.items() if k != "call_jaxpr"}
+
+
+# A batched value could have been batched along no axis.
+not_mapped = None
+# Of primitives that run on several hosts at once; programs added theirs.
+multi_host_supported_collectives: set[Any] = set()

@@ -9,6 +9,7 @@ from jax import default_backend, device_count, devices, local_device_count, loca
 from jax import process_count as host_count
 from jax import process_index as host_id
 from jax import process_indices as host_ids
+from jax._src import xla_bridge
 from jax.extend.backend import get_backend, get_compile_options
 from jaxlib import xla_client
 
@@ -40,3 +41,8 @@ def get_device_backend(device: jax.Device | None = None) -> Any:
       device: the device.
     """
     return get_backend() if device is None else device.client
+
+
+def __getattr__(name: str) -> Any:
+    # All of it was public until jax 0.4, and packages looked at its tables.
+    return getattr(xla_bridge, name)

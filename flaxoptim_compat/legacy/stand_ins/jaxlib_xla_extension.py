@@ -2,20 +2,65 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import jax
 from jax.errors import JaxRuntimeError as XlaRuntimeError
 from jaxlib import xla_client
 
-Device = jax.Device
-DeviceArray = jax.Array
 
-__all__ = ["Device", "DeviceArray", "XlaRuntimeError"]
+class _OfPlatform(type):
+    """A class whose instances are the devices of one kind."""
+
+    platforms: frozenset[str]
+
+    def __new__(cls, name: str, *platforms: str) -> _OfPlatform:
+        made = super().__new__(cls, name, (), {"platforms": frozenset(platforms)})
+        return made
+
+    def __init__(cls, name: str, *platforms: str) -> None:
+        super().__init__(name, (), {})
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, jax.Device) and instance.platform in cls.platforms
+
+
+Device = jax.Device
+CpuDevice = _OfPlatform("CpuDevice", "cpu")
+GpuDevice = _OfPlatform("GpuDevice", "gpu", "cuda", "rocm")
+TpuDevice = _OfPlatform("TpuDevice", "tpu")
+DeviceArray = jax.Array
+# What jax.jit and jax.pmap return.
+CompiledFunction = PmapFunction = type(jax.jit(lambda: None))
+
+__all__ = [
+    "CompiledFunction",
+    "CpuDevice",
+    "Device",
+    "DeviceArray",
+    "GpuDevice",
+    "PmapFunction",
+    "TpuDevice",
+    "XlaRuntimeError",
+    "jax_jit",
+]
 
 
 # Where the rest of it is that is left; its own name is not the same in all versions.
 _compiled: Any = vars(xla_client)["_xla"]
+
+
+class _JaxJit(ModuleType):
+    """The module ``jax_jit``, which had the class of compiled functions."""
+
+    CompiledFunction = CompiledFunction
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_compiled.jax_jit, name)
+
+
+jax_jit = _JaxJit("jaxlib.xla_extension.jax_jit")
 
 
 def __getattr__(name: str) -> Any:

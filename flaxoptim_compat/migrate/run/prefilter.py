@@ -6,7 +6,7 @@ import functools
 import re
 
 from flaxoptim_compat.legacy.lost import ENTRIES
-from flaxoptim_compat.migrate.successors.successor import GONE
+from flaxoptim_compat.legacy.names.gone_for_good import GONE
 
 _MODULES = re.compile(rb"\b(?:flax|jax|jaxlib|flaxoptim_compat)\b")
 # The words of flax.optim are enough: another file of the program may have imported it.

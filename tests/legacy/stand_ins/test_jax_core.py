@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import pytest
+from jax.extend.core import Primitive
 
 from flaxoptim_compat.legacy.stand_ins import jax_core
 from tests.support.vectors import X
@@ -18,3 +19,36 @@ def test_named_axes() -> None:
     aval = jax.typeof(jnp.asarray(1.0))
     assert jax_core.raise_to_shaped(aval) is aval
     assert not jax_core.raise_to_shaped(aval, weak_type=False).weak_type
+
+
+def test_how_deep_tracing_is() -> None:
+    seen = []
+
+    def look(x: jax.Array) -> jax.Array:
+        seen.append(jax_core.cur_sublevel().level)
+        return x
+
+    look(X)
+    jax.vmap(look)(X)
+    jax.jit(look)(X)
+    jax.jit(jax.vmap(jax.grad(lambda x: look(x).sum())))(X)
+    assert seen == [0, 0, 1, 1]
+
+
+def test_the_jaxpr_that_is_called() -> None:
+    jaxpr = jax.make_jaxpr(jax.jit(lambda x: 2 * x))(1.0)
+    (equation,) = jaxpr.eqns
+    called, params = jax_core.extract_call_jaxpr(equation.primitive, equation.params)
+    assert len(called.eqns) == 1 and "jaxpr" not in params
+    (multiply,) = called.eqns
+    assert jax_core.extract_call_jaxpr(multiply.primitive, multiply.params) == (
+        None,
+        multiply.params,
+    )
+    primitive = Primitive("calling")
+    primitive.call_primitive = True
+    found = jax_core.extract_call_jaxpr(primitive, {"call_jaxpr": called, "name": "f"})
+    assert found == (called, {"name": "f"})
+    # No variable of it is one for no value.
+    assert not [var for var in called.invars if isinstance(var, jax_core.UnitVar)]
+    assert isinstance(jax_core.unitvar, jax_core.UnitVar)

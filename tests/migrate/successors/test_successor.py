@@ -13,14 +13,15 @@ from flax import linen
 from flaxoptim_compat import nn
 from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.public import public
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_of
 from flaxoptim_compat.migrate.successors.successor import (
     BACK,
-    GONE,
     NN,
     NOT_EVERYWHERE,
     OBJECTS_TODAY,
+    ONLY_SERVED,
     PUBLIC,
     successor,
 )
@@ -30,7 +31,8 @@ from tests.support.old_names import RUN_NAMES, exists
 from tests.support.oracle.environments import run_in_old_environment
 from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
-ENTRIES = [entry for entry in lost.ENTRIES if entry.name not in BACK]
+NOT_WRITTEN = NOT_EVERYWHERE | ONLY_SERVED
+ENTRIES = [entry for entry in lost.OF_PACKAGES if entry.name not in BACK]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
@@ -38,7 +40,7 @@ def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
     name = f"{entry.name}.config" if entry.name in OBJECTS_TODAY else entry.name
     found = successor(name)
     assert found is not None and found.old == name
-    assert bool(found.today) != (name in NOT_EVERYWHERE)
+    assert bool(found.today) != (name in NOT_WRITTEN)
     # In one of three ways: by another name, by another call, by a stand-in.
     code = code_of(found)
     ways = {
@@ -50,12 +52,12 @@ def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
         "FOC156": name in REARRANGED,
         "FOC157": found.is_stand_in,
         "FOC158": found.is_stand_in,
-        "FOC159": name in NOT_EVERYWHERE,
+        "FOC159": name in NOT_WRITTEN,
     }
     assert ways[code]
 
 
-SERVED_EVERYWHERE = [each for each in lost.ENTRIES if each.name not in NOT_EVERYWHERE | BACK]
+SERVED_EVERYWHERE = [each for each in lost.OF_PACKAGES if each.name not in NOT_WRITTEN | BACK]
 
 
 def objects_of_today(entry: Entry) -> list[Any]:
@@ -129,6 +131,6 @@ def test_every_name_of_then_runs_or_is_reported(cases: Any, old_environment: Any
         whole, imported = f"import {module}\nresult = {name}\n", f"from {module} import {attribute}"
         for text in (whole, f"{imported} as result\n"):
             if any(each.shim is None for each in findings_alone(text)):
-                assert name in GONE | dict.fromkeys(NOT_EVERYWHERE)
+                assert name in GONE.keys() | NOT_WRITTEN
             else:
                 run(rewrite_alone(text))

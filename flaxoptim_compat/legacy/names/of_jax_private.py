@@ -1,0 +1,272 @@
+"""Names that jax keeps in its private modules, where programs and packages still find them.
+
+Each is what it was: a class, a table, or a function that takes what it took in jax 0.4.13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.groups import group
+
+
+def _private(module: str, served_by: str, gone_since: str, names: str) -> Iterator[Entry]:
+    instead = f"{served_by}.{{}} (private to jax)"
+    return group(module, served_by, gone_since, names, instead)
+
+
+def _module(name: str, served_by: str, gone_since: str) -> Entry:
+    return Entry(name, served_by, gone_since, f"{served_by} (private to jax)")
+
+
+CORE = (
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.4.16",
+        "canonicalize_dim dilate_dim divide_shape_sizes is_dim is_empty_shape"
+        " same_referent stride_dim",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.4.24",
+        "tuple_delete tuple_insert",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.4.29",
+        "DimSize",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.4.31",
+        "canonicalize_shape dimension_as_value",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.4.34",
+        "pp_aval pp_eqn pp_eqns pp_jaxpr pp_jaxpr_eqn_range pp_jaxpr_skeleton pp_jaxprs"
+        " pp_kv_pair pp_kv_pairs pp_var pp_vars pp_eqn_rules",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.4.38",
+        "check_eqn check_type",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.6.0",
+        "AxisSize dedup_referents escaped_tracer_error full_lower get_referent"
+        " join_effects leaked_tracer_error reset_trace_state typecompat EvalTrace"
+        " TRACER_LEAK_DEBUGGER_WARNING",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.7.0",
+        "trace_state_clean typecheck call_p closed_call_p",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.10.0",
+        "call_impl",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.4.29",
+        "Shape",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.6.0",
+        "InputType",
+    ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.7.0",
+        "typematch",
+    ),
+)
+
+INTERPRETERS = (
+    *_private(
+        "jax.interpreters.ad",
+        "jax._src.ad_util",
+        "jax 0.4.36",
+        "zeros_like_jaxval",
+    ),
+    *_private(
+        "jax.interpreters.ad",
+        "jax._src.interpreters.ad",
+        "jax 0.4.36",
+        "CustomVJPException",
+    ),
+    *_private(
+        "jax.interpreters.ad",
+        "jax._src.ad_util",
+        "jax 0.9.0",
+        "zeros_like_p",
+    ),
+    *_private(
+        "jax.interpreters.ad",
+        "jax._src.interpreters.ad",
+        "jax 0.9.0",
+        "bilinear_transpose defjvp_zero jvp_jaxpr jvp_subtrace linear_jvp"
+        " linear_transpose linear_transpose2 nonzero_tangent_outputs rearrange_binders"
+        " standard_jvp standard_jvp2 traceable zero_jvp call_param_updaters"
+        " call_transpose_param_updaters custom_lin_p",
+    ),
+    *_private(
+        "jax.interpreters.ad",
+        "jax._src.interpreters.ad",
+        "jax 0.10.0",
+        "reducing_transposes",
+    ),
+    *_private(
+        "jax.interpreters.batching",
+        "jax._src.ad_util",
+        "jax 0.4.24",
+        "zeros_like_p",
+    ),
+    *_private(
+        "jax.interpreters.batching",
+        "jax._src.interpreters.batching",
+        "jax 0.9.0",
+        "Array AxisSize BatchTrace BatchTracer Elt MapSpec Vmappable Zero ZeroIfMapped"
+        " batch_custom_jvp_subtrace batch_subtrace flatten_fun_for_vmap is_vmappable"
+        " make_iota moveaxis to_elt from_elt_handlers make_iota_handlers spec_types"
+        " to_elt_handlers vmappables zero_if_mapped",
+    ),
+    *_private(
+        "jax.interpreters.batching",
+        "jax._src.interpreters.batching",
+        "jax 0.10.0",
+        "NotMapped",
+    ),
+    *_private(
+        "jax.interpreters.partial_eval",
+        "jax._src.core",
+        "jax 0.5.0",
+        "DebugInfo",
+    ),
+    *_private(
+        "jax.interpreters.partial_eval",
+        "jax._src.interpreters.partial_eval",
+        "jax 0.9.0",
+        "Const ConstVar DynamicJaxprTrace FreeVar Jaxpr JaxprEqnRecipe JaxprStackFrame"
+        " JaxprTrace LambdaBinding TracerAsName TracerId JaxprTracerRecipe"
+        " call_partial_eval_custom_rule closed_call_partial_eval_custom_rule"
+        " make_jaxpr_effects move_binders_to_back move_binders_to_front"
+        " partial_eval_jaxpr_custom partial_eval_jaxpr_nounits"
+        " partial_eval_wrapper_nounits partition_pvals trace_to_subjaxpr_nounits"
+        " trace_to_subjaxpr_nounits_fwd call_param_updaters call_partial_eval_rules"
+        " const_fold_rules custom_staging_rules forwarding_rules",
+    ),
+    *_private(
+        "jax.interpreters.pxla",
+        "jax._src.interpreters.pxla",
+        "jax 0.4.16",
+        "ExecuteReplicated InputsHandler ResultsHandler UnloadedMeshExecutable"
+        " tile_aval_nd untile_aval_nd array_types shard_arg_handlers",
+    ),
+    *_private(
+        "jax.interpreters.pxla",
+        "jax._src.sharding_impls",
+        "jax 0.4.16",
+        "ArrayMappingOrAutoOrUnspecified",
+    ),
+    *_private(
+        "jax.interpreters.xla",
+        "jax._src.core",
+        "jax 0.4.24",
+        "AxisEnv",
+    ),
+    *_private(
+        "jax.interpreters.xla",
+        "jax._src.core",
+        "jax 0.7.0",
+        "pytype_aval_mappings",
+    ),
+    *_private(
+        "jax.interpreters.batching",
+        "jax._src.interpreters.batching",
+        "jax 0.9.0",
+        "FromEltHandler GetIdx MakeIotaHandler ToEltHandler",
+    ),
+    *_private(
+        "jax.interpreters.partial_eval",
+        "jax._src.interpreters.partial_eval",
+        "jax 0.9.0",
+        "ConstFoldRule DCERule ForwardingRule ParamsUpdater PartialEvalCustomResult"
+        " PartialEvalCustomRule ResAvalUpdater close_jaxpr convert_constvars_jaxpr"
+        " convert_invars_to_constvars",
+    ),
+    *_private(
+        "jax.interpreters.pxla",
+        "jax._src.interpreters.pxla",
+        "jax 0.4.16",
+        "PxlaResultHandler",
+    ),
+)
+
+OTHER = (
+    *_private(
+        "jax.ad_checkpoint",
+        "jax._src.ad_checkpoint",
+        "jax 0.10.0",
+        "checkpoint remat",
+    ),
+    *_private(
+        "jax.custom_derivatives",
+        "jax._src.custom_derivatives",
+        "jax 0.8.0",
+        "custom_jvp_call_jaxpr_p",
+    ),
+    *_private(
+        "jax.experimental.compilation_cache.compilation_cache",
+        "jax._src.compilation_cache",
+        "jax 0.8.0",
+        "initialize_cache is_initialized",
+    ),
+)
+
+# What these modules had imported for themselves.
+MODULES = (
+    _module("jax.core.dtypes", "jax._src.dtypes", "jax 0.4.24"),
+    _module("jax.core.lu", "jax._src.linear_util", "jax 0.4.24"),
+    _module("jax.core.pp", "jax._src.pretty_printer", "jax 0.4.24"),
+    _module("jax.core.source_info_util", "jax._src.source_info_util", "jax 0.4.24"),
+    _module("jax.core.traceback_util", "jax._src.traceback_util", "jax 0.4.24"),
+    _module("jax.interpreters.ad.config", "jax._src.config", "jax 0.4.26"),
+    _module("jax.interpreters.ad.source_info_util", "jax._src.source_info_util", "jax 0.4.26"),
+    _module("jax.interpreters.mlir.func_dialect", "jaxlib.mlir.dialects.func", "jax 0.6.0"),
+    _module("jax.interpreters.mlir.hlo", "jaxlib.mlir.dialects.stablehlo", "jax 0.6.0"),
+    _module("jax.interpreters.partial_eval.config", "jax._src.config", "jax 0.9.0"),
+    _module("jax.interpreters.pxla.xb", "jax._src.xla_bridge", "jax 0.4.16"),
+    _module("jax.interpreters.xla.xb", "jax._src.xla_bridge", "jax 0.4.36"),
+    _module("jax.interpreters.xla.xc", "jaxlib.xla_client", "jax 0.4.36"),
+    _module("jax.ad_util", "jax._src.ad_util", "jax 0.2.6"),
+    _module("jax.lax.dtypes", "jax._src.dtypes", "jax 0.4.24"),
+)
+
+# These were private already, and chex, treex, blackjax and their like have them at import.
+FURTHER_DOWN = (
+    *_private(
+        "jax._src.numpy.lax_numpy", "jax._src.numpy.scalar_types", "jax 0.8.0", "_ScalarMeta"
+    ),
+    *group("jax._src.numpy.lax_numpy", "jax", "jax 0.4.7", "ndarray=Array"),
+    _module("jax._src.prng", "jax._src.random.prng", "jax 0.10.2"),
+)
+
+ENTRIES: tuple[Entry, ...] = (*CORE, *INTERPRETERS, *OTHER, *MODULES, *FURTHER_DOWN)

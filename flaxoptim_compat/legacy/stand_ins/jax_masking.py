@@ -1,0 +1,59 @@
+"""``jax.mask`` and ``jax.interpreters.masking``: computing with padded arrays of unknown sizes.
+
+There is nothing like it any more. Packages that gave their primitives rules for it can be
+imported; who calls a masked function is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+masking_rules: dict[Any, Any] = {}
+
+
+def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Callable[..., Any]:
+    """Return a function that says that there are no masked ones.
+
+    Args:
+      fun: the function that was to be masked.
+      in_shapes: the shapes of its arguments.
+      out_shape: the shape of its result.
+    """
+    del in_shapes, out_shape
+
+    def masked(*args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"{getattr(fun, '__name__', fun)} is a function of jax.mask, which is gone since"
+            " jax 0.2.27. Pad the arrays, and pass their lengths along."
+        )
+
+    return masked
+
+
+def defvectorized(primitive: Any) -> None:
+    """Do nothing: the primitive worked on each element.
+
+    Args:
+      primitive: the primitive.
+    """
+
+
+def defnaryop(primitive: Any) -> None:
+    """Do nothing: the primitive worked on each element of several arrays.
+
+    Args:
+      primitive: the primitive.
+    """
+
+
+def shape_as_value(shape: Any) -> Any:
+    """Return a shape, which has no unknown sizes in it.
+
+    Args:
+      shape: the shape.
+    """
+    return shape
+
+
+padded_shape_as_value = shape_as_value

@@ -1,0 +1,76 @@
+"""Rules of ``jax.interpreters.xla`` by which primitives of one's own were compiled.
+
+A rule that ``lower_fun`` made from a function is registered with what compiles today. One that
+built XLA operations itself is kept and never asked: such a primitive needs a rule of
+``jax.interpreters.mlir`` as well, which most programs had beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from jax.interpreters import mlir
+
+
+class FunctionRule(NamedTuple):
+    """What ``lower_fun`` returns.
+
+    Args:
+      fun: the function, of arrays.
+      multiple_results: whether it returns a list of them.
+    """
+
+    fun: Callable[..., Any]
+    multiple_results: bool
+
+
+def lower_fun(fun: Callable[..., Any], multiple_results: bool, **unused: Any) -> FunctionRule:
+    """Make a rule from a function.
+
+    Args:
+      fun: what the primitive computes.
+      multiple_results: whether it returns a list of arrays.
+      **unused: what chose between ways of making it.
+    """
+    del unused
+    return FunctionRule(fun, multiple_results)
+
+
+def register_translation(primitive: Any, rule: Any, *, platform: str | None = None) -> None:
+    """Register a rule.
+
+    Args:
+      primitive: what it is for.
+      rule: the rule.
+      platform: the only kind of device that it is for.
+    """
+    table = translations if platform is None else backend_specific_translations[platform]
+    table[primitive] = rule
+
+
+class Translations(dict[Any, Any]):
+    """The rules by primitive.
+
+    Args:
+      platform: the only kind of device that they are for.
+    """
+
+    def __init__(self, platform: str | None = None) -> None:
+        super().__init__()
+        self.platform = platform
+
+    def __setitem__(self, primitive: Any, rule: Any) -> None:
+        super().__setitem__(primitive, rule)
+        if isinstance(rule, FunctionRule):
+            lowering = mlir.lower_fun(rule.fun, rule.multiple_results)
+            mlir.register_lowering(primitive, lowering, platform=self.platform)
+
+
+class _ByPlatform(dict[str, Translations]):
+    def __missing__(self, platform: str) -> Translations:
+        return self.setdefault(platform, Translations(platform))
+
+
+translations = Translations()
+backend_specific_translations = _ByPlatform()

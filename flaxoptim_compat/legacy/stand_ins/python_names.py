@@ -1,0 +1,40 @@
+"""``inspect.getargspec``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class ArgSpec(NamedTuple):
+    """The parameters of a function that has no keyword-only ones.
+
+    Args:
+      args: the names of those that are passed by position.
+      varargs: the name of the one that takes the others.
+      keywords: the name of the one that takes keywords.
+      defaults: the default values of the last ones.
+    """
+
+    args: list[str]
+    varargs: str | None
+    keywords: str | None
+    defaults: tuple[Any, ...] | None
+
+
+def getargspec(func: Callable[..., Any]) -> ArgSpec:
+    """Return the parameters of a function.
+
+    Args:
+      func: the function.
+
+    Raises:
+      ValueError: it has keyword-only parameters or annotations, which an ArgSpec does not show.
+    """
+    full = inspect.getfullargspec(func)
+    if full.kwonlyargs or full.annotations:
+        raise ValueError(
+            "Function has keyword-only parameters or annotations: use inspect.signature()"
+        )
+    return ArgSpec(full.args, full.varargs, full.varkw, full.defaults)

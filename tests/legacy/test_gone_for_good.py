@@ -1,0 +1,83 @@
+"""Names that are gone for good: whoever asks for one is told what to do."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import jax
+import pytest
+
+import flaxoptim_compat
+from flaxoptim_compat.legacy import lost
+from flaxoptim_compat.legacy.names.gone_for_good import GONE
+from tests.support.old_names import exists
+
+
+@pytest.fixture(autouse=True)
+def _installed() -> Any:
+    with flaxoptim_compat.installed(era=True):
+        yield
+
+
+def test_no_name_is_served_as_well() -> None:
+    assert not GONE.keys() & {entry.name for entry in lost.ENTRIES}
+
+
+def test_none_ends_in_a_full_stop() -> None:
+    assert not [name for name, advice in GONE.items() if advice.endswith(".") or not advice]
+
+
+# flax has this one still, and says itself what it needs.
+TENSORBOARD = "flax.metrics.tensorboard"
+
+
+def look_up(name: str) -> Any:
+    return eval(name, {"jax": jax})
+
+
+GONE_TODAY = [name for name in GONE if name != TENSORBOARD and not exists(name)]
+
+
+@pytest.mark.parametrize("name", GONE_TODAY)
+def test_an_import_says_what_to_do(name: str) -> None:
+    module, _, attribute = name.rpartition(".")
+    try:
+        importlib.import_module(module)
+    except ImportError:
+        return  # gone as a whole
+    with pytest.raises(ImportError) as caught:
+        exec(f"from {module} import {attribute}", {})
+    if caught.value.msg.startswith("cannot import name"):
+        return  # of a stand-in, which is no module that lost names
+    assert caught.value.msg == f"{name} is gone for good: {GONE[name]}."
+
+
+def test_nearly_all_say_it() -> None:
+    silent = []
+    for name in GONE_TODAY:
+        module, _, attribute = name.rpartition(".")
+        try:
+            exec(f"from {module} import {attribute}", {})
+        except ImportError as error:
+            if "gone for good" not in error.msg:
+                silent.append(name)
+    assert len(GONE_TODAY) > 300 and len(silent) < 40, silent
+
+
+def test_an_attribute_is_asked_for_as_ever() -> None:
+    assert not hasattr(jax.core, "new_main")
+    assert getattr(jax.core, "new_main", 5) == 5
+    with pytest.raises(AttributeError, match=r"jax.core.new_main is gone for good: it belonged"):
+        look_up("jax.core.new_main")
+    with pytest.raises(AttributeError, match=r"^module 'jax.core' has no attribute 'never'$"):
+        look_up("jax.core.never")
+    with pytest.raises(ImportError, match=r"cannot import name 'never'"):
+        exec("from jax.core import never", {})
+
+
+def test_a_module_says_it_too() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"jax.experimental.sharded_jit is gone for good"):
+        importlib.import_module("jax.experimental.sharded_jit")
+    with pytest.raises(ModuleNotFoundError, match=r"^No module named 'jax.experimental.never'$"):
+        importlib.import_module("jax.experimental.never")
