@@ -7,6 +7,7 @@ round a product and a sum together, most of it holds by itself.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,8 +20,8 @@ from hypothesis import strategies as st
 
 from flaxoptim_compat import compiled_steps, optim
 from tests.support import cases
-from tests.support.options import ONE_EACH, each_value, params
-from tests.support.side_by_side import assert_same
+from tests.support.options import ONE_EACH, each, each_value, params
+from tests.support.side_by_side import assert_same, bits
 from tests.support.tolerances import ALL
 
 STEPS = 3
@@ -82,3 +83,39 @@ def test_any_parameter(name: str, shape: list[int], scale: float, decay: float, 
     for grad in grads:
         optimizer, by_operation = both(optimizer, {"p": grad})
         assert_same(optimizer, by_operation)
+
+
+# Optax multiplies by the rate last, flax before it divided; and it decays the update where flax
+# decayed the parameter. In these there is neither.
+ALIKE = r"(GradientDescent|Momentum|Adagrad|LARS)-.*|Adadelta-(?!weight_decay|all).*"
+MULTIPLIED_ALIKE = [case for case in cases.CASES if re.fullmatch(ALIKE, case.name)]
+OF_ONE_OPTIMIZER = [
+    case for case in cases.CASES if case.optimizer not in ("MultiOptimizer", "WeightNorm")
+]
+
+
+def among(chosen: list[cases.Case]) -> list[cases.Case]:
+    """One for each optimizer that these are of."""
+    return [case for case in ONE_EACH if case in chosen]
+
+
+def trained(case: cases.Case, namespace: Any) -> Any:
+    """An optimizer after some steps outside jit, each with the same gradients for everyone."""
+    optimizer = case.build(namespace).create(with_long_rows(case, "float32"))
+    for number in range(STEPS):
+        grads = jax.tree.map(jnp.asarray, cases.gradients(number, optimizer.target))
+        optimizer = optimizer.apply_gradient(grads)
+    return optimizer
+
+
+@pytest.mark.parametrize("case", each(MULTIPLIED_ALIKE, among(MULTIPLIED_ALIKE)))
+def test_parameters_are_the_genuine_ones(genuine: Any, case: cases.Case) -> None:
+    assert_same(trained(case, optim).target, trained(case, genuine).target)
+
+
+@pytest.mark.parametrize(
+    "case", each(OF_ONE_OPTIMIZER, [each for each in ONE_EACH if each in OF_ONE_OPTIMIZER])
+)
+def test_moments_are_the_genuine_ones(genuine: Any, case: cases.Case) -> None:
+    ours, theirs = (trained(case, namespace).state.param_states for namespace in (optim, genuine))
+    assert [*map(bits, jax.tree.leaves(ours))] == [*map(bits, jax.tree.leaves(theirs))]
