@@ -203,3 +203,26 @@ def test_integers_are_numbers(
         program = lambda optimizer: optimizer.apply_gradient(GRADS[0], **overrides)
         results.append((jax.jit(program) if jit else program)(optimizer))
     assert_same(*results, ulps(name) if jit else max(ulps(name), 1.0))
+
+
+@pytest.mark.parametrize("way", ["jit", "compiled", "op by op", "TrainState"])
+@pytest.mark.parametrize("name", ["Adagrad", "GradientDescent", "LARS", "Momentum"])
+def test_a_rate_is_rounded_to_the_dtype_of_each_parameter(
+    genuine: Any, name: str, way: str
+) -> None:
+    """As in the genuine, where a Python number has no dtype of its own."""
+    dtypes = (jnp.bfloat16, jnp.float16, jnp.float32)
+    params = {jnp.dtype(each).name: PARAMS["w"].astype(each) for each in dtypes}
+    grads = jax.tree.map(jnp.cos, params)
+    found = []
+    for namespace in (optim, genuine):
+        optimizer = getattr(namespace, name)(1.0 + 2**-8).create(params)
+        step: Any = lambda optimizer: optimizer.apply_gradient(grads)
+        if way == "TrainState" and namespace is optim:
+            state = optimizer.to_train_state()
+            found.append(jax.jit(lambda state: state.apply_gradients(grads=grads))(state).params)
+            continue
+        step = jax.jit(step) if way in ("jit", "TrainState") else step
+        with compiled_steps(way == "compiled"):
+            found.append(step(optimizer).target)
+    assert_same(*found)
