@@ -16,6 +16,7 @@ from flax import linen
 
 import flaxoptim_compat
 from flaxoptim_compat.legacy import lost, uses
+from flaxoptim_compat.legacy.calls import serving
 from flaxoptim_compat.legacy.calls.row import Call, module_of
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from flaxoptim_compat.legacy.entry import object_at
@@ -110,6 +111,16 @@ def test_old_calls_inside_of_transformations(served: None) -> None:
     assert jax.eval_shape(clip, X).shape == (4,)
     reshaped = jax.jit(lambda x: jnp.reshape(x, newshape=(2, 2)))
     assert reshaped.lower(X).compile()(X).shape == (2, 2)
+
+
+def test_jax_tells_of_lines_of_the_program(served: None) -> None:
+    def wrong() -> bool:
+        return bool(jnp.clip(jnp.arange(3.0), a_min=0)[0])
+
+    with pytest.raises(jax.errors.TracerBoolConversionError, match="on these lines") as error:
+        jax.jit(wrong)()
+    assert __file__ in str(error.value)
+    assert str(serving.__file__) not in str(error.value)
 
 
 def test_they_are_gone_afterwards() -> None:
