@@ -5,7 +5,7 @@ from __future__ import annotations
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from tests.generate.generator import Files, Generator
 from tests.support.places import GUIDE
-from tests.support.signature_decisions import DECISIONS, DOCUMENTED
+from tests.support.signature_decisions import DECISIONS, DOCUMENTED, OLDER
 
 PAGE = GUIDE / "served_calls.md"
 HEAD = """# Served calls
@@ -21,8 +21,9 @@ second column, and the report at the end of `run` counts them.
 LEFT = """
 ## What is not served
 
-All signatures of jax 0.4.13 and flax 0.5.3 were compared with today's. These calls mean something
-else today, or nothing that could be made of them:
+All signatures of jax 0.4.13 and flax 0.5.3 were compared with today's, and those of jax 0.2.9 and
+0.2.25 and flax 0.2.2 and 0.3.4 with both. These calls mean something else today, or nothing that
+could be made of them:
 
 | old call | what to do |
 | --- | --- |
@@ -34,9 +35,9 @@ def files() -> Files:
     rows = {row.old: row.today for row in ENTRIES} | {each.old: each.today for each in METHODS}
     shown = sorted(rows.items(), key=lambda row: row[0].lower())
     lines = (f"| `{old}` | `{today}` |\n" for old, today in shown)
-    documented = (each for each in DECISIONS if each.outcome == DOCUMENTED)
-    left = (f"| `{each.shown}` | {each.text} |\n" for each in documented)
-    return {PAGE: "".join((HEAD, *lines, LEFT, *left)).encode()}
+    left = [(each.shown, each.text) for each in DECISIONS if each.outcome == DOCUMENTED]
+    left_lines = (f"| `{call}` | {text} |\n" for call, text in (*left, *OLDER))
+    return {PAGE: "".join((HEAD, *lines, LEFT, *left_lines)).encode()}
 
 
 GENERATOR = Generator("migration_guide/served_calls.md: the tables of old calls", files)

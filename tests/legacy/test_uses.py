@@ -31,3 +31,19 @@ hasattr(jax, "tree_nonsense")
         "jax.tree_leaves (1x)",
         "flax.optim.Optimizer (1x)",
     ]
+
+
+def test_old_calls_are_counted(tmp_path: Path) -> None:
+    program = """
+import jax.numpy as jnp
+x = jnp.arange(3.0)
+for _ in range(2):
+    jnp.clip(x, a_min=1)
+jnp.clip(x, min=1)
+jnp.clip(x, 1, 2)
+x.device().id
+"""
+    write(tmp_path, program=program)
+    done = compat(["run", "program.py"], tmp_path)
+    used = done.stderr.splitlines()[-1].removeprefix("flaxoptim-compat: used ").split(". To see")[0]
+    assert used == "jax.numpy.clip() (2x), jax.Array.device() (1x)"

@@ -122,6 +122,20 @@ def _softmax(old: Old, name: str) -> Any:
 JAX: dict[str, Case] = {
     "jax.lax.dot: precision": called("jax.lax.dot", MATRIX, MATRIX.T.copy(), None),
     "jax.lax.dot: both": called("jax.lax.dot", MATRIX, MATRIX.T.copy(), "highest", np.float32),
+    **{
+        f"jax.lax.linalg.{name}: in order": lambda old, name=name, args=args: _rounded(
+            old("jax.tree_util.tree_map")(abs, old(f"jax.lax.linalg.{name}")(POSITIVE, *args))
+        )
+        for name, args in (
+            ("cholesky", (False,)),
+            ("eig", (True, False)),
+            ("eigh", (True, True)),
+            ("qr", (False,)),
+            ("schur", (True,)),
+            ("svd", (False, True)),
+            ("triangular_solve", (POSITIVE, True, True, False, False, True)),
+        )
+    },
     "jax.lax.cond: linear": lambda old: old("jax.lax.cond")(
         VECTOR[0] < 0, lambda x: 2 * x, lambda x: x, VECTOR, linear=(False,)
     ),

@@ -194,6 +194,30 @@ DECISIONS = (
     ),
 )
 
+# What the page says of changes before jax 0.4.13 and flax 0.5.3, which are not in the record.
+OLDER = (
+    (
+        "jax.numpy.square(x=...), jax.numpy.power(x1=..., x2=...) and the like",
+        "Give what such a function is applied to element by element in order, not by name.",
+    ),
+    (
+        "jax.jacfwd(fun, argnums, holomorphic), and of jacrev and hessian",
+        "Give `holomorphic` and `allow_int` by their names: `has_aux` stands before them.",
+    ),
+    (
+        "jax.nn.initializers.variance_scaling(..., in_axis, out_axis, dtype)",
+        "Give `dtype` by its name: `batch_axis` stands before it.",
+    ),
+    (
+        "flax.linen.Dense(features, use_bias, dtype, precision) and the other layers",
+        "Give what comes after `dtype` by its name: `param_dtype` stands before it.",
+    ),
+    (
+        "flax.linen.dot_product_attention(query, key, value, bias, broadcast_dropout)",
+        "Give what comes after `bias` by its name: `mask` stands before it.",
+    ),
+)
+
 _ROWS = {
     name.removesuffix(".__init__"): {each.partition("=")[0] for each in row.took.split()}
     for row in ENTRIES

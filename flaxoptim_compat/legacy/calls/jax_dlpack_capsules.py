@@ -30,6 +30,7 @@ def is_a_capsule(*args: Any, **_: Any) -> bool:
     return bool(args) and type(args[0]).__name__ == "PyCapsule"
 
 
-def from_dlpack(original: Callable[..., Any], dlpack: Any) -> Any:
+def from_dlpack(original: Callable[..., Any], dlpack: Any, backend: Any = None) -> Any:
     """The array of a capsule, or of what can make one."""
+    del backend  # The capsule knows its device.
     return original(_OfCapsule(dlpack) if is_a_capsule(dlpack) else dlpack)

@@ -45,6 +45,25 @@ LAYERS = (
     ),
 )
 
+MODULES = (
+    *(
+        Call(f"flax.linen.Module.{name}", f"self {took}", f"module.{name}({today})")
+        for name, took, today in (
+            ("make_rng", "kind=name", "name"),
+            ("get_variable", "kind=col name default", "col, name"),
+            ("has_variable", "kind=col name", "col, name"),
+            ("put_variable", "kind=col name value", "col, name, value"),
+            ("variable", "kind=col name init_fn *init_args", "col, name, init_fn"),
+        )
+    ),
+    Call(
+        "flax.linen.remat flax.linen.checkpoint flax.linen.transforms.remat"
+        " flax.linen.transforms.checkpoint",
+        "target variables rngs * concrete=",
+        "flax.linen.remat(target, static_argnums=...)",
+    ),
+)
+
 CHECKPOINTS = (
     Call(
         "flax.training.checkpoints.save_checkpoint",
@@ -53,4 +72,4 @@ CHECKPOINTS = (
     ),
 )
 
-ENTRIES: tuple[Call, ...] = (*CELLS, *LAYERS, *CHECKPOINTS)
+ENTRIES: tuple[Call, ...] = (*CELLS, *LAYERS, *MODULES, *CHECKPOINTS)

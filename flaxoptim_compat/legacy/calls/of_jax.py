@@ -29,6 +29,7 @@ NUMPY = (
     _renamed("jax.numpy.where", "condition x y * size fill_value", "condition, x, y"),
     _renamed("jax.numpy.save", "file arr allow_pickle fix_imports=", "file, arr, allow_pickle"),
     _renamed("jax.numpy.from_dlpack", "x", "x"),
+    _renamed("jax.numpy.broadcast_to", "arr=array shape", "array, shape"),
 )
 
 LAX = (
@@ -42,6 +43,19 @@ LAX = (
     ),
 )
 
+LINEAR_ALGEBRA = tuple(
+    _renamed(f"jax.lax.linalg.{name}", f"{arrays} {rest}", f"{arrays.replace(' ', ', ')}, ...=...")
+    for name, arrays, rest in (
+        ("cholesky", "x", "symmetrize_input"),
+        ("eig", "x", "compute_left_eigenvectors compute_right_eigenvectors"),
+        ("eigh", "x", "lower symmetrize_input"),
+        ("qr", "x", "full_matrices"),
+        ("schur", "x", "compute_schur_vectors sort_eig_vals select_callable"),
+        ("svd", "x", "full_matrices compute_uv"),
+        ("triangular_solve", "a b", "left_side lower transpose_a conjugate_a unit_diagonal"),
+    )
+)
+
 _WITH_SOFTMAX = (
     *("jax.nn", "jax.example_libraries.stax"),
     *("flax.linen", "flax.linen.activation", "flax.core.nn"),
@@ -50,7 +64,7 @@ _WITH_SOFTMAX = (
 TRANSFORMATIONS = (
     Call(
         "jax.checkpoint jax.remat",
-        "fun concrete= prevent_cse static_argnums policy",
+        "fun concrete= prevent_cse policy * static_argnums",
         "jax.checkpoint(fun, static_argnums=...)",
     ),
     Call(
@@ -79,6 +93,12 @@ TRANSFORMATIONS = (
 )
 
 OTHER = (
+    _renamed(
+        "jax.lax.linalg.lu_pivots_to_permutation",
+        "swaps=pivots m=permutation_size",
+        "pivots, permutation_size",
+    ),
+    _renamed("jax.scipy.special.betaln", "x=a y=b", "a, b"),
     *(
         Call(
             " ".join(f"{module}.{name}" for module in _WITH_SOFTMAX) + more,
@@ -93,7 +113,7 @@ OTHER = (
     _renamed("jax.scipy.special.exp1", "x module=", "x"),
     Call(
         "jax.dlpack.from_dlpack",
-        "dlpack",
+        "dlpack backend",
         "jax.dlpack.from_dlpack(x), of an array",
         by=f"{_HERE}jax_dlpack_capsules:from_dlpack",
         old_if=f"{_HERE}jax_dlpack_capsules:is_a_capsule",
@@ -122,7 +142,7 @@ OF_ARRAYS = (
     _renamed("jax.Array.copy", "self order=", ""),
 )
 
-ENTRIES: tuple[Call, ...] = (*NUMPY, *LAX, *TRANSFORMATIONS, *OTHER, *OF_ARRAYS)
+ENTRIES: tuple[Call, ...] = (*NUMPY, *LAX, *LINEAR_ALGEBRA, *TRANSFORMATIONS, *OTHER, *OF_ARRAYS)
 
 _CONCRETE = f"{_ARRAYS}with_values"
 ALL_ARRAYS = f"{_ARRAYS}all_arrays"

@@ -15,8 +15,13 @@ from tests.support import call_cases, old_names
 from tests.support.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
 
-# What the old environment does not have, or cannot do: see test_serving.py.
-ELSEWHERE = {"jax.Array.to_py()", "flax.training.checkpoints.save_checkpoint"}
+# Of releases before the old environment, or of what that cannot do: see test_older.py.
+ELSEWHERE = {
+    *("jax.Array.to_py()", "jax.numpy.broadcast_to", "jax.lax.linalg.lu_pivots_to_permutation"),
+    *("jax.scipy.special.betaln", "flax.linen.remat", "flax.training.checkpoints.save_checkpoint"),
+    *("flax.linen.Module.make_rng", "flax.linen.Module.variable"),
+    *(f"flax.linen.Module.{verb}_variable" for verb in ("get", "has", "put")),
+}
 
 
 @pytest.fixture(scope="module")

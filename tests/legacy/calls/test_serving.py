@@ -7,18 +7,16 @@ import importlib
 import inspect
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 from flax import linen
-from flax.training import checkpoints
 
 import flaxoptim_compat
 from flaxoptim_compat.legacy import lost, uses
+from flaxoptim_compat.legacy.calls import serving
 from flaxoptim_compat.legacy.calls.row import Call, module_of
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from flaxoptim_compat.legacy.entry import object_at
@@ -115,41 +113,14 @@ def test_old_calls_inside_of_transformations(served: None) -> None:
     assert reshaped.lower(X).compile()(X).shape == (2, 2)
 
 
-def test_jit_had_numbers_before_shardings(served: None) -> None:
-    decorated = functools.partial(jax.jit, static_argnums=0)(lambda n, x: x * n)
-    for repeated in (
-        decorated,
-        jax.jit(lambda n, x: x * n, 0),
-        jax.jit(lambda n, x: x * n, (0,), None),
-        jax.jit(lambda n, x: x * n, [0], None, None, ()),
-    ):
-        assert repeated(2, X).tolist() == (2 * X).tolist()
+def test_jax_tells_of_lines_of_the_program(served: None) -> None:
+    def wrong() -> bool:
+        return bool(jnp.clip(jnp.arange(3.0), a_min=0)[0])
 
-
-def test_concrete_is_taken_and_changes_nothing(served: None) -> None:
-    for decorate in (jax.checkpoint, jax.remat):
-        square = decorate(lambda x: x * x, concrete=True)
-        assert jax.grad(square)(3.0) == jax.grad(decorate(lambda x: x * x, False))(3.0) == 6
-
-
-def test_methods_that_arrays_had(served: None) -> None:
-    devices = jax.devices()[:2]
-    assert X.to_py().tolist() == X.tolist() and type(X.to_py()) is np.ndarray
-    assert X.device() == X.device == next(iter(X.devices()))
-    assert X.device_buffer.tolist() == X.tolist()
-    mesh = jax.sharding.Mesh(np.asarray(devices), ("x",))
-    sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
-    two = jax.device_put(X, sharding)
-    assert [part.tolist() for part in two.device_buffers] == [[0.0, 1.0], [2.0, 3.0]]
-    with pytest.raises(ValueError, match="several devices"):
-        assert two.device_buffer
-
-
-def test_checkpoints_take_no_arrays_of_many_devices(served: None, tmp_path: Path) -> None:
-    checkpoints.save_checkpoint(tmp_path, {"x": X}, 3, gda_manager=None)
-    assert checkpoints.latest_checkpoint(tmp_path) == str(tmp_path / "checkpoint_3")
-    with pytest.raises(TypeError):
-        checkpoints.save_checkpoint(tmp_path, {"x": X}, 4, gda_manager=object())
+    with pytest.raises(jax.errors.TracerBoolConversionError, match="on these lines") as error:
+        jax.jit(wrong)()
+    assert __file__ in str(error.value)
+    assert str(serving.__file__) not in str(error.value)
 
 
 def test_they_are_gone_afterwards() -> None:
