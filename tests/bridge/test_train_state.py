@@ -72,13 +72,15 @@ def test_there_and_back_is_the_same_to_the_bit(name: str) -> None:
 def test_converting_half_way_changes_nothing(name: str) -> None:
     half_way = train(make(name), range(10))
     state, in_jit, compiled = half_way.to_train_state(), half_way, half_way
+    by_operation = state
     assert_same(state.params, half_way.target)
     for step in range(10, 20):
         grads = gradients(state.params, step)
-        state = optax_step(state, grads)
-        in_jit, compiled = legacy_step(in_jit, grads), compiled.apply_gradient(grads)
+        state, in_jit = optax_step(state, grads), legacy_step(in_jit, grads)
+        by_operation = by_operation.apply_gradients(grads=grads)
+        compiled = compiled.apply_gradient(grads)
         assert int(state.step) == step + 1
-    assert_same(back(state, half_way.optimizer_def), compiled)
+    assert_same(back(by_operation, half_way.optimizer_def), compiled)
     # Inside the user's jit the learning rate is a constant, not an argument: XLA may fold it. That
     # is a rounding at each of the ten steps, as in tests/support/tolerances.py.
     folded = name.startswith("Adafactor-all")
