@@ -103,9 +103,10 @@ def test_complex_parameters_use_absolute_squares(genuine: Any) -> None:
 @pytest.mark.usefixtures("x64")
 def test_a_trainstate_corrects_its_bias_in_float64_in_64_bit_mode(genuine: Any) -> None:
     case = next(case for case in cases.CASES if case.name == "Adam-default")
-    for dtype in ("float32", "float64"):
+    # In float32 XLA makes other multiplications of the two divisions by the corrections.
+    for dtype, ulps in (("float32", 2.0), ("float64", 1.5)):
         (_, found), *_ = run(case, optim, genuine, dtype=dtype, steps=1, jit=True)
-        assert found.params <= 4.0
+        assert found.params <= ulps
         # One update, from zero: its bits are those of the correction.
         grads = {"w": jnp.linspace(0.1, 1.0, 64, dtype=dtype)}
         optimizer = optim.Adam(0.1).create(jax.tree.map(jnp.zeros_like, grads))
