@@ -41,7 +41,7 @@ CORE = (
         "jax.core",
         STAND_INS + "jax_core",
         "jax 0.4.36",
-        "Sublevel cur_sublevel",
+        "MainTrace Sublevel cur_sublevel thread_local_state",
         "isinstance(x, jax.core.Tracer), which says whether a function is being traced",
     ),
     *group(

@@ -10,20 +10,26 @@ import jax
 config = jax.config
 
 
+# What programs ask for that has long been the only way.
+_ALWAYS_ON = ("jax_experimental_name_stack", "jax_omnistaging", "omnistaging_enabled")
+
+
 def enable_omnistaging() -> None:
     """Do nothing: what this method of the object switched on cannot be switched off any more."""
 
 
 def accept_omnistaging() -> Callable[[], None]:
-    """Give the object its names for omnistaging back, and return what takes them away again."""
+    """Give the object back what was switched on by it, and return what takes that away again."""
     attributes: dict[str, Any] = vars(config)
     if hasattr(config, "enable_omnistaging"):
         return lambda: None
     attributes["enable_omnistaging"] = enable_omnistaging
-    attributes["omnistaging_enabled"] = True
+    added = [name for name in _ALWAYS_ON if not hasattr(config, name)]
+    attributes.update(dict.fromkeys(added, True))
 
     def undo() -> None:
         if attributes.get("enable_omnistaging") is enable_omnistaging:
-            del attributes["enable_omnistaging"], attributes["omnistaging_enabled"]
+            for name in ("enable_omnistaging", *added):
+                del attributes[name]
 
     return undo

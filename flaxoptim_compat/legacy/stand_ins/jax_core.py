@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax
-from jax._src.core import unsafe_am_i_under_a_jit
+from jax._src.core import trace_ctx, unsafe_am_i_under_a_jit
 from jax.extend.core import primitives
 
 # The one of jit, whose name is another since jax 0.7.
@@ -59,6 +59,42 @@ class Sublevel(NamedTuple):
 def cur_sublevel() -> Sublevel:
     """Say whether a function is being compiled: what programs read of it."""
     return Sublevel(int(unsafe_am_i_under_a_jit()))
+
+
+class MainTrace(NamedTuple):
+    """One of the transformations that a function is traced by, in order.
+
+    Args:
+      level: how many are around it.
+      trace_type: its class.
+    """
+
+    level: int
+    trace_type: type
+
+
+class _Traces:
+    """Where ``thread_local_state.trace_state.trace_stack.stack`` was read from."""
+
+    @property
+    def trace_state(self) -> _Traces:
+        return self
+
+    @property
+    def trace_stack(self) -> _Traces:
+        return self
+
+    @property
+    def stack(self) -> list[MainTrace]:
+        types = []
+        trace: Any = trace_ctx.trace
+        while trace is not None:
+            types.append(type(trace))
+            trace = getattr(trace, "parent_trace", None)
+        return [MainTrace(level, each) for level, each in enumerate(reversed(types))]
+
+
+thread_local_state = _Traces()
 
 
 class UnitVar:

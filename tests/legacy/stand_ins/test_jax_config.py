@@ -11,7 +11,10 @@ def test_omnistaging_is_on() -> None:
     undo = jax_config.accept_omnistaging()
     jax.config.enable_omnistaging()  # type: ignore[attr-defined]
     jax_config.accept_omnistaging()()
-    assert jax_config.config.enable_omnistaging is not None
+    assert hasattr(jax_config.config, "enable_omnistaging")
+    flags = ("omnistaging_enabled", "jax_omnistaging", "jax_experimental_name_stack")
+    assert [getattr(jax.config, flag) for flag in flags] == [True] * 3
     undo()
     undo()
-    assert not hasattr(jax.config, "enable_omnistaging")
+    for name in ("enable_omnistaging", *flags):
+        assert not hasattr(jax.config, name)

@@ -35,6 +35,21 @@ def test_how_deep_tracing_is() -> None:
     assert seen == [0, 0, 1, 1]
 
 
+def test_which_transformations_trace() -> None:
+    seen = []
+
+    def look(x: jax.Array) -> jax.Array:
+        stack = jax_core.thread_local_state.trace_state.trace_stack.stack
+        assert [each.level for each in stack] == list(range(len(stack)))
+        seen.append([each.trace_type.__name__ for each in stack][1:])
+        return x
+
+    look(X)
+    jax.jit(look)(X)
+    jax.jit(jax.vmap(look))(X)
+    assert seen == [[], ["DynamicJaxprTrace"], ["DynamicJaxprTrace", "BatchTrace"]]
+
+
 def test_the_jaxpr_that_is_called() -> None:
     jaxpr = jax.make_jaxpr(jax.jit(lambda x: 2 * x))(1.0)
     (equation,) = jaxpr.eqns
