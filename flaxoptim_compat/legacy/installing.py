@@ -101,14 +101,11 @@ def _refuse_existing() -> None:
 
 def _reach_loaded_modules() -> None:
     """Give the modules that were imported before the finders were in place their lost names."""
-    for name in ("numpy", "jax", "flax"):
-        if name in sys.modules:
+    # Packages before what is in them.
+    for name in ("numpy", "jax", "flax", *sorted(_WATCHED)):
+        if sys.modules.get(name) is not None:
             # Another thread may be in the middle of it; this waits for it.
-            importlib.import_module(name)
-    for name in _WATCHED:
-        module = sys.modules.get(name)
-        if module is not None:
-            _after_import(module)
+            _after_import(importlib.import_module(name))
 
 
 def _wish(who: object, era: bool) -> None:

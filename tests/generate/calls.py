@@ -13,7 +13,8 @@ HEAD = """# Served calls
 What functions and methods take again under `flaxoptim-compat run`, `enable` and
 `install(era=True)`, though it is an error today, and what to write instead. A call that is one of
 today is handed on as it is. Each line that makes an old call warns once, with the text of the
-second column, and the report at the end of `run` counts them.
+second column, and the report at the end of `run` counts them; `scan` and `rewrite` look for
+[names](served_names.md) only.
 
 | old call | today |
 | --- | --- |

@@ -6,6 +6,7 @@ The name of a case begins with that of the function, and a colon.
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -108,6 +109,18 @@ def _given(old: Old) -> Any:
     return old("jax.numpy.asarray")(VECTOR)
 
 
+def _on_a_mesh(old: Old, resources: Callable[[Any], dict[str, Any]]) -> Any:
+    mesh = old("jax.sharding.Mesh")(np.asarray(old("jax.devices")()[:1]), ("x",))
+    with warnings.catch_warnings():
+        # Of pjit, and of the mesh as a context.
+        warnings.simplefilter("ignore")
+        step = old("jax.experimental.pjit.pjit")(
+            lambda x: x * 2, **resources(old("jax.sharding.PartitionSpec"))
+        )
+        with mesh:
+            return step(VECTOR)
+
+
 def _shape(struct: Any) -> Any:
     return [struct.shape, str(struct.dtype)]
 
@@ -145,6 +158,12 @@ JAX: dict[str, Case] = {
     "jax.pmap: global_arg_shapes": lambda old: old("jax.pmap")(
         lambda x: x * 2, devices=old("jax.local_devices")()[:1], global_arg_shapes=None
     )(VECTOR[None]),
+    "jax.experimental.pjit.pjit: axis resources": lambda old: _on_a_mesh(
+        old, lambda spec: {"in_axis_resources": spec("x"), "out_axis_resources": spec()}
+    ),
+    "jax.experimental.pjit.pjit: none": lambda old: _on_a_mesh(
+        old, lambda spec: {"in_axis_resources": None, "out_axis_resources": None}
+    ),
     "jax.ShapeDtypeStruct: in order": lambda old: _shape(
         old("jax.ShapeDtypeStruct")((2, 3), np.float32, None, None)
     ),

@@ -86,6 +86,13 @@ TRANSFORMATIONS = (
         "fun, axis_name, ...",
     ),
     Call(
+        "jax.experimental.pjit.pjit",
+        "fun in_shardings out_shardings in_axis_resources=in_shardings"
+        " out_axis_resources=out_shardings static_argnums static_argnames donate_argnums"
+        " keep_unused device backend inline abstracted_axes=-",
+        "jax.jit(fun, in_shardings=..., out_shardings=...)",
+    ),
+    Call(
         "jax.ShapeDtypeStruct.__init__",
         "self shape dtype named_shape= sharding",
         "jax.ShapeDtypeStruct(shape, dtype, sharding=...)",

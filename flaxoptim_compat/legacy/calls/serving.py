@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import warnings
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -45,8 +47,9 @@ def serve_methods() -> Callable[[], None]:
 
 def _serve(name: str, row: Call) -> Callable[[], None]:
     holders, attribute = _places_of(name)
-    found = [(each, vars(each)[attribute]) for each in holders if attribute in vars(each)]
+    found = [(each, value) for each in holders if callable(value := _value(each, attribute))]
     arguments = Arguments(getattr(found[0][1], _MARK, found[0][1]), row) if found else None
+    own = {id(holder): attribute in vars(holder) for holder, _ in found}
     for holder, original in found:
         if arguments is not None and arguments.have_changed and not hasattr(original, _MARK):
             if (original, row) not in _taking_both:
@@ -56,11 +59,24 @@ def _serve(name: str, row: Call) -> Callable[[], None]:
     def undo() -> None:
         # Not only what was set here: flax has functions of jax, as they were at its import.
         for holder, _ in found:
-            of_today = getattr(vars(holder)[attribute], _MARK, None)
-            if of_today is not None:
+            of_today = getattr(vars(holder).get(attribute), _MARK, None)
+            if of_today is None:
+                continue
+            if own[id(holder)]:
                 setattr(holder, attribute, of_today)
+            else:
+                delattr(holder, attribute)
 
     return undo
+
+
+def _value(holder: Any, attribute: str) -> Any:
+    if attribute in vars(holder) or not isinstance(holder, ModuleType):
+        return vars(holder).get(attribute)
+    with warnings.catch_warnings():
+        # What a module has to the end by its __getattr__, which warns of the end.
+        warnings.simplefilter("ignore")
+        return getattr(holder, attribute, None)
 
 
 def _serve_lost(row: Lost) -> Callable[[], None]:

@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import pickle
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -29,7 +30,11 @@ def attributes(name: str) -> tuple[dict[str, Any], str]:
     module = module_of(name)
     *classes, attribute = name.removeprefix(f"{module}.").split(".")
     holder = functools.reduce(getattr, classes, importlib.import_module(module))
-    return dict(vars(type(X) if holder is jax.Array else holder)), attribute
+    found = dict(vars(type(X) if holder is jax.Array else holder))
+    with warnings.catch_warnings():
+        # What a module has by its __getattr__ only, such as pjit.
+        warnings.simplefilter("ignore")
+        return {attribute: getattr(holder, attribute)} | found, attribute
 
 
 @pytest.fixture
