@@ -15,6 +15,9 @@ from tests.support import call_cases, old_names
 from tests.support.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
 
+# Where jax still takes an old call, it says for how long.
+pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
+
 # Of releases before the old environment, or of what that cannot do: see test_older.py.
 ELSEWHERE = {
     *("jax.Array.to_py()", "jax.numpy.broadcast_to", "jax.lax.linalg.lu_pivots_to_permutation"),

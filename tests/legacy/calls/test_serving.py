@@ -92,6 +92,7 @@ def test_a_call_of_today_is_handed_on_and_not_counted(served: None) -> None:
     assert uses.counts == before
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 10), reason="jax still takes some of these")
 def test_what_was_wrong_already_is_wrong_as_it_is_today(served: None) -> None:
     for wrong in (
         lambda: jnp.clip(X, 0, 1, X),
