@@ -8,8 +8,11 @@ import sys
 import sysconfig
 from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 from flaxoptim_compat import deprecation
+
+_TAKING_LISTS = "flaxoptim_compat.legacy.lists"
 
 counts: Counter[str] = Counter()
 
@@ -22,7 +25,12 @@ def record(name: str, notice: str | None = None) -> None:
       notice: what to write today; None if something else warns.
     """
     # Of who reads the attribute, or calls. Python itself reads it too, in a from-import.
-    frame = sys._getframe(2)
+    frame: FrameType | None = sys._getframe(2)
+    # What lets a function take lists again stands between the two.
+    while frame is not None and frame.f_globals.get("__name__") == _TAKING_LISTS:
+        frame = frame.f_back
+    if frame is None:
+        return
     if frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):
         return
     # A library that looks for a name, to know which jax it has, is not the program.

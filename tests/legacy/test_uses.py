@@ -42,8 +42,10 @@ for _ in range(2):
 jnp.clip(x, min=1)
 jnp.clip(x, 1, 2)
 x.device().id
+jnp.reshape([1, 2], newshape=(2, 1))
 """
     write(tmp_path, program=program)
     done = compat(["run", "program.py"], tmp_path)
     used = done.stderr.splitlines()[-1].removeprefix("flaxoptim-compat: used ").split(". To see")[0]
-    assert used == "jax.numpy.clip() (2x), jax.Array.device() (1x)"
+    assert used == ("jax.numpy.clip() (2x), jax.Array.device() (1x), jax.numpy.reshape() (1x)")
+    assert "program.py:9: FlaxOptimDeprecationWarning: jax.numpy.reshape takes" in done.stderr

@@ -10,17 +10,18 @@ import pytest
 from tests.support.legacy_program_runs import (
     CLOSED_LOOP,
     OURS,
+    Protocol,
     assert_equal_up_to,
     final_of,
     losses_until,
+    run_killed_and_resumed,
 )
 from tests.support.places import DATA
 from tests.support.processes import compat
 
 PROGRAMS = DATA / "flax_nn_programs"
 GENUINE = ("-m", "tests.data.flax_nn_programs.genuine")
-STEPS, SAVE_EVERY, KILLED_AT = 20, 5, 8
-PROTOCOL = ("--workdir", "work", "--steps", str(STEPS), "--save_every", str(SAVE_EVERY))
+PROTOCOL = Protocol(steps=20, killed_at=8)
 
 # {program: the last loss is less than this part of the first, the errors that are allowed}
 CASES = {
@@ -52,21 +53,11 @@ def test_killed_and_resumed_it_ends_as_with_the_genuine_modules(name: str, tmp_p
         copy.mkdir()
         shutil.copy(PROGRAMS / f"{name}.py", copy)
         (copy / "work").mkdir()
-    command = [f"{name}.py", *PROTOCOL]
 
-    killed = losses_until(KILLED_AT, [*OURS, *command], copies[0])
-    assert KILLED_AT < len(killed) < STEPS
-    assert not list(copies[0].glob("work/final.*"))
+    assert run_killed_and_resumed([f"{name}.py"], copies[0], PROTOCOL) < fallen
 
-    resumed = losses_until(None, [*OURS, *command], copies[0])
-    first = min(resumed)
-    assert 0 < first <= len(killed) and first % SAVE_EVERY == 0
-    assert resumed.keys() == set(range(first, STEPS))
-    assert {step: killed[step] for step in range(first, len(killed))}.items() <= resumed.items()
-    assert resumed[STEPS - 1] < fallen * killed[0]
-
-    uninterrupted = losses_until(None, [*GENUINE, *command], copies[1])
-    assert uninterrupted.keys() == set(range(STEPS))
+    uninterrupted = losses_until(None, [*GENUINE, f"{name}.py", *PROTOCOL.arguments], copies[1])
+    assert uninterrupted.keys() == set(range(PROTOCOL.steps))
     assert_equal_up_to(ulps, final_of(copies[0]), final_of(copies[1]))
 
 
@@ -82,7 +73,7 @@ def test_the_optimizers_move_and_the_modules_stay(name: str, tmp_path: Path) -> 
     done = compat(["rewrite", "--to", "optax", "--write", path.name], copies[1])
     assert "Of 1 optimizer 1 becomes a TrainState, 0 stay." in done.stdout + done.stderr
     assert "from flaxoptim_compat import nn" in path.read_text()
-    before = losses_until(None, [*OURS, f"{name}.py", *PROTOCOL], copies[0])
-    after = losses_until(None, [f"{name}.py", *PROTOCOL], copies[1])
+    before = losses_until(None, [*OURS, f"{name}.py", *PROTOCOL.arguments], copies[0])
+    after = losses_until(None, [f"{name}.py", *PROTOCOL.arguments], copies[1])
     assert before.keys() == after.keys()
     assert all(abs(after[step] - loss) < 1e-3 * before[0] for step, loss in before.items())

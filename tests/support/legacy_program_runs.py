@@ -57,11 +57,53 @@ CASES = {
 }
 
 
+class Protocol(NamedTuple):
+    """How long a program trains, how often it saves, and when it is killed."""
+
+    steps: int = 30
+    save_every: int = 5
+    killed_at: int = 12
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the programs take."""
+        return "--workdir", "work", "--steps", f"{self.steps}", "--save_every", f"{self.save_every}"
+
+
+def run_killed_and_resumed(
+    command: Sequence[str],
+    folder: Path,
+    protocol: Protocol,
+    environment: Mapping[str, str] | None = None,
+) -> float:
+    """Run a program under ours, kill it, start it again, and return by how much its loss fell.
+
+    Args:
+      command: the program.
+      folder: where to run it.
+      protocol: how long, and when it is killed.
+      environment: variables that it has besides those that all of them have.
+    """
+    command = [*OURS, *command, *protocol.arguments]
+    killed = losses_until(protocol.killed_at, command, folder, environment)
+    assert killed.keys() == set(range(len(killed)))
+    assert protocol.killed_at < len(killed) < protocol.steps
+    assert not list(folder.glob("work/final.*"))
+
+    resumed = losses_until(None, command, folder, environment)
+    first = min(resumed)
+    assert 0 < first <= len(killed) and first % protocol.save_every == 0
+    assert resumed.keys() == set(range(first, protocol.steps))
+    assert {step: killed[step] for step in range(first, len(killed))}.items() <= resumed.items()
+    return resumed[protocol.steps - 1] / killed[0]
+
+
 def losses_until(
     killed_at: int | None,
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str] | None = None,
+    python: str = sys.executable,
 ) -> dict[int, float]:
     """Run Python with this command, and collect the losses that it prints.
 
@@ -70,9 +112,10 @@ def losses_until(
       command: the arguments of Python.
       folder: where to run it.
       environment: variables that it has besides those that all of them have.
+      python: which one runs it.
     """
     losses: dict[int, float] = {}
-    with running(command, folder, environment or {}) as (process, output, errors):
+    with running([python, *command], folder, environment or {}) as (process, output, errors):
         for line in output:
             if found := LOSS.match(line):
                 losses[int(found[1])] = float(found[2])
@@ -88,7 +131,7 @@ def losses_until(
 def running(
     command: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> Iterator[tuple[subprocess.Popen[bytes], TextIO, Path]]:
-    """A Python process, its output and the file of its errors; it is gone afterwards.
+    """A process, its output and the file of its errors; it is gone afterwards.
 
     Its output goes through a socket with the smallest of buffers. When that is full the process has
     to wait, so that it is never more than a few lines ahead of who reads them.
@@ -107,7 +150,7 @@ def running(
     with ours, ours.makefile() as output, errors.open("w") as stderr:
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, *command],
+                list(command),
                 cwd=folder,
                 env=clean_environment(**variables),
                 stdin=subprocess.DEVNULL,
