@@ -238,6 +238,20 @@ METHODS: dict[str, Case] = {
     "jax.Array.split(): along an axis": method("split", MATRIX, 3, axis=1),
 }
 
+
+def _conversions(old: Old) -> Any:
+    one = old("jax.numpy.asarray")(VECTOR)[None, :1]
+    return [float(one), int(one), complex(one).real]
+
+
+VALUES: dict[str, Case] = {
+    "jax.random.fold_in: negative": lambda old: old("jax.random.fold_in")(
+        old("jax.random.PRNGKey")(0), -3
+    ),
+    "jax.Array.__float__: of one number": _conversions,
+    "jax.Array.__bool__: of none": lambda old: [bool(old("jax.numpy.asarray")(VECTOR)[:0])],
+}
+
 ARRAYS: dict[str, Case] = {
     **METHODS,
     **{f"{name}, traced": traced(case) for name, case in METHODS.items()},
@@ -367,4 +381,4 @@ LINEN: dict[str, Case] = {
 }
 
 
-CASES: dict[str, Case] = {**NUMPY, **JAX, **ARRAYS, **LINEN}
+CASES: dict[str, Case] = {**NUMPY, **JAX, **VALUES, **ARRAYS, **LINEN}

@@ -142,6 +142,30 @@ OTHER = (
     ),
 )
 
+VALUES = (
+    Call(
+        "jax.random.fold_in",
+        "key data",
+        "jax.random.fold_in(key, data % 2**32)",
+        by=f"{_HERE}jax_values:fold_in",
+        old_if=f"{_HERE}jax_values:is_negative",
+    ),
+    Call(
+        "jax.Array.__float__ jax.Array.__int__ jax.Array.__complex__",
+        "self",
+        "float(x.item())",
+        by=f"{_HERE}jax_values:as_scalar",
+        old_if=f"{_HERE}jax_values:has_one_number",
+    ),
+    Call(
+        "jax.Array.__bool__",
+        "self",
+        "x.size > 0 and bool(x)",
+        by=f"{_HERE}jax_values:false",
+        old_if=f"{_HERE}jax_values:has_no_number",
+    ),
+)
+
 OF_ARRAYS = (
     _renamed("jax.Array.argsort", "self axis kind= order", "axis"),
     _renamed("jax.Array.sort", "self axis kind= order", "axis"),
@@ -149,7 +173,15 @@ OF_ARRAYS = (
     _renamed("jax.Array.copy", "self order=", ""),
 )
 
-ENTRIES: tuple[Call, ...] = (*NUMPY, *LAX, *LINEAR_ALGEBRA, *TRANSFORMATIONS, *OTHER, *OF_ARRAYS)
+ENTRIES: tuple[Call, ...] = (
+    *NUMPY,
+    *LAX,
+    *LINEAR_ALGEBRA,
+    *TRANSFORMATIONS,
+    *OTHER,
+    *VALUES,
+    *OF_ARRAYS,
+)
 
 _CONCRETE = f"{_ARRAYS}with_values"
 ALL_ARRAYS = f"{_ARRAYS}all_arrays"

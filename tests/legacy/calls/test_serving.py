@@ -30,7 +30,8 @@ def attributes(name: str) -> tuple[dict[str, Any], str]:
     module = module_of(name)
     *classes, attribute = name.removeprefix(f"{module}.").split(".")
     holder = functools.reduce(getattr, classes, importlib.import_module(module))
-    found = dict(vars(type(X) if holder is jax.Array else holder))
+    holder = type(X) if holder is jax.Array else holder
+    found = dict(vars(holder))
     with warnings.catch_warnings():
         # What a module has by its __getattr__ only, such as pjit.
         warnings.simplefilter("ignore")
@@ -155,3 +156,15 @@ def test_the_rows_are_in_order(row: Call) -> None:
     assert row.today and not row.today.endswith(".")
     for path in filter(None, (row.by, row.old_if)):
         assert callable(object_at(path))
+
+
+def test_only_an_array_of_one_number_is_converted(served: None) -> None:
+    assert float(X[None, 1:2]) == 1.0 and not bool(X[:0])
+    with pytest.raises(TypeError, match="scalar"):
+        float(X)
+    with pytest.raises(ValueError, match="truth value"):
+        bool(X)
+    with pytest.raises(jax.errors.ConcretizationTypeError):
+        jax.jit(lambda x: float(x[:1]))(X)
+    with pytest.raises(jax.errors.ConcretizationTypeError):
+        jax.jit(lambda x: 1 if x[0] else 2)(X)
