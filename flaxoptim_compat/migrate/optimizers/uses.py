@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Definition,
     External,
+    Object,
     Objects,
     Optimizer,
     Site,
@@ -274,9 +275,22 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
         yield attribute_use(document, node, sites)
     elif sites := sites_of(values, Definition):
         yield from _of_definition(document, node, sites)
-    elif sites := sites_of(values, StateDict):
+    elif sites := sites_of(frozenset(_asked_for(values, node.attr)), StateDict):
         problem = f"A TrainState has other entries, for which `{node.attr}` may ask."
         yield Use("FOC210", document, node, sites, problem)
+
+
+def _asked_for(values: Objects, attribute: str) -> Iterator[Object]:
+    """The dicts of which an attribute may be asked for single entries.
+
+    Who goes through all entries of a flat one takes them as they are.
+    """
+    for each in values:
+        if not (isinstance(each, StateDict) and each.is_flat and attribute in _ALL_ENTRIES):
+            yield each
+
+
+_ALL_ENTRIES = frozenset({"items", "keys", "values"})
 
 
 def _of_definition(

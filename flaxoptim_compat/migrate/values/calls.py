@@ -382,7 +382,10 @@ class Calls:
                             memory.store_field(value, field, new)
         elif name == "flax.serialization.to_state_dict":
             for value in positional[:1]:
-                memory.each(value, lambda each: self._state_dict(each, result))
+                memory.flow(memory.state_dict(value), result)
+        elif name == "flax.traverse_util.flatten_dict":
+            for value in positional[:1]:
+                memory.flow(memory.flattened(value), result)
         elif name in known_names.MAPS_TREES:
             for value in positional[1:]:
                 memory.flow(value, result)
@@ -402,10 +405,6 @@ class Calls:
             self._getattr(call, positional[0], result)
         else:
             self._control_flow(call, name, given, result)
-
-    def _state_dict(self, each: Object, result: Variable) -> None:
-        if isinstance(each, Optimizer):
-            self._memory.solver.state(result, [StateDict(each.site)])
 
     def _getattr(self, call: Call, owner: Held, result: Variable) -> None:
         attribute = call.node.args[1]
@@ -470,6 +469,7 @@ _MATTER = frozenset(
         *_CONTROL_FLOW,
         "flax.serialization.msgpack_restore",
         "flax.serialization.to_state_dict",
+        "flax.traverse_util.flatten_dict",
         "functools.partial",
         "getattr",
         known_names.RESTORE,

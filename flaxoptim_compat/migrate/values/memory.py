@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Container,
     Context,
     Definition,
+    Entries,
     External,
     File,
     Function,
@@ -24,8 +25,10 @@ from flaxoptim_compat.migrate.values.objects import (
     Objects,
     Optimizer,
     State,
+    StateDict,
     Stored,
     Super,
+    fields_of,
 )
 from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
 
@@ -459,10 +462,37 @@ class Memory:
                     self.flow(self.slot(each, ANYWHERE), result)
                 case Stored():
                     self.solver.state(result, [each])
+                case Entries(of=Instance(of=of)):
+                    names = fields_of(of.node) if key == ANYWHERE else [key]
+                    for name in names:
+                        self.flow(self.state_dict(self._of_instance(of, str(name))), result)
+                case Entries(of=Container() as container):
+                    self.flow(self.state_dict(self.contents(frozenset({container}))), result)
                 case HyperParams(site=site, part=None) if isinstance(key, int):
                     self.solver.state(result, [HyperParams(site, key)])
 
         return self.derived(("item", key), held, follow)
+
+    def state_dict(self, held: Held) -> Held:
+        """The nested dicts that ``flax.serialization`` makes of these."""
+
+        def follow(each: Object, result: Variable) -> None:
+            match each:
+                case Optimizer(site=site):
+                    self.solver.state(result, [StateDict(site)])
+                case Instance() | Container():
+                    self.solver.state(result, [Entries(each)])
+
+        return self.derived("state dict", held, follow)
+
+    def flattened(self, held: Held) -> Held:
+        """State dicts whose keys are paths."""
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, StateDict):
+                self.solver.state(result, [StateDict(each.site, is_flat=True)])
+
+        return self.derived("flattened", held, follow)
 
     def inside(self, objects: Objects) -> Objects:
         """These objects, what is in their fields and slots, and so on."""

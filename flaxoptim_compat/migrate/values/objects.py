@@ -102,11 +102,12 @@ class State(Object):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class StateDict(Object):
-    """The values of an optimizer as nested dicts."""
+    """The values of an optimizer as nested dicts, or as one whose keys are paths."""
 
     matters = True
     is_followed = True
     site: Site | None
+    is_flat: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -206,6 +207,16 @@ class Container(Object):
 
     node: ast.AST
     context: Context = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Entries(Object):
+    """The values of an object or a container as nested dicts, those of optimizers among them."""
+
+    of: Instance | Container
+
+    def _key(self) -> Hashable:
+        return self.of.key
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

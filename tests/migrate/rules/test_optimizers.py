@@ -406,6 +406,23 @@ STAYS = {
     "a method that is not known": ("return o.optimize(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
     "entries of its state dict": ("return o.state_dict()['target']", "FOC210"),
+    "entries of its state dict by their paths": (
+        "from flax import traverse_util\n"
+        "    return traverse_util.flatten_dict(o.state_dict())['target', 'w']",
+        "FOC210",
+    ),
+    "entries of a state dict that it is part of": (
+        "from flax import serialization\n"
+        "    return serialization.to_state_dict({'o': o, 'n': 1})['o']['target']",
+        "FOC210",
+    ),
+    "entries of that of an object": (
+        "from flax import serialization, struct\n"
+        "    class State(struct.PyTreeNode):\n        o: optim.Optimizer\n        n: int\n"
+        "    entries = serialization.to_state_dict(State(o, 1))\n"
+        "    entries['o']['target']['more'] = entries['n']\n    return entries",
+        "FOC210",
+    ),
     "another package makes one too": ("o = some_package.Lion().create(p)\n    return o", "FOC219"),
 }
 
