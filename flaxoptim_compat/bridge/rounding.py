@@ -44,17 +44,22 @@ _HANDS_ON = frozenset(
         "transpose",
     }
 )
-_PRODUCTS = frozenset({"mul", "square", "integer_pow"})
+_PRODUCTS = ("mul", "square", "integer_pow")
 _SUMS = frozenset({"add", "add_any", "sub"})
-_ROOTS = frozenset({"sqrt", "rsqrt", "pow"})
-_ALL = _PRODUCTS | _SUMS | _ROOTS | {"div"}
-# Which results XLA merges with which readers: a product is rounded together with a sum, a quotient
-# by one number for all elements may be a product, constant factors and terms are gathered, and
-# A / sqrt(B) becomes A * rsqrt(B).
+# What a name ends with where one of the numbers is a constant.
+_CONSTANT = " a constant"
+# Which results XLA merges with which readers: a product, or a quotient by one number for all
+# elements, is rounded together with a sum; constant factors and terms are gathered; (A / B) / C
+# becomes A / (B * C), and A / sqrt(B) becomes A * rsqrt(B).
 _MERGED: dict[str, frozenset[str]] = {
-    **dict.fromkeys({*_PRODUCTS, "div"}, _ALL),
-    **dict.fromkeys(_SUMS, _SUMS),
-    **dict.fromkeys(_ROOTS, _ALL - _SUMS),
+    **dict.fromkeys(_PRODUCTS, _SUMS | {"sqrt"}),
+    "div": _SUMS | {"div"},
+    **dict.fromkeys(("sqrt", "rsqrt", "pow"), frozenset({"div", "mul", "sqrt", "rsqrt", "pow"})),
+    **dict.fromkeys((f"mul{_CONSTANT}", f"div{_CONSTANT}"), frozenset(_PRODUCTS)),
+    **dict.fromkeys(
+        (f"{name}{_CONSTANT}" for name in _SUMS),
+        frozenset(f"{name}{_CONSTANT}" for name in _SUMS),
+    ),
 }
 # How many elements a result has decides how these are computed, and so does what is around them.
 _STANDS_ALONE = frozenset(
@@ -101,6 +106,7 @@ class _Evaluation:
         self._jaxpr = jaxpr
         self._values: dict[core.Var, _Value] = {}
         self._readers = _readers(jaxpr)
+        self._known_zeros: dict[tuple[jnp.dtype[Any], tuple[int, ...]], jax.Array] = {}
         self._makers = {made: each for each in jaxpr.eqns for made in each.outvars}
 
     def run(self, consts: Sequence[_Value], args: Sequence[_Value]) -> list[_Value]:
@@ -144,26 +150,33 @@ class _Evaluation:
         return False
 
     def _bind_guarded(self, equation: core.JaxprEqn) -> None:
-        name = equation.primitive.name
         inputs = self._inputs(equation)
         for variable, value in zip(equation.outvars, _bind(equation, inputs), strict=True):
-            hidden = self._is_merged(name, variable) or _is_constant(equation)
+            hidden = self._is_merged(equation, variable) or _is_constant(equation)
             self._values[variable] = self._guarded(value) if hidden else value
 
-    def _is_merged(self, name: str, variable: core.Var) -> bool:
+    def _is_merged(self, equation: core.JaxprEqn, variable: core.Var) -> bool:
         readers = self._readers.get(variable, frozenset())
         if not readers or not jnp.issubdtype(_array(variable).dtype, jnp.floating):
             return False
         if _array(variable).dtype.itemsize < 4:
             return True
-        return not _MERGED.get(name, frozenset()).isdisjoint(readers)
+        merged = (_MERGED.get(name, frozenset()) for name in _names(equation))
+        return any(not each.isdisjoint(readers) for each in merged)
 
     def _guarded(self, value: _Value) -> _Value:
         if not jnp.issubdtype(value.dtype, jnp.floating):
             return value
-        bits = jnp.dtype(f"uint{8 * value.dtype.itemsize}")
-        same = lax.bitcast_convert_type(value, bits) ^ self._zero.astype(bits)
+        bits = lax.bitcast_convert_type(value, f"uint{8 * value.dtype.itemsize}")
+        same = lax.bitwise_xor(bits, self._zeros(bits.dtype, value.shape))
         return lax.bitcast_convert_type(same, value.dtype)
+
+    def _zeros(self, dtype: jnp.dtype[Any], shape: tuple[int, ...]) -> jax.Array:
+        known = self._known_zeros.get((dtype, shape))
+        if known is None:
+            known = lax.broadcast(self._zero.astype(dtype), shape)
+            self._known_zeros[dtype, shape] = known
+        return known
 
     def _bind_alone(self, equations: Sequence[core.JaxprEqn]) -> None:
         """Compute these in a branch, which XLA compiles by itself."""
@@ -205,13 +218,21 @@ def _readers(jaxpr: core.Jaxpr) -> dict[core.Var, frozenset[str]]:
     """The names of what reads each variable, seen through what hands it on."""
     found: dict[core.Var, frozenset[str]] = {}
     for equation in reversed(jaxpr.eqns):
-        names = frozenset({equation.primitive.name})
+        names = _names(equation)
         if _hands_on(equation):
             names |= frozenset().union(*(found.get(out, frozenset()) for out in equation.outvars))
         for atom in equation.invars:
             if isinstance(atom, core.Var):
                 found[atom] = found.get(atom, frozenset()) | names
     return found
+
+
+def _names(equation: core.JaxprEqn) -> frozenset[str]:
+    """What an equation does, and whether it does it with a constant."""
+    name = equation.primitive.name
+    if any(isinstance(atom, core.Literal) for atom in equation.invars):
+        return frozenset({name, f"{name}{_CONSTANT}"})
+    return frozenset({name})
 
 
 def _hands_on(equation: core.JaxprEqn) -> bool:
