@@ -39,23 +39,25 @@ def moved_by_numpy(
     Returns:
       What the step comes to, or None where numpy would not have done it.
     """
-    formula = definition.formula
-    operands = [*leaves, *gradients, *jax.tree.leaves(states)]
-    if formula is None or not operands or not all(map(_is_of_numpy, operands)):
+    # Nearly every step ends here, at the first parameter.
+    if not leaves or not all(map(_is_of_numpy, [*leaves, *gradients])):
         return None
-    if formula.operators_only:
-        with _wide():
-            moved, count, new_states = step()
-        return (
-            list(map(_in_numpy, moved, leaves)),
-            count,
-            [jax.tree.map(_in_numpy, *each) for each in zip(new_states, states, strict=True)],
-        )
-    if not any(np.result_type(each) == np.float64 for each in operands):
+    moments = jax.tree.leaves(states)
+    formula = definition.formula
+    if formula is None or not all(map(_is_of_numpy, moments)):
+        return None
+    wide = (np.result_type(each) == np.float64 for each in [*leaves, *gradients, *moments])
+    if not formula.operators_only and not any(wide):
         return None
     with _wide():
         moved, count, new_states = step()
-    return list(map(_in_jax, moved)), count, jax.tree.map(_in_jax, list(new_states))
+    if not formula.operators_only:
+        return list(map(_in_jax, moved)), count, jax.tree.map(_in_jax, list(new_states))
+    return (
+        list(map(_in_numpy, moved, leaves)),
+        count,
+        [jax.tree.map(_in_numpy, *each) for each in zip(new_states, states, strict=True)],
+    )
 
 
 def _is_of_numpy(leaf: Leaf) -> bool:

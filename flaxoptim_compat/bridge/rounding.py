@@ -236,8 +236,7 @@ def _names(equation: core.JaxprEqn) -> frozenset[str]:
 
 
 def _hands_on(equation: core.JaxprEqn) -> bool:
-    inner = list(_inner(equation))
-    if inner:
+    if inner := _inner(equation):
         return all(_hands_on(each) for jaxpr in inner for each in jaxpr.eqns)
     return equation.primitive.name in _HANDS_ON
 
@@ -250,19 +249,21 @@ def _is_constant(equation: core.JaxprEqn) -> bool:
     )
 
 
-def _inner(equation: core.JaxprEqn) -> Iterator[core.Jaxpr]:
+def _inner(equation: core.JaxprEqn) -> list[core.Jaxpr]:
     """The functions that an equation calls; operation by operation, each is compiled as a whole."""
-    for leaf in jax.tree.leaves(
-        equation.params, is_leaf=lambda each: isinstance(each, core.ClosedJaxpr | core.Jaxpr)
-    ):
-        if isinstance(leaf, core.ClosedJaxpr):
-            yield leaf.jaxpr
-        elif isinstance(leaf, core.Jaxpr):
-            yield leaf
+    found = []
+    for value in equation.params.values():
+        # Of a branch there are several.
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, core.ClosedJaxpr):
+                found.append(each.jaxpr)
+            elif isinstance(each, core.Jaxpr):
+                found.append(each)
+    return found
 
 
 def _stands_alone(equation: core.JaxprEqn) -> bool:
-    if any(True for _ in _inner(equation)):
+    if _inner(equation):
         return not _hands_on(equation)
     name = equation.primitive.name
     if name in _STANDS_ALONE:
