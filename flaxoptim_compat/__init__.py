@@ -56,13 +56,19 @@ def __getattr__(name: str) -> Any:
         return _names()
     import importlib
 
-    if name in _ROOMS:
-        return importlib.import_module(f"flaxoptim_compat.{name}")
-    home = _HOMES.get(name) or ("optim" if name in _names() else "")
+    is_room = name in _ROOMS
+    home = name if is_room else _HOMES.get(name) or ("optim" if name in _names() else "")
     if not home:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
-    return getattr(importlib.import_module(f"flaxoptim_compat.{home}"), name)
+    try:
+        module = importlib.import_module(f"flaxoptim_compat.{home}")
+        return module if is_room else getattr(module, name)
+    except (ImportError, AttributeError) as error:
+        from flaxoptim_compat.versions.allowed import refuse_old
+
+        refuse_old(error)
+        raise
 
 
 def _names() -> list[str]:

@@ -142,6 +142,9 @@ class _Lines:
                 return _text(self._function(node.func, indent, before, first_line), end)
             case ast.Call():
                 return _text(_flat(node.func), "(", self._items(_arguments(node), indent, ")"))
+            case ast.BinOp(op=ast.Add()):
+                left = _text(_flat(node.left), " + ")
+                return _text(left, self.of(node.right, indent, before + _length(left), after))
             case ast.Dict():
                 return _text("{", self._items(_entries(node), indent, "}"))
             case ast.Tuple():

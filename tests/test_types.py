@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, assert_type, cast
+from typing import Any, cast
 
 import jax
 import numpy as np
 import optax
 from flax.training.train_state import TrainState
+from typing_extensions import assert_type
 
 from flaxoptim_compat import optax_source, optim, to_optax
 from flaxoptim_compat.optim import Adam, MultiOptimizer, Optimizer

@@ -8,6 +8,7 @@ same, a large one needs no larger program than one layer.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import pairwise
 
 # Calls with fewer leaves would spend their time on calling.
 SMALLEST = 48
@@ -37,6 +38,9 @@ def batches(kinds: Sequence[Hashable]) -> list[tuple[int, ...]]:
         for number, batch in enumerate(equal):
             batch += members[number * share : (number + 1) * share]
         rest += members[count * share :]
+    if len(rest) == 1:
+        # By a number that only one leaf is divided by, XLA divides in another way.
+        rest += [batch.pop() for batch in equal]
     found = [piece for batch in [*equal, rest] for piece in _pieces(batch)]
     return found
 
@@ -47,4 +51,7 @@ def _leaves_to_compile(sizes: Sequence[int], count: int) -> int:
 
 
 def _pieces(batch: Sequence[int]) -> list[tuple[int, ...]]:
-    return [tuple(batch[at : at + LARGEST]) for at in range(0, len(batch), LARGEST)]
+    """A batch cut into as few as may be, of one length or one less."""
+    count = -(-len(batch) // LARGEST)
+    ends = [len(batch) * number // count for number in range(count + 1)] if count else []
+    return [tuple(batch[start:end]) for start, end in pairwise(ends)]

@@ -3,15 +3,16 @@
 XLA computes many operations in one loop, and there it rounds otherwise: a product and a sum are
 rounded once, a division by a constant becomes a product, half precision is kept in float32, a sum
 is taken in another order. Nothing that a program can set prevents this for one function alone. What
-does is a number that the compiler cannot know: an argument that is always zero. The bits of a
-result that would be merged with what reads it are combined by exclusive or with that zero, and what
-must stand by itself is computed in a branch that is always taken.
+does is a number that the compiler cannot know: an argument that is always zero. To a result that
+would be merged with what reads it, -0.0 is added (in half precision, its bits are combined by
+exclusive or with zero), and what must stand by itself is computed in a branch that is always taken.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import jax
@@ -22,6 +23,9 @@ from jax.extend import core
 
 # An array, traced or not, or a number of Python.
 _Value: TypeAlias = Any
+# Equations that are compiled as one: each but the first reads what the one before it makes, and
+# constants.
+_Unit: TypeAlias = list[core.JaxprEqn]
 
 # The argument that is always zero.
 ZERO = np.uint32(0)
@@ -55,7 +59,7 @@ _MERGED: dict[str, frozenset[str]] = {
     **dict.fromkeys(_PRODUCTS, _SUMS | {"sqrt"}),
     "div": _SUMS | {"div"},
     **dict.fromkeys(("sqrt", "rsqrt", "pow"), frozenset({"div", "mul", "sqrt", "rsqrt", "pow"})),
-    **dict.fromkeys((f"mul{_CONSTANT}", f"div{_CONSTANT}"), frozenset(_PRODUCTS)),
+    **dict.fromkeys((f"mul{_CONSTANT}", f"div{_CONSTANT}"), frozenset({*_PRODUCTS, "div"})),
     **dict.fromkeys(
         (f"{name}{_CONSTANT}" for name in _SUMS),
         frozenset(f"{name}{_CONSTANT}" for name in _SUMS),
@@ -87,15 +91,45 @@ _STANDS_ALONE_UNLESS_SCALAR = frozenset(
 def rounding_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, to be compiled, with the bits that it has operation by operation.
 
-    It takes ``ZERO`` before the arguments of ``function``. Complex numbers are excepted.
+    It takes ``ZERO`` before the arguments of ``function``. Complex numbers are excepted. Where
+    several arrays are divided by one number it does so as one call of jax would that divides them
+    all, such as optax's correction of a bias.
     """
 
     def rounding(zero: jax.Array, *args: Any) -> Any:
         traced, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
-        results = _Evaluation(zero, traced.jaxpr).run(traced.consts, jax.tree.leaves(args))
+        leaves = jax.tree.leaves(args)
+        if any(map(_is_inlined, traced.eqns)):
+            traced = jax.make_jaxpr(functools.partial(_inlined, traced))(*leaves)
+        results = _Evaluation(zero, traced.jaxpr).run(traced.consts, leaves)
         return jax.tree.unflatten(jax.tree.structure(shapes), results)
 
     return rounding
+
+
+def _is_inlined(equation: core.JaxprEqn) -> bool:
+    """Whether this calls a function that is only to be a part of its caller.
+
+    Up to jax 0.11 it is one in the trace already.
+    """
+    return bool(equation.params.get("inline"))
+
+
+def _inlined(closed: core.ClosedJaxpr, *args: _Value) -> list[_Value]:
+    values = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
+    values.update(zip(closed.jaxpr.invars, args, strict=True))
+
+    def read(atom: core.Literal | core.Var) -> _Value:
+        return atom.val if isinstance(atom, core.Literal) else values[atom]
+
+    for equation in closed.eqns:
+        inputs = list(map(read, equation.invars))
+        if _is_inlined(equation):
+            found = _inlined(equation.params["jaxpr"], *inputs)
+        else:
+            found = _bind(equation, inputs)
+        values.update(zip(equation.outvars, found, strict=True))
+    return list(map(read, closed.jaxpr.outvars))
 
 
 class _Evaluation:
@@ -107,7 +141,6 @@ class _Evaluation:
         self._values: dict[core.Var, _Value] = {}
         self._readers = _readers(jaxpr)
         self._known_zeros: dict[tuple[jnp.dtype[Any], tuple[int, ...]], jax.Array] = {}
-        self._makers = {made: each for each in jaxpr.eqns for made in each.outvars}
 
     def run(self, consts: Sequence[_Value], args: Sequence[_Value]) -> list[_Value]:
         # To XLA they would be constants.
@@ -128,7 +161,7 @@ class _Evaluation:
         """What an equation reads; operation by operation, constants are arguments."""
         inputs = [self._read(atom) for atom in equation.invars]
         # XLA divides by a constant by multiplying, and takes a constant power by roots.
-        if equation.primitive.name not in ("div", "pow") or self._is_mean(equation):
+        if equation.primitive.name not in ("div", "pow"):
             return inputs
         return [
             self._guarded(jnp.asarray(value, _array(atom).dtype))
@@ -136,18 +169,6 @@ class _Evaluation:
             else value
             for atom, value in zip(equation.invars, inputs, strict=True)
         ]
-
-    def _is_mean(self, equation: core.JaxprEqn) -> bool:
-        """Whether this divides a sum: jax.numpy compiles the two as one, and so here."""
-        atom = equation.invars[0]
-        while isinstance(atom, core.Var) and atom in self._makers:
-            maker = self._makers[atom]
-            if maker.primitive.name == "reduce_sum":
-                return True
-            if not _hands_on(maker):
-                return False
-            atom = maker.invars[0]
-        return False
 
     def _bind_guarded(self, equation: core.JaxprEqn) -> None:
         inputs = self._inputs(equation)
@@ -160,44 +181,58 @@ class _Evaluation:
         if not readers or not jnp.issubdtype(_array(variable).dtype, jnp.floating):
             return False
         if _array(variable).dtype.itemsize < 4:
-            return True
+            # Hidden twice by the same zero it would be hidden from nobody.
+            return not _hands_on_unrounded(equation)
         merged = (_MERGED.get(name, frozenset()) for name in _names(equation))
         return any(not each.isdisjoint(readers) for each in merged)
 
     def _guarded(self, value: _Value) -> _Value:
         if not jnp.issubdtype(value.dtype, jnp.floating):
             return value
+        if value.dtype.itemsize >= 4:
+            # Adding -0.0 changes no bit, and rounded together with a product it is the product.
+            return lax.add(value, self._zeros(value.dtype, value.shape))
+        # XLA would add in float32.
         bits = lax.bitcast_convert_type(value, f"uint{8 * value.dtype.itemsize}")
         same = lax.bitwise_xor(bits, self._zeros(bits.dtype, value.shape))
         return lax.bitcast_convert_type(same, value.dtype)
 
     def _zeros(self, dtype: jnp.dtype[Any], shape: tuple[int, ...]) -> jax.Array:
+        """The argument that is zero in a dtype; of floating point it is -0.0."""
         known = self._known_zeros.get((dtype, shape))
         if known is None:
-            known = lax.broadcast(self._zero.astype(dtype), shape)
+            zero = self._zero.astype(dtype)
+            known = lax.broadcast(
+                -zero if jnp.issubdtype(dtype, jnp.floating) else zero,
+                shape,
+            )
             self._known_zeros[dtype, shape] = known
         return known
 
-    def _bind_alone(self, equations: Sequence[core.JaxprEqn]) -> None:
+    def _bind_alone(self, units: Sequence[_Unit]) -> None:
         """Compute these in a branch, which XLA compiles by itself."""
-        inputs = list(map(self._inputs, equations))
+        inputs = [self._inputs(unit[0]) for unit in units]
 
-        def compute(inputs: list[list[_Value]]) -> list[list[_Value]]:
-            return [_bind(*each) for each in zip(equations, inputs, strict=True)]
+        def compute(inputs: list[list[_Value]]) -> list[list[list[_Value]]]:
+            return [list(_bind_all(*each)) for each in zip(units, inputs, strict=True)]
 
-        def nothing(inputs: list[list[_Value]]) -> list[list[_Value]]:
+        def nothing(inputs: list[list[_Value]]) -> list[list[list[_Value]]]:
             del inputs
             return [
                 [
-                    jnp.zeros(_array(variable).shape, _array(variable).dtype)
-                    for variable in each.outvars
+                    [
+                        jnp.zeros(_array(variable).shape, _array(variable).dtype)
+                        for variable in each.outvars
+                    ]
+                    for each in unit
                 ]
-                for each in equations
+                for unit in units
             ]
 
         results = lax.cond(self._zero == 0, compute, nothing, inputs)
-        for equation, values in zip(equations, results, strict=True):
-            self._values.update(zip(equation.outvars, values, strict=True))
+        for unit, found in zip(units, results, strict=True):
+            for equation, values in zip(unit, found, strict=True):
+                self._values.update(zip(equation.outvars, values, strict=True))
 
 
 def _array(atom: core.Literal | core.Var) -> jax.core.ShapedArray:
@@ -212,6 +247,18 @@ def _bind(equation: core.JaxprEqn, inputs: Sequence[_Value]) -> list[_Value]:
     with equation.ctx.manager:
         found = equation.primitive.bind(*functions, *inputs, **params)
     return list(found) if equation.primitive.multiple_results else [found]
+
+
+def _bind_all(unit: _Unit, inputs: Sequence[_Value]) -> Iterator[list[_Value]]:
+    """What each equation of a unit makes: each after the first reads what the one before made."""
+    made = _bind(unit[0], inputs)
+    yield made
+    for equation in unit[1:]:
+        made = _bind(
+            equation,
+            [atom.val if isinstance(atom, core.Literal) else made[0] for atom in equation.invars],
+        )
+        yield made
 
 
 def _readers(jaxpr: core.Jaxpr) -> dict[core.Var, frozenset[str]]:
@@ -239,6 +286,15 @@ def _hands_on(equation: core.JaxprEqn) -> bool:
     if inner := _inner(equation):
         return all(_hands_on(each) for jaxpr in inner for each in jaxpr.eqns)
     return equation.primitive.name in _HANDS_ON
+
+
+def _hands_on_unrounded(equation: core.JaxprEqn) -> bool:
+    """Whether each number that comes out went in with these bits, or with another sign."""
+    numbers = [*equation.invars, *equation.outvars]
+    floating = {
+        _array(atom).dtype for atom in numbers if jnp.issubdtype(_array(atom).dtype, jnp.floating)
+    }
+    return _hands_on(equation) and len(floating) == 1
 
 
 def _is_constant(equation: core.JaxprEqn) -> bool:
@@ -271,20 +327,46 @@ def _stands_alone(equation: core.JaxprEqn) -> bool:
     return name in _STANDS_ALONE_UNLESS_SCALAR and math.prod(_array(equation.outvars[0]).shape) > 1
 
 
-def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[core.JaxprEqn]]]:
+def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[_Unit]]]:
     """The equations such that each comes after what it reads, and those that stand alone together.
 
     What stands alone and waits for nothing that stands alone is one level, what waits for these is
     the next: few branches then hold them all.
     """
+    makers: dict[core.Var, core.JaxprEqn] = {}
     level: dict[core.Var, int] = {}
     together: dict[int, list[core.JaxprEqn]] = {}
-    alone: dict[int, list[core.JaxprEqn]] = {}
+    alone: dict[int, dict[core.Var, _Unit]] = {}
     for equation in jaxpr.eqns:
-        read = [level.get(atom, 0) for atom in equation.invars if isinstance(atom, core.Var)]
-        above = max(read, default=0)
-        by_itself = _stands_alone(equation)
-        (alone if by_itself else together).setdefault(above, []).append(equation)
-        level.update(dict.fromkeys(equation.outvars, above + by_itself))
+        above = max((level.get(atom, 0) for atom in _variables(equation)), default=0)
+        if mean := _mean(equation, makers):
+            units = alone[above - 1]
+            units.pop(mean[0].outvars[0], None)
+            units[equation.outvars[0]] = mean
+        elif _stands_alone(equation):
+            alone.setdefault(above, {})[equation.outvars[0]] = [equation]
+            above += 1
+        else:
+            together.setdefault(above, []).append(equation)
+        level.update(dict.fromkeys(equation.outvars, above))
+        makers.update(dict.fromkeys(equation.outvars, equation))
     for each in sorted({*together, *alone}):
-        yield together.get(each, []), alone.get(each, [])
+        yield together.get(each, []), list(alone.get(each, {}).values())
+
+
+def _mean(equation: core.JaxprEqn, makers: Mapping[core.Var, core.JaxprEqn]) -> _Unit:
+    """From a sum to its division by a constant, if this is one: jax.numpy compiles them as one."""
+    if equation.primitive.name != "div" or not isinstance(equation.invars[1], core.Literal):
+        return []
+    unit = [equation]
+    while isinstance(atom := unit[0].invars[0], core.Var) and atom in makers:
+        unit.insert(0, makers[atom])
+        if unit[0].primitive.name == "reduce_sum":
+            return unit if _stands_alone(unit[0]) else []
+        if not _hands_on(unit[0]) or len(_variables(unit[0])) > 1:
+            return []
+    return []
+
+
+def _variables(equation: core.JaxprEqn) -> list[core.Var]:
+    return [atom for atom in equation.invars if isinstance(atom, core.Var)]

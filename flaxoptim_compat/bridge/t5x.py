@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +27,8 @@ from flaxoptim_compat.bridge.definition import Leaf, Number, ParamState, PyTree
 from flaxoptim_compat.bridge.trees import leaves_like
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from flaxoptim_compat.optim.base import Optimizer, OptimizerDef, OptimizerState
 
     Definition = TypeVar("Definition", bound=OptimizerDef)

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from flax.core import FrozenDict
-from jax.tree_util import KeyPath, PyTreeDef, keystr, tree_flatten_with_path
+from jax.tree_util import PyTreeDef, keystr, tree_flatten_with_path
 
 from flaxoptim_compat.bridge.definition import Leaf, ParamState, PyTree
 
 # The keys on the way to a leaf.
-Path: TypeAlias = KeyPath[Any]
+Path: TypeAlias = tuple[Any, ...]
 
 
 def _is_frozen(node: PyTree) -> bool:

@@ -11,7 +11,6 @@ import functools
 import io
 import math
 import struct
-import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from flaxoptim_compat.checkpoint_files.leaves import PIECE
 from flaxoptim_compat.checkpoint_files.nesting import nested
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read, empty_bytes
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
+from flaxoptim_compat.versions.of_python import warnings_ignored
 
 # Less than half of it does for 32 dimensions. A longer one could be made that is slow to parse.
 _LONGEST_HEADER = 2_000
@@ -118,7 +118,7 @@ def _read_header(file: IO[bytes], where: str) -> _Header:
         raise CheckpointError(f"{where}: not an array of numpy.{COPY_AGAIN}") from None
     try:
         # Of headers by Python 2 numpy warns, but it reads them.
-        with warnings.catch_warnings(action="ignore"):
+        with warnings_ignored():
             shape, columns_first, dtype = read(start, _LONGEST_HEADER)
     except Exception:
         # Python's own parser reads it, and has many ways to say that this is no header.

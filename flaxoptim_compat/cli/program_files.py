@@ -17,6 +17,7 @@ settings, in the nearest pyproject.toml above the first PATH:
   ignore = ["FOC152"]                  # not these
   exclude = ["old", "examples/*"]      # names, or globs below the folder of pyproject.toml
   per-file-ignores = {"tests/*" = ["FOC1"]}
+  for = ["jax==0.4.30"]                # the result runs on these versions
 A comment # noqa: FOC101 at the end of a line, or of a statement of several lines, or # noqa alone,
 keeps what stands there."""
 
@@ -35,9 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{name}",
             metavar="CODES",
-            type=_codes,
+            type=_listed,
             help=f"{what} with these codes, or beginnings of codes, separated by commas",
         )
+    parser.add_argument(
+        "--for",
+        metavar="VERSIONS",
+        dest="versions",
+        type=_listed,
+        action="extend",
+        help="what is written runs on these versions, such as jax==0.4.30,numpy==1.26.4; of flax,"
+        " jax, numpy and optax those count that are installed here, unless they are given",
+    )
     parser.add_argument(
         "--no-cache",
         action="store_true",
@@ -45,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _codes(text: str) -> tuple[str, ...]:
+def _listed(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
@@ -55,6 +65,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     Raises:
       SettingsError: one of them means nothing.
     """
+    from flaxoptim_compat.migrate.releases.releases import releases
     from flaxoptim_compat.migrate.rules import rule_modules
     from flaxoptim_compat.migrate.run import settings
     from flaxoptim_compat.migrate.run.examination import Task
@@ -70,7 +81,12 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
         settings.check_codes(those, codes, name)
     for pattern, those in found.per_file_ignores:
         settings.check_codes(those, codes, f"per-file-ignores of {pattern!r}")
-    return Task(target, codes, found, accept_changes)
+    try:
+        # The last one for a package counts.
+        wanted = releases([*found.versions, *(arguments.versions or ())])
+    except ValueError as error:
+        raise settings.SettingsError(f"for: {error}") from error
+    return Task(target, codes, found, accept_changes, wanted)
 
 
 def run_over(arguments: argparse.Namespace, task: Task) -> Report:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import platform
 
 from flaxoptim_compat import __version__
-from flaxoptim_compat.legacy import environment
+from flaxoptim_compat.versions import allowed
+
+# They come with flax and optax. Any version will do, but what goes wrong may be theirs.
+OPTIONAL = ("orbax-checkpoint", "chex")
 
 
 def text() -> str:
-    """A line each for this package, those that it needs, Python and the platform.
+    """A line each for this package, Python, what it needs, what may be there, and the platform.
 
-    None of them is imported: where importing jax fails, people need this most.
+    What is too old, or missing, says what is needed.
     """
     # What is imported says its version itself: a checkout may be newer than its installation.
-    others = {k: v for k, v in environment.versions().items() if k != "flaxoptim_compat"}
-    lines = [
-        f"flaxoptim-compat {__version__}",
-        *(f"{name} {version or 'missing'}" for name, version in others.items()),
-        f"Python {platform.python_version()}",
-        platform.platform(),
-    ]
-    return "\n".join(lines)
+    lines = [f"flaxoptim-compat {__version__}"]
+    versions = {name: allowed.version_of(name) for name in (*allowed.OLDEST, *OPTIONAL)}
+    unfit = allowed.too_old(versions)
+    for name, version in versions.items():
+        if name in unfit or (version is None and name not in OPTIONAL):
+            found = version or "missing"
+            lines.append(f"{name} {found}, needs {allowed.OLDEST[name]} or newer")
+        elif version is not None:
+            lines.append(f"{name} {version}")
+    return "\n".join([*lines, platform.platform()])

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.formula_text.term import Term
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # What the names of hyper-parameters stand for: terms, values, or trees.
 Terms = Mapping[str, Any]

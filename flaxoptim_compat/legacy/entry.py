@@ -61,7 +61,13 @@ class Entry(NamedTuple):
 def object_at(path: str) -> Any:
     """What is at ``module:attribute``; the module itself if the path is just one."""
     module, _, attribute = path.partition(":")
-    found: Any = importlib.import_module(module)
-    for part in filter(None, attribute.split(".")):
-        found = getattr(found, part)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in filter(None, attribute.split(".")):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        from flaxoptim_compat.versions.allowed import refuse_old
+
+        refuse_old(error)
+        raise
     return found

@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 import sysconfig
-from importlib import metadata
 from pathlib import Path
 
 from flaxoptim_compat.atomic import appearing_file
 from flaxoptim_compat.legacy import installing
+from flaxoptim_compat.versions import allowed
 
 # After the files by which an editable install puts this package on the path: Python goes by name.
 FILE_NAME = "flaxoptim_compat_enabled.pth"
@@ -38,11 +38,14 @@ def enable(era: bool) -> Path:
 
     Raises:
       OSError: the folder cannot be written to.
-      RuntimeError: there is a ``flax.optim`` already, or another file by this name.
+      RuntimeError: there is a ``flax.optim`` already, or another file by this name, or a version
+        with which no program of this environment would start.
     """
     existing = installing.existing_flax_optim()
     if existing is not None:
         raise RuntimeError(f"This Python has a flax.optim of its own: {existing}.")
+    if old := _too_old(versions()):
+        raise RuntimeError(" ".join([*old, "What to do is in migration_guide/versions.md."]))
     path = hook_file()
     with appearing_file(path, lambda: _refuse_foreign(path)) as file:
         file.write(_text(era).encode())
@@ -82,13 +85,8 @@ def serving() -> str | None:
 
 def versions() -> dict[str, str | None]:
     """The installed versions of this package and of those that it computes with."""
-    found: dict[str, str | None] = {}
-    for name in ("flaxoptim_compat", "jax", "jaxlib", "flax", "optax", "numpy"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+    needed = [name for name in allowed.OLDEST if name != "Python"]
+    return {name: allowed.version_of(name) for name in ("flaxoptim_compat", *needed)}
 
 
 def conflicts(served: str | None) -> list[str]:
@@ -105,22 +103,11 @@ def conflicts(served: str | None) -> list[str]:
         found.append(f"{hook_file()} is there, but Python does not run it.")
     installed = versions()
     found += [f"{name} is not installed." for name, version in installed.items() if not version]
-    for name, oldest in _oldest_allowed().items():
-        version = installed.get(name)
-        if version and _numbers(version) < _numbers(oldest):
-            found.append(f"{name} {version} is older than {oldest}, the oldest that is supported.")
-    return found
+    return found + _too_old(installed)
 
 
-def _oldest_allowed() -> dict[str, str]:
-    try:
-        required = metadata.requires("flaxoptim_compat") or []
-    except metadata.PackageNotFoundError:
-        return {}
-    # Those of an extra say so after a semicolon.
-    bounds = (each.partition(">=") for each in required if ";" not in each)
-    return {name.strip(): oldest.strip() for name, _, oldest in bounds}
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+def _too_old(installed: dict[str, str | None]) -> list[str]:
+    return [
+        f"{name} {version} is older than {allowed.OLDEST[name]}, the oldest that is supported."
+        for name, version in allowed.too_old(installed).items()
+    ]

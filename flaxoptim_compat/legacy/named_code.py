@@ -13,10 +13,13 @@ import traceback
 import warnings
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
 from flaxoptim_compat.legacy.installing import existing_flax_optim, installed
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _PACKAGE = Path(__file__).parents[1]
 _PATHS = sysconfig.get_paths()

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 import jax
 
-# Not public, and the only way to have an operation done outside of the transformations around it.
-from jax._src.core import eval_context, set_current_trace
+from flaxoptim_compat.versions.of_jax import computed_where
 
 T = TypeVar("T")
 
@@ -36,10 +35,9 @@ def outside_of_transformations(rng: Any, compute: Callable[[], T]) -> T:
       rng: the key.
       compute: uses the key, and nothing that comes from further inside, if that is possible.
     """
-    # Where the key itself is traced, by a jit around all of it, so is what is computed from it.
-    traced = isinstance(rng, jax.core.Tracer)
     try:
-        with set_current_trace(rng._trace) if traced else eval_context():
+        # Where the key itself is traced, by a jit around all of it, so is what is computed from it.
+        with computed_where(rng):
             return compute()
     except (TypeError, jax.errors.UnexpectedTracerError, AssertionError):
         # An initializer that depends on an input, which was traced further inside. If something

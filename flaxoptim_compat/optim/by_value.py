@@ -5,10 +5,13 @@ from __future__ import annotations
 import copy
 from itertools import islice
 from operator import is_
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 from flaxoptim_compat.bridge.definition import HyperParams
 from flaxoptim_compat.bridge.equality import same
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # A snapshot of the hyper-parameters of a definition and of all definitions inside it: for each of
 # them the length of its list of hyper-parameters, or None where it has no list; and all values in

@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import jax.numpy as jnp
 import optax
@@ -30,6 +30,9 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.catalogue import REQUIRED
 from flaxoptim_compat.formula_text.stages import StageText, chosen, expression, resolved
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # A function that makes a transformation of optax.
 Factory = Callable[..., optax.GradientTransformation]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import jax
 from flax import jax_utils, serialization, struct
@@ -18,6 +18,8 @@ from flaxoptim_compat.optim.by_value import Static
 from flaxoptim_compat.optim.state import OptimizerState
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import TypeVar as TypeVarWithDefault
 
     from flaxoptim_compat.optim.base import OptimizerDef

@@ -10,7 +10,6 @@ import functools
 import importlib.util
 import inspect
 import sys
-import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,6 +22,7 @@ from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.installing import existing_flax_optim
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.parity.sides import is_optimizer
+from flaxoptim_compat.versions.of_python import warnings_ignored
 
 # Inside flax, for the sake of its relative imports.
 _NAME = "flax._optim_beside_flaxoptim_compat"
@@ -66,7 +66,7 @@ def _run(place: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[_NAME] = module
     try:
-        with _quiet():
+        with warnings_ignored():
             spec.loader.exec_module(module)
         _give_old_names()
         _try_a_step(module)
@@ -79,10 +79,6 @@ def _run(place: str) -> ModuleType:
 
 def _is_inside(name: str) -> bool:
     return name == _NAME or name.startswith(f"{_NAME}.")
-
-
-def _quiet() -> Any:
-    return warnings.catch_warnings(action="ignore")
 
 
 class _JaxOfTheTime:
@@ -111,7 +107,7 @@ def _give_old_names() -> None:
 def _try_a_step(module: Any) -> None:
     params = {"w": jnp.ones((2,))}
     # Anew, because flax.optim sets a filter of its own, by which its warning is always shown.
-    with _quiet():
+    with warnings_ignored():
         jax.eval_shape(module.Momentum(0.1).create(params).apply_gradient, params)
 
 
@@ -125,7 +121,7 @@ def as_genuine(subject: Any, module: Any) -> Any:
     Returns:
       The same; None if there is no such class, or a class of the user's is involved.
     """
-    with _quiet():
+    with warnings_ignored():
         if not is_optimizer(subject):
             return _definition(subject, module)
         definition = _definition(subject.optimizer_def, module)

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.tree_util import keystr, tree_leaves_with_path
+from jax.tree_util import tree_leaves_with_path
 
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.moments import Moment
 from flaxoptim_compat.parity.report import PARAMETER
 from flaxoptim_compat.parity.sides import Side
+from flaxoptim_compat.versions.of_jax import slashed
 
 
 class Match(NamedTuple):
@@ -52,9 +53,7 @@ class Matching:
         self._sides = sides
         self.notes: list[str] = []
         params, others = (each.params_of(c) for each, c in zip(sides, start, strict=True))
-        self._paths = [
-            keystr(path, simple=True, separator="/") for path, _ in tree_leaves_with_path(params)
-        ]
+        self._paths = [slashed(path) for path, _ in tree_leaves_with_path(params)]
         self._largest = max(map(np.size, jax.tree.leaves(params)), default=0)
         self.matches = self._parameters(params, others) + self._moments(start)
 

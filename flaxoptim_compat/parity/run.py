@@ -26,6 +26,7 @@ from flaxoptim_compat.parity.measuring import (
 from flaxoptim_compat.parity.overrides import Overrides
 from flaxoptim_compat.parity.report import PARAMETER, Track
 from flaxoptim_compat.parity.sides import Side, recorded_step
+from flaxoptim_compat.versions.of_jax import optimization_barrier
 
 Progress = Callable[[int, int], None]
 Carry = tuple[Any, Any]
@@ -161,7 +162,7 @@ class Run:
             carry, errors = state
             given = jax.tree.map(lambda entries: entries[index - first], inputs)
             # What is measured must not be fused into the step, which it would round differently.
-            carry = jax.lax.optimization_barrier(self._step(carry, index, given))
+            carry = optimization_barrier(self._step(carry, index, given))
             return carry, errors.at[index - first].set(self._errors(carry, begin))
 
         errors = jnp.zeros((self._capacity, len(begin), MEASURES), jnp.result_type(float))
@@ -178,7 +179,7 @@ class Run:
         with _told("The gradients failed: grads(params, step) is traced by jax."):
             grads = self._grads.of_step(first, second, index, given)
         # Else each side's fusion might compute the gradients once more, and round them differently.
-        carry, grads = jax.lax.optimization_barrier((carry, grads))
+        carry, grads = optimization_barrier((carry, grads))
 
         def step_of(number: int) -> Any:
             overrides = self._overrides.of_step(given["overrides"], self._names[number])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import textwrap
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,6 +19,7 @@ from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.genuine import find
 from flaxoptim_compat.parity.renderings.wording import versions_text
 from flaxoptim_compat.parity.report import PARAMETER, Report
+from flaxoptim_compat.versions.of_python import warnings_ignored
 
 _STEPS = 20
 _WIDTH = 100
@@ -179,7 +179,7 @@ def matrix(progress: Callable[[int, int], None] | None = None) -> Matrix:
 
 def _row(each: Namesake, reference: Any, params: Any, grads: Any) -> Row:
     # Without telling the user of a removal that is no news here.
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_ignored():
         legacy, ours = each.definition(reference), each.definition(optim)
     against = None
     if each.suggested:

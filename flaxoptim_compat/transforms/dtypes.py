@@ -10,7 +10,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.extend.core.primitives import convert_element_type_p
+
+from flaxoptim_compat.versions.of_jax import with_weak_type
 
 
 def dtype_of(leaf: Any) -> Any:
@@ -36,8 +37,5 @@ def like_a_python_number(array: jax.Array) -> jax.Array:
     """The same scalar, but it takes the dtype of the array that it is multiplied with."""
     if array.weak_type or not jnp.issubdtype(array.dtype, jnp.floating):
         return array
-    # No function of jax does this, though all of them do it to a Python number.
-    weak: jax.Array = convert_element_type_p.bind(
-        array, new_dtype=array.dtype, weak_type=True, sharding=None
-    )
+    weak: jax.Array = with_weak_type(array)
     return weak

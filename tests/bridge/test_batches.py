@@ -36,6 +36,7 @@ def test_each_leaf_is_in_one_batch(kinds: list[int]) -> None:
     found = batches(kinds)
     assert sorted(position for batch in found for position in batch) == list(range(len(kinds)))
     assert all(0 < len(batch) <= LARGEST for batch in found)
+    assert len(kinds) == 1 or all(len(batch) > 1 for batch in found)
 
 
 @pytest.mark.parametrize("leaves", [100, 192, 1000, 10_000])
@@ -60,7 +61,8 @@ def test_few_leaves_are_one_call() -> None:
 
 def test_leaves_that_are_all_different_are_cut_where_a_program_would_be_large() -> None:
     kinds = [f"kind{number}" for number in range(300)]
-    assert [len(batch) for batch in batches(kinds)] == [LARGEST, LARGEST, 300 - 2 * LARGEST]
+    assert [len(batch) for batch in batches(kinds)] == [100, 100, 100]
+    assert [len(batch) for batch in batches(kinds[: LARGEST + 1])] == [64, 65]
 
 
 def large(seed: int) -> dict[str, Any]:

@@ -41,8 +41,9 @@ def test_there_and_back_in_every_step_is_one_trace(name: str) -> None:
     state, _ = jax.lax.scan(lambda carry, _: (step(carry), None), state, length=2)
     for _ in range(6):
         optimizer = optimizer.apply_gradient(GRADS)
-    # Another program, whose operations XLA puts together in another order: 1 unit was measured.
-    assert_same(optim.Optimizer.from_train_state(state), optimizer, ulps=4.0)
+    # Another program, whose operations XLA puts together in another order: 1 unit was measured,
+    # and 6 with jax 0.4.30.
+    assert_same(optim.Optimizer.from_train_state(state), optimizer, ulps=8.0)
 
 
 def test_equal_definitions_make_equal_transformations() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from flaxoptim_compat import compiled_steps, optim
 from tests.support import cases
+from tests.support.half_precision import skip_unless_rounded
 from tests.support.options import FAMILIES, each, params
 from tests.support.side_by_side import assert_same, ulps
 
@@ -213,6 +214,10 @@ def test_a_rate_is_rounded_to_the_dtype_of_each_parameter(
     """As in the genuine, where a Python number has no dtype of its own."""
     dtypes = (jnp.bfloat16, jnp.float16, jnp.float32)
     params = {jnp.dtype(each).name: PARAMS["w"].astype(each) for each in dtypes}
+    if way in ("compiled", "TrainState"):
+        skip_unless_rounded(params)
+    if (name, way) == ("GradientDescent", "TrainState") and jax.__version_info__ < (0, 5):
+        pytest.skip("this XLA rounds the update and the sum at once in one of the two programs")
     grads = jax.tree.map(jnp.cos, params)
     found = []
     for namespace in (optim, genuine):

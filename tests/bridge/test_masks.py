@@ -13,6 +13,7 @@ from flax import traverse_util
 from flax.core import freeze
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.versions.of_jax import slashed
 from tests.support.python_calls import calls_in_package, files_of_calls
 
 Log = list[tuple[int, str]]
@@ -157,10 +158,7 @@ def test_traversals_of_all_kinds_stand_side_by_side(container: Any) -> None:
         *((traversal, optim.Momentum(0.1)) for traversal in expected.values())
     )
     labels = definition.labels(container(target))
-    found = {
-        jax.tree_util.keystr(path, simple=True, separator="/"): label
-        for path, label in jax.tree_util.tree_leaves_with_path(labels)
-    }
+    found = {slashed(path): label for path, label in jax.tree_util.tree_leaves_with_path(labels)}
     assert found == {name[1:]: "frozen" for name in names} | {
         name[1:]: str(number) for number, name in enumerate(expected)
     }

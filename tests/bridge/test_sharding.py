@@ -11,13 +11,14 @@ import pytest
 from flax import struct
 from flax.core import freeze
 from flax.training.train_state import TrainState
-from jax.sharding import AxisType, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import sharding
 from tests.support import cases
 from tests.support.legacy_subclasses import FACTORIES
+from tests.support.meshes import mesh_of
 
 PARAMS = {"kernel": jnp.ones((4, 6)), "bias": jnp.ones(6), "scalar": jnp.ones(())}
 SPECS = {"kernel": P("in", "out"), "bias": P("out"), "scalar": None}
@@ -212,7 +213,7 @@ def test_what_is_wrong_is_said() -> None:
 
 
 def test_each_parameter_is_spread_over_its_largest_dimension_that_divides() -> None:
-    mesh = jax.make_mesh((2, 2), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
+    mesh = mesh_of((2, 2), ("data", "model"))
     shapes = {"last": (3, 8), "first": (8, 6), "odd": (3, 5), "small": (4,), "scalar": ()}
     params = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes.items()}
     found = sharding.fsdp_specs(params, mesh, "data", min_size=10)

@@ -13,6 +13,7 @@ from jax.sharding import PartitionSpec as P
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import sharding
+from tests.support.meshes import shard_map
 from tests.support.sharded_cases import (
     DEFINITIONS,
     ELEMENTWISE,
@@ -57,7 +58,7 @@ def test_shard_map_with_a_copy_on_each_device(name: str) -> None:
         return apply(tree, jax.lax.pmean(mine, "data"))
 
     tree = DEFINITIONS[name]().create(some(parameters()))
-    mapped = jax.jit(jax.shard_map(step, mesh=mesh(8), in_specs=(P(), P("data")), out_specs=P()))
+    mapped = jax.jit(shard_map(step, mesh=mesh(8), in_specs=(P(), P("data")), out_specs=P()))
     for number in range(STEPS):
         tree = jax.block_until_ready(mapped(tree, of_each_device(number)))
     assert_same(tree, on_one_device(name), ulps=WITH_MEAN)
@@ -90,9 +91,7 @@ def on_shards(name: str, kind: str = "Optimizer") -> Any:
     if kind == "TrainState":
         tree = tree.to_train_state()
     of_tree = sharding.specs(tree, of_params, definition=definition)
-    mapped = jax.jit(
-        jax.shard_map(apply, mesh=where, in_specs=(of_tree, of_params), out_specs=of_tree)
-    )
+    mapped = jax.jit(shard_map(apply, mesh=where, in_specs=(of_tree, of_params), out_specs=of_tree))
     for number in range(STEPS):
         tree = jax.block_until_ready(mapped(tree, some(gradients(number))))
     if kind == "TrainState":

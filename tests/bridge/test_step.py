@@ -62,9 +62,22 @@ def compiled(optimizer: str, subject: str, leaves: int, shape: tuple[int, ...]) 
     return step.lower(before, parameters(leaves, shape)).compile()
 
 
+def costs_of(program: Any) -> Any:
+    """What XLA says that a compiled program costs; before jax 0.4.36 in a list of one."""
+    found = program.cost_analysis()
+    return found[0] if isinstance(found, list) else found
+
+
+def skip_unless_donated(memory: Any) -> None:
+    if not memory.alias_size_in_bytes:
+        by_itself = jax.jit(lambda x: x + 1, donate_argnums=0).lower(jnp.ones(8)).compile()
+        if not by_itself.memory_analysis().alias_size_in_bytes:
+            pytest.skip("before jax 0.4.31 nothing is donated on a CPU")
+
+
 def cost(optimizer: str, subject: str, leaves: int, shape: tuple[int, ...]) -> tuple[int, int]:
     """Operations, and bytes read and written."""
-    analysis = compiled(optimizer, subject, leaves, shape).cost_analysis()
+    analysis = costs_of(compiled(optimizer, subject, leaves, shape))
     return int(analysis["flops"]), int(analysis["bytes accessed"])
 
 
@@ -110,9 +123,14 @@ def test_every_buffer_of_the_state_is_used_again(
 ) -> None:
     arrays = jax.tree.leaves(state(optimizer, OURS, leaves, shape))
     memory = compiled(optimizer, OURS, leaves, shape).memory_analysis()
+    skip_unless_donated(memory)
     assert memory.alias_size_in_bytes == sum(map(size, arrays))
     by_hand = compiled(optimizer, BY_HAND, leaves, shape).memory_analysis()
-    assert memory.temp_size_in_bytes <= by_hand.temp_size_in_bytes + CACHE_LINE
+    # XLA of jax 0.4.38 keeps a second line for Adafactor.
+    lines = 1 if jax.__version_info__ >= (0, 5) else 2
+    assert memory.temp_size_in_bytes <= by_hand.temp_size_in_bytes + lines * CACHE_LINE
+    if not hasattr(memory, "peak_memory_in_bytes"):
+        pytest.skip("before jax 0.5.3 the peak is not told")
     # Adafactor's legacy state has an array of shape (1,) for each leaf that optax does not have.
     more = len(arrays) - len(jax.tree.leaves(state(optimizer, BY_HAND, leaves, shape)))
     allowed = by_hand.peak_memory_in_bytes + RETURNED_SCALAR * more
@@ -160,10 +178,11 @@ def test_a_step_with_its_own_rate_costs_no_more_either(definition: Any, tx: Any)
         jax.jit(step, donate_argnums=0).lower(state, PARAMS, 0.1).compile()
         for step, state in ((legacy, optimizer), (modern, before))
     )
-    costs = [each.cost_analysis() for each in (mine, theirs)]
+    costs = [costs_of(each) for each in (mine, theirs)]
     assert 0 < costs[0]["flops"] <= costs[1]["flops"]
     assert 0 < costs[0]["bytes accessed"] <= costs[1]["bytes accessed"]
     memory = mine.memory_analysis()
+    skip_unless_donated(memory)
     assert memory.alias_size_in_bytes == sum(leaf.nbytes for leaf in jax.tree.leaves(optimizer))
     # Not one parameter is copied; what remains are the scalars.
     smallest = min(leaf.nbytes for leaf in jax.tree.leaves(PARAMS))

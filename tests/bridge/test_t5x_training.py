@@ -15,6 +15,7 @@ from flaxoptim_compat.bridge import t5x
 from tests.data import goldens
 from tests.support import cases
 from tests.support import t5x_models as models
+from tests.support.meshes import mesh_of
 from tests.support.side_by_side import assert_same
 
 DEFINITIONS = {
@@ -64,8 +65,7 @@ def create(name: str, **mutables: Any) -> Any:
 
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_on_a_mesh_of_eight_devices_with_the_axes_that_the_state_gives(name: str) -> None:
-    axis_types = (jax.sharding.AxisType.Auto,) * 2
-    mesh = jax.make_mesh((2, 4), ("data", "model"), axis_types=axis_types)
+    mesh = mesh_of((2, 4), ("data", "model"))
     state = create(name)
     shardings = jax.tree.map(
         lambda names: NamedSharding(mesh, logical_to_mesh_axes(names, models.RULES)),

@@ -20,6 +20,7 @@ from tests.data import goldens
 from tests.support.cases import CASES, Case, case
 from tests.support.checkpoint_conversions import converted, with_moments, with_rate, written
 from tests.support.compiled_steps import gradients, legacy_step, optax_step
+from tests.support.half_precision import skip_unless_rounded
 from tests.support.optimizer_checkpoints import LAYOUTS
 from tests.support.side_by_side import assert_same
 from tests.support.training import create
@@ -94,6 +95,7 @@ def test_training_goes_on_to_the_bit(name: str, tmp_path: Path) -> None:
     state = serialization.from_bytes(create(entry, optim).to_train_state(), content)
     state = jax.tree.map(jnp.asarray, state)
     compiled = optimizer
+    skip_unless_rounded(optimizer)
     for step in range(2, 5):
         grads = gradients(optimizer.target, step)
         # Outside jit both round after each operation.

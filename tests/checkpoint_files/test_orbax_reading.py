@@ -6,6 +6,7 @@ import functools
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import pytest
 import tensorstore
 from flax import serialization
 from flax.training import checkpoints
+from jax.sharding import NamedSharding, PartitionSpec
 
 from flaxoptim_compat.checkpoint_files import (
     CheckpointError,
@@ -26,6 +28,7 @@ from flaxoptim_compat.checkpoint_files import (
     write_checkpoint,
 )
 from tests.support.checkpoint_trees import array_of, contents, described
+from tests.support.meshes import mesh_of
 from tests.support.orbax_states import save_pytree, state, state_dict
 from tests.support.processes import start
 
@@ -50,6 +53,8 @@ def save_by_flax(path: Path) -> Path:
     return path
 
 
+# Orbax 0.6, of the time of jax 0.4.30.
+OF_OLD = version("orbax-checkpoint").startswith("0.6.")
 LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "database": save_pytree,
     "folders": functools.partial(save_pytree, use_ocdbt=False),
@@ -69,6 +74,8 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_orbax_wrote_is_read(layout: str, tmp_path: Path) -> None:
+    if layout in ("by flax", "steps of items") and OF_OLD:
+        pytest.skip("the functions that write this layout are newer")
     path = LAYOUTS[layout](tmp_path / "x")
     assert described(contents(path)) == described(state_dict())
 
@@ -90,15 +97,16 @@ def test_every_kind_of_leaf_that_orbax_writes(tmp_path: Path) -> None:
         {
             **tree,
             "list": {"0": np.ones(2), "1": 3},
-            "tuple": {"0": 1.5, "1": {}},
+            # Orbax 0.6 has written None for an empty tuple.
+            "tuple": {"0": 1.5, "1": None if OF_OLD else {}},
         }
     )
 
 
 def test_arrays_that_were_sharded_are_whole(tmp_path: Path) -> None:
-    mesh = jax.make_mesh((4,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    mesh = mesh_of((4,), ("x",))
     values = jnp.arange(32.0).reshape(8, 4)
-    sharding = jax.NamedSharding(mesh, jax.P("x"))
+    sharding = NamedSharding(mesh, PartitionSpec("x"))
     ocp.PyTreeCheckpointer().save(tmp_path / "x", {"w": jax.device_put(values, sharding)})
     assert described(contents(tmp_path / "x")) == described({"w": np.asarray(values)})
 

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import jax
 import pytest
 
 import flaxoptim_compat
@@ -169,6 +170,8 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("flag", [["-W", "error"], ["-W", "error::DeprecationWarning"]])
 def test_warnings_as_errors(flag: Sequence[str], tmp_path: Path) -> None:
+    if hasattr(jax, "tree_map"):
+        pytest.skip("jax has it still, and warns itself")
     # numpy warns of numpy.object before it says that there is none.
     more = "jax.tree_map(abs, [1])\nimport numpy\nassert numpy.object is object\n"
     write(tmp_path, train=STEP + more)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from tests.generate import calls, formulas, goldens, measured, rewriting, rules, signatures
+from tests.generate import (
+    calls,
+    formulas,
+    goldens,
+    index,
+    measured,
+    rewriting,
+    rules,
+    signatures,
+    versions,
+)
 from tests.generate.generator import Generator
 
 GENERATORS: dict[str, Generator] = {
@@ -10,6 +20,8 @@ GENERATORS: dict[str, Generator] = {
     "calls": calls.GENERATOR,
     "rules": rules.GENERATOR,
     "rewriting": rewriting.GENERATOR,
+    "index": index.GENERATOR,
+    "versions": versions.GENERATOR,
     "measured": measured.GENERATOR,
     "goldens": goldens.GENERATOR,
     "signatures": signatures.GENERATOR,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import functools
 import re
-import tomllib
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from flaxoptim_compat.versions.of_python import read_toml
 from tests.support.places import ROOT
 
 PACKAGE = ROOT / "flaxoptim_compat"
@@ -119,7 +119,7 @@ def test_each_stop_of_a_way_names_a_function(way: str) -> None:
 
 def layers() -> list[set[str]]:
     """The floors of the contract, the highest first."""
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    settings = read_toml((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     (floors,) = [each for each in contracts if each["id"] == "floors"]
     return [set(layer.split(" | ")) for layer in floors["layers"]]

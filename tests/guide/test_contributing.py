@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
+from flaxoptim_compat.versions.of_python import read_toml
 from tests.support.pages import blocks
 from tests.support.places import ROOT
 
 GITHUB = ROOT / ".github"
 CONTRIBUTING = (GITHUB / "CONTRIBUTING.md").read_text()
 SCRIPT = (ROOT / ".ci" / "run").read_text()
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = read_toml((ROOT / "pyproject.toml").read_text())["project"]
 WORKFLOWS = {path.name: path.read_text() for path in (GITHUB / "workflows").glob("*.yml")}
 FORMS = sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.yml"))
 YAML = [

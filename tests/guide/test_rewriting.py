@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.settings import check_codes, read_settings
+from flaxoptim_compat.versions.of_python import read_toml
 from tests.generate.rewriting import PAGE, comparable, printed
 from tests.support.pages import blocks
 from tests.support.places import ROOT
@@ -33,7 +33,7 @@ def test_the_settings_are_settings(tmp_path: Path) -> None:
     (text,) = blocks(TEXT, "toml")
     (tmp_path / "pyproject.toml").write_text(text)
     found = read_settings(tmp_path)
-    table = tomllib.loads(text)["tool"]["flaxoptim-compat"]
+    table = read_toml(text)["tool"]["flaxoptim-compat"]
     assert found.select == tuple(table["select"]) and found.exclude == tuple(table["exclude"])
     check_codes([*found.select, *found.ignore], rule_modules(), "settings")
 

@@ -13,8 +13,20 @@ from flaxoptim_compat.legacy import environment
 def test_old_versions_conflict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "versions", lambda: {"jax": "0.4.13", "flax": None})
     found = " ".join(environment.conflicts(served=None))
-    assert "jax 0.4.13 is older than 0.7.2, the oldest that is supported." in found
+    assert "jax 0.4.13 is older than 0.4.30, the oldest that is supported." in found
     assert "flax is not installed." in found
+
+
+def test_programs_are_not_served_what_would_stop_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(environment, "hook_file", lambda: tmp_path / "x.pth")
+    monkeypatch.setattr(environment, "versions", lambda: {"jax": "0.4.13", "flax": None})
+    with pytest.raises(
+        RuntimeError, match=r"^jax 0\.4\.13 is older than 0\.4\.30, .*/versions\.md\.$"
+    ):
+        environment.enable(era=True)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_foreign_file_stays(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

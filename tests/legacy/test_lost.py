@@ -8,6 +8,7 @@ import types
 import warnings
 from typing import Any
 
+import jax
 import pytest
 
 import flaxoptim_compat
@@ -44,6 +45,8 @@ def exists(entry: Entry) -> bool:
 
 @pytest.mark.parametrize("entry", ALL, ids=lambda entry: entry.name)
 def test_every_name_can_be_had(entry: Entry) -> None:
+    if entry.name == "jax.interpreters.xla.AxisEnv" and jax.__version_info__ < (0, 4, 36):
+        pytest.skip("jax had it for itself in another place then")
     with flaxoptim_compat.installed(era=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = importlib.import_module(entry.module)

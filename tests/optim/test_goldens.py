@@ -13,6 +13,7 @@ from flax import serialization
 from flaxoptim_compat import compiled_steps, optim
 from tests.data import goldens
 from tests.support import cases
+from tests.support.half_precision import skip_unless_rounded
 from tests.support.options import ONE_EACH, TELLING, each_case, params
 from tests.support.tolerances import tolerance
 from tests.support.training import create
@@ -49,6 +50,8 @@ def test_the_recorded_trajectory(recorded: dict[str, Any], case: cases.Case, mod
     sizes = sizes_of(golden["varying"]["params"])
     step = lambda optimizer, grads: optimizer.apply_gradient(grads)
     step = jax.jit(step) if jit else step
+    if not jit:
+        skip_unless_rounded(optimizer)
     with contextlib.nullcontext() if jit else compiled_steps(False):
         for done in range(1, STEPS + 1):
             optimizer = step(optimizer, cases.gradients(done - 1, parameters))
@@ -66,5 +69,6 @@ def test_the_recorded_states(recorded: dict[str, Any], case: cases.Case) -> None
     mine = serialization.to_state_dict(optimizer.state.param_states)
     assert jax.tree.structure(mine) == jax.tree.structure(golden)
     errors = errors_in_ulps(mine, golden, LargestValues(golden))
-    # After one step only sums over a leaf, as in a norm or a mean, differ between jax versions.
-    assert worst(errors) <= 4.0
+    # After one step only sums over a leaf, as in a norm or a mean, differ between jax versions: by
+    # up to 5 with 0.4.38.
+    assert worst(errors) <= 5.0

@@ -18,6 +18,8 @@ LEAF = jnp.linspace(-1.0, 2.0, 3)
 # the one that was traced, and do the same on the way out. For Adam that takes about 2 µs, whatever
 # the number of leaves. WeightNorm puts its hyper-parameters together anew for each snapshot.
 CALLS = {"Adam": 9, "MultiOptimizer": 11, "WeightNorm": 25}
+# Before 0.6 jax calls some functions more for each class of states that it meets.
+MORE = 4 if jax.__version_info__ < (0, 6) else 0
 
 
 def parts(namespace: Any, count: int) -> Any:
@@ -64,7 +66,7 @@ def test_few_python_functions_however_many_leaves(genuine: Any, name: str) -> No
             calls_of_a_dispatch(DEFINITIONS[name](space), leaves) for space in (optim, genuine)
         )
         # Those of the genuine one make the states of the leaves, and ours are of the same classes.
-        assert mine - theirs <= CALLS[name], leaves
+        assert mine - theirs <= CALLS[name] + MORE, leaves
 
 
 def test_as_many_python_functions_for_two_parts_as_for_eight() -> None:

@@ -15,6 +15,7 @@ from jax.sharding import PartitionSpec
 from flaxoptim_compat import from_optax, optim, to_optax
 from tests.support import cases
 from tests.support.legacy_subclasses import FACTORIES
+from tests.support.meshes import mesh_of, shard_map
 from tests.support.options import each
 from tests.support.side_by_side import assert_same
 
@@ -67,7 +68,9 @@ def test_it_does_what_the_definition_does(name: str) -> None:
     definition, params = definition_and_params(name)
     tx = to_optax(definition, jax.eval_shape(lambda: params))
     # Inside the legacy jit the learning rate is a constant, not an argument: XLA may fold it.
-    ulps = 2.0 if name.startswith("Adafactor") else 0.0
+    # Before jax 0.5 it also takes the sums of LARS in another order.
+    otherwise = "Adafactor" if jax.__version_info__ >= (0, 5) else ("Adafactor", "LARS")
+    ulps = 2.0 if name.startswith(otherwise) else 0.0
     step, state, optimizer = stepper(tx), tx.init(params), definition.create(params)
     for number in range(5):
         grads = gradients(params, number)
@@ -228,13 +231,13 @@ def test_in_pmap_and_shard_map(name: str) -> None:
     replicas, _ = mapped(params, tx.init(params), grads)
     assert_same(jax.tree.map(lambda leaf: leaf[3], replicas), expected, ulps=4.0)
 
-    mesh = jax.make_mesh((4,), ("batch",), axis_types=(jax.sharding.AxisType.Auto,))
+    mesh = mesh_of((4,), ("batch",))
     one, split = PartitionSpec(), PartitionSpec("batch")
 
     def of_shard(params: Any, state: Any, grads: Any) -> Any:
         return step(params, state, jax.tree.map(lambda leaf: leaf[0], grads))
 
-    sharded = jax.shard_map(of_shard, mesh=mesh, in_specs=(one, one, split), out_specs=one)
+    sharded = shard_map(of_shard, mesh=mesh, in_specs=(one, one, split), out_specs=one)
     after, _ = jax.jit(sharded)(params, tx.init(params), grads)
     assert_same(after, expected, ulps=4.0)
 

@@ -100,8 +100,11 @@ def test_what_the_genuine_one_cannot_do(real: Path, capsys: pytest.CaptureFixtur
     # It fails on a parameter without dimensions.
     assert parity("optim.WeightNorm(optim.GradientDescent(0.1))", "{'t': jnp.ones(())}") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "to_optax(optim.WeightNorm(optim.GradientDescent(0.1)))" in out
-    assert "the genuine WeightNorm does not take these parameters: IndexError: tuple index" in out
+    # Before jax 0.4.36 a norm along no axis is none that fails.
+    if jax.__version_info__ >= (0, 4, 36):
+        assert "to_optax(optim.WeightNorm(optim.GradientDescent(0.1)))" in out
+        message = "the genuine WeightNorm does not take these parameters: IndexError: tuple index"
+        assert message in out
     assert parity("flaxoptim_compat.from_optax(optax.sgd(0.1))") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "Compared with optax, because the genuine flax.optim has no" in out

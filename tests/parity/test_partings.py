@@ -13,6 +13,7 @@ import pytest
 
 from flaxoptim_compat import optim, parity
 from flaxoptim_compat.parity import comparison, trial
+from flaxoptim_compat.versions.of_jax import slashed
 from tests.support.options import each
 
 Change = Callable[[jax.Array], jax.Array]
@@ -42,7 +43,7 @@ def with_fault(
 
     def changed(tree: Any, now: Any) -> Any:
         def of_leaf(path: Any, leaf: Any) -> Any:
-            if jax.tree_util.keystr(path, simple=True, separator="/") != place.leaf:
+            if slashed(path) != place.leaf:
                 return leaf
             return jnp.where(now, leaf.at[place.index].set(change(leaf[place.index])), leaf)
 

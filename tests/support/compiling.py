@@ -71,6 +71,9 @@ def _share_a_context() -> None:
 
 
 def _keeping() -> dict[str, Any]:
+    # Before jax 0.6, what is read back for a CPU forgets what was donated to it, and crashes.
+    if jax.__version_info__ < (0, 6):
+        return {}
     return {
         "jax_compilation_cache_dir": str(cache_directory() / "compiled"),
         "jax_persistent_cache_min_compile_time_secs": 0.0,

@@ -23,8 +23,13 @@ def look_up(name: str) -> Any:
     module, _, attribute = name.rpartition(".")
     try:
         return getattr(importlib.import_module(module), attribute)
-    except (AttributeError, ImportError):
+    except AttributeError:
         return importlib.import_module(name)
+    except ImportError:
+        # What stands for a module, and is none: an attribute of the one above it.
+        return (
+            importlib.import_module(name) if not attribute else getattr(look_up(module), attribute)
+        )
 
 
 def encode(tree: Any) -> Any:

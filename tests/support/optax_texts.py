@@ -19,7 +19,9 @@ from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.releases.releases import Releases
 from tests.support import cases
+from tests.support.rewriting_texts import INSTALLED
 
 NAMES = {
     "optax": "optax",
@@ -77,6 +79,7 @@ def rewritten_parts(
     text: str,
     injected: Sequence[Mapping[str, str]] = (),
     schedules: Sequence[str] = (),
+    releases: Releases = INSTALLED,
 ) -> str:
     """The text with its last MultiOptimizer in optax."""
     each = document(text)
@@ -91,7 +94,8 @@ def rewritten_parts(
         names = injected[index] if injected else {}
         schedule = (schedules[index],) if schedules and schedules[index] else None
         parts.append(Part(traversal.args[0], optimizer, injected=names, schedule=schedule))
-    new = partition(parts, each, NAMES.__getitem__, surroundings_of(each, call))
+    surroundings = surroundings_of(each, call)
+    new = partition(parts, each, NAMES.__getitem__, surroundings, releases=releases)
     return apply_edits(text, [Edit(*each.span(call), new)])
 
 

@@ -10,8 +10,12 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import parse_gin
 from flaxoptim_compat.migrate.program.noqa import ignored_lines
+from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases, releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse, analyse_alone
 from flaxoptim_compat.migrate.run.rewriting import rewritten
+
+# What is run is rewritten for these; what is compared with a text, for the newest.
+INSTALLED = releases([])
 
 
 def document(text: str, name: str = "program", language: str = "py") -> Document:
@@ -31,17 +35,19 @@ def document(text: str, name: str = "program", language: str = "py") -> Document
     )
 
 
-def findings_of(program: str | Mapping[str, str], language: str = "py") -> list[FileFindings]:
+def findings_of(
+    program: str | Mapping[str, str], language: str = "py", releases: Releases = NEWEST
+) -> list[FileFindings]:
     """What the rules find in one file, or in several by their modules."""
     texts = {"program": program} if isinstance(program, str) else program
     documents = [document(text, name, language) for name, text in texts.items()]
     ignored = {each.path: ignored_lines(each.text) for each in documents}
-    return analyse(documents, ignored, writes=True)
+    return analyse(documents, ignored, writes=True, releases=releases)
 
 
-def rewrite(program: str, target: str, language: str = "py") -> str:
+def rewrite(program: str, target: str, language: str = "py", releases: Releases = NEWEST) -> str:
     """One file after its rewrite."""
-    (file,) = findings_of(program, language)
+    (file,) = findings_of(program, language, releases)
     return rewritten(file, target).text
 
 
@@ -63,7 +69,10 @@ def findings_alone(text: str, ignored: Mapping[int, frozenset[str]] | None = Non
 
 
 def rewrite_alone(
-    text: str, target: str = "shim", ignored: Mapping[int, frozenset[str]] | None = None
+    text: str,
+    target: str = "shim",
+    ignored: Mapping[int, frozenset[str]] | None = None,
+    releases: Releases = NEWEST,
 ) -> str:
     """What ``rewrite`` makes of such a text; to rewrite it again must change nothing.
 
@@ -71,11 +80,16 @@ def rewrite_alone(
       text: Python.
       target: ``shim`` or ``optax``.
       ignored: for each line the codes that are not wanted.
+      releases: the versions that the result is for.
     """
-    found = analyse_alone(Document(Path("program.py"), text, ast.parse(text)), ignored or {})
+
+    def analysed(program: str) -> FileFindings:
+        each = Document(Path("program.py"), program, ast.parse(program))
+        return analyse_alone(each, ignored or {}, releases=releases)
+
+    found = analysed(text)
     result = rewritten(found, target).text
     ast.parse(result)
     if ignored is None:
-        again = Document(Path("program.py"), result, ast.parse(result))
-        assert rewritten(analyse_alone(again, {}), target).text == result
+        assert rewritten(analysed(result), target).text == result
     return result

@@ -17,13 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
 from flax import struct
-from jax.sharding import AxisType, Mesh
+from jax.sharding import Mesh
 from jax.sharding import PartitionSpec as P
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import sharding
 from tests.support import cases
 from tests.support.legacy_subclasses import own_state
+from tests.support.meshes import mesh_of
 from tests.support.side_by_side import named_leaves
 
 SHAPES: dict[str, tuple[int, ...]] = {
@@ -48,7 +49,7 @@ def gradients(step: int) -> Any:
 
 def mesh(*shape: int) -> Mesh:
     names = ("data", "model")[: len(shape)]
-    return jax.make_mesh(shape, names, axis_types=(AxisType.Auto,) * len(shape))
+    return mesh_of(shape, names)
 
 
 def _is_kernel(path: str, _: Any) -> bool:

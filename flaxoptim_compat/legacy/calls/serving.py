@@ -14,17 +14,17 @@ from types import ModuleType
 from typing import Any
 
 import jax
-from jax.extend import source_info_util
 
 from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.calls.arguments import Arguments
 from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
 from flaxoptim_compat.legacy.calls.tables import ALL_ARRAYS, BY_MODULE, METHODS
 from flaxoptim_compat.legacy.entry import object_at
+from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
 _MARK = "_function_of_today"
 # So that what jax says of an operation names the line of the program.
-source_info_util.register_exclusion(__file__)
+leave_out_of_sources(__file__)
 # {function of today and row: the one that knows old calls}, so that two names of one stay one.
 _taking_both: dict[tuple[Callable[..., Any], Call], Callable[..., Any]] = {}
 

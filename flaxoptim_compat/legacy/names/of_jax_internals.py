@@ -109,8 +109,13 @@ LIB = (
         "jax.lib.xla_bridge",
         "jax",
         "jax 0.2.21",
-        "devices host_count=process_count host_id=process_index host_ids=process_indices"
-        " local_devices process_count",
+        "devices host_count=process_count host_id=process_index local_devices process_count",
+    ),
+    Entry(
+        "jax.lib.xla_bridge.host_ids",
+        STAND_INS + "jax_xla_bridge:host_ids",
+        "jax 0.2.21",
+        "jax.process_indices",
     ),
     Entry(
         "jax.lib.xla_bridge.get_device_backend",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import jax
-from jax._src.core import trace_ctx, unsafe_am_i_under_a_jit
-from jax.extend.core import primitives
 
-# The one of jit, whose name is another since jax 0.7.
-jit_p: Any = getattr(primitives, "jit_p", None) or vars(primitives)["pjit_p"]
+from flaxoptim_compat.versions.of_jax import is_tracing, jit_primitive, trace_types
+
+# The one of jit.
+jit_p: Any = jit_primitive()
 
 
 class AxisFrame(NamedTuple):
@@ -33,7 +33,7 @@ def axis_frame(axis_name: Any) -> AxisFrame:
     Raises:
       NameError: there is no axis of this name here, which is what programs asked for.
     """
-    return AxisFrame(axis_name, jax.lax.axis_size(axis_name))
+    return AxisFrame(axis_name, jax.lax.psum(1, axis_name))
 
 
 def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> Any:
@@ -58,7 +58,7 @@ class Sublevel(NamedTuple):
 
 def cur_sublevel() -> Sublevel:
     """Say whether a function is being compiled: what programs read of it."""
-    return Sublevel(int(unsafe_am_i_under_a_jit()))
+    return Sublevel(int(is_tracing()))
 
 
 class MainTrace(NamedTuple):
@@ -86,12 +86,7 @@ class _Traces:
 
     @property
     def stack(self) -> list[MainTrace]:
-        types = []
-        trace: Any = trace_ctx.trace
-        while trace is not None:
-            types.append(type(trace))
-            trace = getattr(trace, "parent_trace", None)
-        return [MainTrace(level, each) for level, each in enumerate(reversed(types))]
+        return [MainTrace(level, each) for level, each in enumerate(trace_types())]
 
 
 thread_local_state = _Traces()

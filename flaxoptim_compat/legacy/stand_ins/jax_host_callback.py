@@ -14,6 +14,7 @@ from jax.custom_batching import custom_vmap
 from jax.experimental import io_callback
 
 from flaxoptim_compat.legacy.stand_ins.host_callback_print import printed
+from flaxoptim_compat.versions.of_jax import optimization_barrier
 
 __all__ = ["barrier_wait", "call", "id_print", "id_tap"]
 
@@ -44,7 +45,7 @@ def id_tap(
     known = _tap(tap_func, jax.lax.stop_gradient(value), ())
     # What follows waits for the tap. Otherwise it could be left out, as nobody needs its result.
     passed_on = value if result is None else jax.tree.map(jnp.asarray, result)
-    passed_on, _ = jax.lax.optimization_barrier((passed_on, known))
+    passed_on, _ = optimization_barrier((passed_on, known))
     return passed_on
 
 

@@ -13,6 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from flaxoptim_compat.versions.of_python import add_note
+
 
 class Scope:
     """What loops change: any attributes that are set on it."""
@@ -72,5 +74,5 @@ def _telling(instead: str) -> Iterator[None]:
     try:
         yield
     except jax.errors.TracerBoolConversionError as error:
-        error.add_note(f"jax.experimental.loops is gone; under jit, use {instead}.")
+        add_note(error, f"jax.experimental.loops is gone; under jit, use {instead}.")
         raise

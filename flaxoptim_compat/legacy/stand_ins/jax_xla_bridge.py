@@ -8,12 +8,14 @@ import jax
 from jax import default_backend, device_count, devices, local_device_count, local_devices
 from jax import process_count as host_count
 from jax import process_index as host_id
-from jax import process_indices as host_ids
 from jax._src import xla_bridge
-from jax.extend.backend import get_backend, get_compile_options
 from jaxlib import xla_client
 
+from flaxoptim_compat.versions.of_jax import backends
+
 process_count = host_count
+get_backend = backends().get_backend
+get_compile_options = backends().get_compile_options
 process_index = host_id
 
 __all__ = [
@@ -32,6 +34,15 @@ __all__ = [
     "process_index",
     "xla_client",
 ]
+
+
+def host_ids(backend: str | None = None) -> list[int]:
+    """Return the numbers of all processes.
+
+    Args:
+      backend: the platform whose processes are meant.
+    """
+    return list(range(process_count(backend)))
 
 
 def get_device_backend(device: jax.Device | None = None) -> Any:

@@ -6,8 +6,9 @@ from types import ModuleType
 from typing import Any
 
 import jax
-from jax.errors import JaxRuntimeError as XlaRuntimeError
 from jaxlib import xla_client
+
+from flaxoptim_compat.versions.of_jax import runtime_error
 
 
 class _OfPlatform(type):
@@ -26,6 +27,7 @@ class _OfPlatform(type):
         return isinstance(instance, jax.Device) and instance.platform in cls.platforms
 
 
+XlaRuntimeError = runtime_error()
 Device = jax.Device
 CpuDevice = _OfPlatform("CpuDevice", "cpu")
 GpuDevice = _OfPlatform("GpuDevice", "gpu", "cuda", "rocm")

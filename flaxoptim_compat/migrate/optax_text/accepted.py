@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from flaxoptim_compat.formula_text.recorded import parameters_of, stages_of
 from flaxoptim_compat.formula_text.stages import expression, written
 from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.optax_text.binding import Bound
+from flaxoptim_compat.versions.of_python import warnings_ignored
 
 _STEPS: Final = 20
 _ANY: Final = 1e9
@@ -78,7 +78,7 @@ def measured(bound: Bound) -> str:
     from flaxoptim_compat.parity import compare, trial
     from flaxoptim_compat.parity.survey import Namesake, final_error
 
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_ignored():
         usual = Namesake(*BY_NAME[bound.name].suggested[0]).definition(optim)
     assumed = {
         name: getattr(usual.hyper_params, name) if name != DTYPE else usual.dtype_momentum.name
@@ -104,7 +104,7 @@ def _definition_of(bound: Bound, assumed: Mapping[str, Any]) -> Any:
     from flaxoptim_compat import optim
 
     literals = {name: each.value for name, each in bound.arguments.items() if each.is_literal}
-    with warnings.catch_warnings(action="ignore"):
+    with warnings_ignored():
         return getattr(optim, bound.name)(**literals, **assumed)
 
 

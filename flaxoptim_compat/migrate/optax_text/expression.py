@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
 from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, parts_of, quoted
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 
 # What an expression calls these modules until it is known what the file calls them.
 _MODULES: Final = {
@@ -35,15 +36,21 @@ class Expression:
       document: the file that quoted expressions come from.
       name_of: takes the dotted name of a module, returns the file's expression for it.
       plain: whether to take optax's namesakes, although they do not do quite the same.
+      releases: the versions that the expression is for.
     """
 
     def __init__(
-        self, document: Document, name_of: Callable[[str], str], plain: bool = False
+        self,
+        document: Document,
+        name_of: Callable[[str], str],
+        plain: bool = False,
+        releases: Releases = NEWEST,
     ) -> None:
         self.document = document
         self._name_of = name_of
         self._expression_of = namesake if plain else exact
         self._is_settled = Settled(document)
+        self._releases = releases
 
     def chain(
         self,
@@ -79,7 +86,7 @@ class Expression:
 
     def labels(self, filters: Sequence[ast.expr]) -> Labels:
         """What labels the parameters with the first of these filters that selects them."""
-        return Labels(filters, self.document, self._is_settled)
+        return Labels(filters, self.document, self._is_settled, self._releases)
 
     def start(self, bound: Bound, name: str) -> ast.expr:
         """The value that an injected hyper-parameter starts with."""

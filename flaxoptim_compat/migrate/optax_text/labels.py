@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act, quoted
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.releases.forms import SLASHED_KEYS
+from flaxoptim_compat.migrate.releases.releases import Releases
 
 REST = "frozen"
 
@@ -22,6 +24,7 @@ class Labels:
       filters: the functions in the traversals.
       document: the file that they stand in.
       is_settled: whether an expression is a name that has its value for good.
+      releases: the versions that the text is for.
     """
 
     def __init__(
@@ -29,10 +32,12 @@ class Labels:
         filters: Sequence[ast.expr],
         document: Document,
         is_settled: Callable[[ast.expr], bool],
+        releases: Releases,
     ) -> None:
         self._filters = filters
         self._document = document
         self._is_settled = is_settled
+        self._releases = releases
         self.names = _names_in(filters)
         self._held: dict[str, ast.expr | None] = {}
 
@@ -52,18 +57,27 @@ class Labels:
         params, key_path = self._free("params"), self._free("keys")
         leaf = "_" if self._may_drop(asks_value) else self._free("leaf")
         slash = ast.Constant("/")
-        named = syntax.called(
-            "jax.tree_util.keystr",
-            ast.Name(key_path),
-            simple=ast.Constant(True),
-            separator=slash,
-        )
         select = syntax.function(dict.fromkeys((path, value) if asks_value else (path,)), chosen)
-        given: list[ast.expr] = [ast.BinOp(slash, ast.Add(), named)]
+        given: list[ast.expr] = [ast.BinOp(slash, ast.Add(), self._slashed(key_path))]
         given += [ast.Name(leaf)] if asks_value else []
         of_leaf = syntax.function(dict.fromkeys((key_path, leaf)), syntax.called(select, *given))
         mapped = syntax.called("jax.tree_util.tree_map_with_path", of_leaf, ast.Name(params))
         return syntax.function({params: None, **self._held}, mapped)
+
+    def _slashed(self, keys: str) -> ast.expr:
+        """The keys of a path with slashes between them."""
+        lacking = self._releases.lacking(SLASHED_KEYS)
+        if lacking is None:
+            given = {"simple": ast.Constant(True), "separator": ast.Constant("/")}
+            return syntax.called("jax.tree_util.keystr", ast.Name(keys), **given)
+        node = ast.parse(lacking.before, mode="eval").body
+        names = {"keys": keys, "k": self._free("k")}
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name):
+                each.id = names.get(each.id, each.id)
+            elif isinstance(each, ast.arg):
+                each.arg = names[each.arg]
+        return node
 
     def _test(self, node: ast.expr, path: str, value: str) -> tuple[ast.expr, bool]:
         """The expression that asks a filter, and whether it asks for the value."""

@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.optax_text.expression import Expression
 from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
 from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_parts
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 
 
 def chain(
@@ -105,6 +106,7 @@ def partition(
     name_of: Callable[[str], str],
     surroundings: Surroundings,
     plain: bool = False,
+    releases: Releases = NEWEST,
 ) -> Parts:
     """The parts of an ``optax.partition`` in which what no filter selects keeps every bit.
 
@@ -115,6 +117,7 @@ def partition(
         returns the expression for this module in the file. It is asked for those that are needed.
       surroundings: where the expression will stand.
       plain: write optax's namesakes where there are any, although that changes the numbers.
+      releases: the versions that the text is for.
 
     Raises:
       ValueError: ``partition_refusal`` has a reason why there is no such text.
@@ -122,7 +125,7 @@ def partition(
     reason = partition_refusal(parts)
     if reason:
         raise ValueError(reason)
-    expression = Expression(document, name_of, plain)
+    expression = Expression(document, name_of, plain, releases)
     injecting = expression.injecting() if _injects(parts) else None
     if injecting is not None:
         for name in dict.fromkeys(name for part in parts for name in part.injected.values()):

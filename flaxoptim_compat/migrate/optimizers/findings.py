@@ -303,11 +303,11 @@ def definition_parts(
     if site.name == "MultiOptimizer":
         by_part = None if unit.part_rates is None else unit.part_rates.names
         parts = parts_of(points_to, site, injected, schedule, by_part)
-        return partition(parts, site.document, name_of, surroundings, plain=plain)
+        return partition(parts, site.document, name_of, surroundings, plain, reading.releases)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
     if focus is None:
         return chain(bound, site.document, name_of, injected, schedule, surroundings, plain=plain)
     names = {name: name for name in injected}
     part = Part(selecting(points_to, focus), bound, injected=names, schedule=schedule)
-    return partition([part], site.document, name_of, surroundings, plain=plain)
+    return partition([part], site.document, name_of, surroundings, plain, reading.releases)

@@ -13,6 +13,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params import is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.uses import Use, uses
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.known_names import TELLING
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
@@ -133,6 +134,7 @@ class Reading:
       facts: which expressions are optimizers; None if the program has none.
       writes: whether texts in optax are wanted; else only findings are, and edits may be empty.
       accept_changes: whether definitions may become their nearest in plain optax.
+      releases: the versions that the result is for.
     """
 
     document: Document
@@ -141,6 +143,7 @@ class Reading:
     facts: Facts | None = None
     writes: bool = True
     accept_changes: bool = False
+    releases: Releases = NEWEST
 
     def allows(self, code: str, node: ast.expr | ast.stmt | ast.alias) -> bool:
         """Whether a finding of this code is wanted at this place.

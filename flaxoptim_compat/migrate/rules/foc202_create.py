@@ -134,4 +134,5 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
         reading.document,
         lambda dotted: imports.name_of(dotted, call),
         surroundings_of(reading.document, call),
+        releases=reading.releases,
     )

@@ -17,8 +17,9 @@ RULE = Rule(
     "definition), ...)`",
     what="`--to optax` writes `optax.partition` with a function that says by its path to "
     "which optimizer each parameter belongs. What no traversal selects is frozen to the bit. A "
-    "variable that held a `ModelParamTraversal` holds its function from then on. `--to shim` "
-    "only changes where the classes come from.",
+    "variable that held a `ModelParamTraversal` holds its function from then on. For jax before "
+    "0.5.1, whose `keystr` knows no separator, the keys of a path are joined one by one. "
+    "`--to shim` only changes where the classes come from.",
     why="`optax.masked` is what many wrote by hand, and it adds the raw gradient to the "
     "parameters that it leaves out. In `optax.partition` every parameter has one optimizer, "
     "and paths are written as flax.optim wrote them, with a slash in front.",

@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.modules import imported_files, imported_names
+from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.rules import rule_modules
 
 TARGETS = ("shim", "optax")
@@ -47,6 +48,7 @@ def analyse(
     accept_changes: bool = False,
     elsewhere: bool = False,
     targets: Collection[str] = TARGETS,
+    releases: Releases = NEWEST,
 ) -> list[FileFindings]:
     """Find everything in files that belong together.
 
@@ -59,6 +61,7 @@ def analyse(
         changes the numbers.
       elsewhere: whether files that these have nothing to do with name flax.optim.
       targets: those whose edits are wanted.
+      releases: the versions that the result is for.
     """
     exporting = exporters(documents)
     read = {document: Names(document, exporter) for document, exporter in exporting.items()}
@@ -76,6 +79,7 @@ def analyse(
                 facts,
                 writes,
                 accept_changes,
+                releases,
             ),
             needed[document],
             targets,
@@ -101,6 +105,7 @@ def analyse_alone(
     document: Document,
     ignored: Mapping[int, frozenset[str]],
     targets: Collection[str] = TARGETS,
+    releases: Releases = NEWEST,
 ) -> FileFindings:
     """Find everything in a file that has nothing to do with optimizers.
 
@@ -108,8 +113,10 @@ def analyse_alone(
       document: the file.
       ignored: for each line the codes that are not wanted; "" stands for all.
       targets: those whose edits are wanted.
+      releases: the versions that the result is for.
     """
-    return _findings(Reading(document, Names(document), ignored), frozenset(), targets)
+    reading = Reading(document, Names(document), ignored, releases=releases)
+    return _findings(reading, frozenset(), targets)
 
 
 def _findings(reading: Reading, needed: Collection[str], targets: Collection[str]) -> FileFindings:

@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.program.linking import Imported, imports_in, old_e
 from flaxoptim_compat.migrate.program.loading import Loaded, check_rewritten, load
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
+from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.run.prefilter import (
     mentions_in_gin,
@@ -39,12 +40,14 @@ class Task(NamedTuple):
       codes: of all rules.
       settings: which of them count where.
       accept_changes: whether changes of numbers are accepted.
+      releases: the versions that the result is for.
     """
 
     target: str
     codes: tuple[str, ...]
     settings: Settings
     accept_changes: bool = False
+    releases: Releases = NEWEST
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -101,7 +104,8 @@ def examine(file: FoundFile, source: bytes) -> Examined:
 def report_alone(loaded: Loaded, task: Task) -> FileReport:
     """What was found in a file that has nothing to do with others."""
     try:
-        found = analyse_alone(loaded.document, ignored_in(loaded, task), task.targets)
+        ignored = ignored_in(loaded, task)
+        found = analyse_alone(loaded.document, ignored, task.targets, task.releases)
         return report_of(loaded, found, task)
     except Exception as error:
         return unread(loaded.file, error)

@@ -216,6 +216,7 @@ class _Run:
                 accept_changes=self._task.accept_changes,
                 elsewhere=elsewhere,
                 targets=self._task.targets,
+                releases=self._task.releases,
             )
         except Exception as error:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}
@@ -235,7 +236,8 @@ class _Run:
         loaded.off_limits = loaded.off_limits or mistake(error)
         try:
             ignored = ignored_in(loaded, self._task)
-            found = analyse_alone(loaded.document, ignored, self._task.targets)
+            task = self._task
+            found = analyse_alone(loaded.document, ignored, task.targets, task.releases)
             report = report_of(loaded, found, self._task)
         except Exception:
             report = FileReport(loaded.file)

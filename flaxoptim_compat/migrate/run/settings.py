@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from flaxoptim_compat.versions.of_python import read_toml
 
 TABLE = "tool.flaxoptim-compat"
 
@@ -25,6 +26,7 @@ class Settings(NamedTuple):
       exclude: globs of files and folders that are not looked at.
       per_file_ignores: globs of files, and the codes that are not reported in them.
       folder: what the globs are relative to.
+      versions: what programs are rewritten for, such as ``jax==0.4.30``; the key is ``for``.
     """
 
     select: tuple[str, ...] = ()
@@ -32,6 +34,7 @@ class Settings(NamedTuple):
     exclude: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     folder: Path = Path()
+    versions: tuple[str, ...] = ()
 
     def is_excluded(self, path: Path) -> bool:
         """Whether a file or folder is left out."""
@@ -90,13 +93,13 @@ def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
 
 def _from_file(file: Path) -> Settings:
     try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = read_toml(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SettingsError(f"{file} cannot be read: {error}") from error
     table = content.get("tool", {}).get("flaxoptim-compat", {})
     if not isinstance(table, dict):
         raise SettingsError(f"{file}: {TABLE} is no table.")
-    known = ("select", "ignore", "exclude", "per-file-ignores")
+    known = ("select", "ignore", "exclude", "per-file-ignores", "for")
     for key in table:
         if key not in known:
             raise SettingsError(f"{file}: [{TABLE}] has no key {key!r}, only {', '.join(known)}.")
@@ -109,6 +112,7 @@ def _from_file(file: Path) -> Settings:
         _texts(table.get("exclude", []), "exclude", file),
         tuple((glob, _texts(codes, f"{glob!r}", file)) for glob, codes in ignores.items()),
         file.parent,
+        _texts(table.get("for", []), "for", file),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.releases.forms import SPHERICAL_HARMONICS
 from flaxoptim_compat.migrate.successors.arrays import is_array
 from flaxoptim_compat.migrate.successors.lost_uses import (
     LostUse,
@@ -240,7 +241,7 @@ def _spherical_harmonics(lost: LostUse) -> Rearranged | None:
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
         swaps = zip(given, order, strict=False)
         spans = [(lost.span(old), lost.span(new)) for old, new in swaps]
-        name = imports.name_of("jax.scipy.special:sph_harm_y", lost.node)
+        name = imports.name_of(SPHERICAL_HARMONICS, lost.node)
         edits = [Edit(*lost.span(lost.node), (name,))]
         edits += [Edit(*old, (new,)) for old, new in spans]
         if len(given) == 5:
@@ -296,6 +297,9 @@ def _is_in(module: str) -> Rearrangement:
         after=".ravel()",
     )
 
+
+# {name that is gone: module:attribute of what it is rearranged to, if not all versions have that}
+YOUNG: dict[str, str] = {"jax.scipy.special.sph_harm": SPHERICAL_HARMONICS}
 
 OF_JAX: dict[str, Rearrangement] = {
     **INDEX_UPDATES,

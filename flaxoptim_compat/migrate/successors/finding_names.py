@@ -145,9 +145,13 @@ def _beside_modules(reading: Reading, found: Successor | None) -> Successor | No
 def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) -> Finding:
     start, end = reading.document.span(alias)
     code = code_of(found)
-    if not found.today:
-        reason = f"{found.what}: {found.instead}"
+    lacking = _lacking(reading, found, found.imported)
+    if not found.today or lacking:
+        reason = f"{found.what}: {lacking or found.instead}"
         return Finding(code, start, end, found.what, found.instead, None, None, reason=reason)
+    cause = _stays_inside(reading, found)
+    if cause:
+        return Finding(code, start, end, found.what, _shown(found), None, None, cause=cause)
     if alias.name == "*":
         instead = f"the names that you need from {found.instead}"
         reason = f"{found.what}, and what its * brings is not known: import {instead}"
@@ -171,8 +175,9 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
     lost = LostUse(reading, part, found)
     bound = "" if use.way == "lookup" else _bound_to(reading, node)
     imported = bool(bound) and found.old.count(".") <= bound.count(".")
-    if not found.today:
-        return None if imported else _left(lost, found)
+    lacking = _lacking(reading, found, found.today)
+    if not found.today or lacking:
+        return None if imported else _left(lost, lacking)
     if code_of(found) in ("FOC152", "FOC156") and (use.way == "import" or not imported):
         rearranged = REARRANGED[found.old](lost)
         if rearranged is not None:
@@ -183,7 +188,8 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
     if imported and today == found.today:
         return None  # the import says it, and the name stays
     was = _in_linen(reading, successor(bound))
-    if was is not None and _dotted(was.imported) + found.old[len(bound) :] == _dotted(today):
+    says = was is not None and _dotted(was.imported) + found.old[len(bound) :] == _dotted(today)
+    if was is not None and says and not _stays_inside(reading, was):
         return None  # so does that of the module
 
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
@@ -216,9 +222,34 @@ def _bound_to(reading: Reading, node: ast.expr) -> str:
     return (reading.names.full_name(found[0]) if found is not None else None) or ""
 
 
-def _left(lost: LostUse, found: Successor) -> Finding:
-    span = lost.span(lost.node)
-    reason = f"{found.what}: {found.instead}"
+def _lacking(reading: Reading, found: Successor, today: str) -> str:
+    """Why what takes the place of a name is not written for these versions; "" if it is."""
+    form = calls.YOUNG.get(found.old, today)
+    lacking = reading.releases.lacking(form)
+    if lacking is None:
+        return ""
+    later = f"{_dotted(form)} from {lacking.package} {lacking.since} on"
+    package, _, gone_since = found.gone_since.partition(" ")
+    if reading.releases.are_before(package, gone_since):
+        return f"{later}; before, it can stay"
+    return later
+
+
+def _stays_inside(reading: Reading, module: Successor) -> str:
+    """Why a name in a module is not written anew for these versions, so that its import stays."""
+    for use in reading.names.uses:
+        if isinstance(use.node, ast.alias) or not use.name.startswith(f"{module.old}."):
+            continue
+        found = successor(use.name)
+        lacking = "" if found is None else _lacking(reading, found, found.today)
+        if found is not None and lacking:
+            return f"{found.what}: {lacking}"
+    return ""
+
+
+def _left(lost: LostUse, lacking: str) -> Finding:
+    span, found = lost.span(lost.node), lost.successor
+    reason = f"{found.what}: {lacking or found.instead}"
     code = code_of(found)
     return Finding(code, span.start, span.end, found.what, found.instead, None, None, reason=reason)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import optax
 
 from flaxoptim_compat.bridge.definition import Values
 from flaxoptim_compat.optim.formula import DESCENT, RATE, Stage, stage
+
+if TYPE_CHECKING:
+    from typing import Self
 
 
 @dataclasses.dataclass(frozen=True)

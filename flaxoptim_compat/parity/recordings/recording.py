@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
@@ -17,6 +17,10 @@ from flaxoptim_compat.checkpoint_files.dtypes import dtype_named
 from flaxoptim_compat.checkpoint_files.npz import open_npz
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
 from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.versions.of_jax import slashed
+
+if TYPE_CHECKING:
+    from typing import Self
 
 _WHAT = "flaxoptim_compat recording"
 _FORMAT = 1
@@ -60,7 +64,7 @@ class Recording:
         self._moments: list[str] = _of_type(found, "moments", list)
         self._skeleton = _skeleton(found.get("structure"))
         paths = jax.tree_util.tree_flatten_with_path(self._skeleton)[0]
-        self.names = [jax.tree_util.keystr(keys, simple=True, separator="/") for keys, _ in paths]
+        self.names = [slashed(keys) for keys, _ in paths]
         self._order: list[int] = [number for _, number in paths]
         self._check()
         names: list[str] = _of_type(found, "overrides", list)

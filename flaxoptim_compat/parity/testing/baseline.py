@@ -26,6 +26,7 @@ from flaxoptim_compat.parity.sides import Side, is_optimizer, side
 from flaxoptim_compat.parity.testing.assertions import starting_parameters
 from flaxoptim_compat.parity.tolerance import Tolerance
 from flaxoptim_compat.parity.trial import gradients as trial_gradients
+from flaxoptim_compat.versions.of_jax import optimization_barrier
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ class Trajectory:
         def step(carry: Any, index: Any, inputs: Any) -> tuple[Any, Any]:
             before = one.params_of(carry)
             grads, _ = source.of_step(before, before, index, inputs)
-            carry, grads = jax.lax.optimization_barrier((carry, grads))
+            carry, grads = optimization_barrier((carry, grads))
             return one.step(carry, grads, given.of_step(inputs["overrides"], names), None), grads
 
         compiled = jax.jit(step)

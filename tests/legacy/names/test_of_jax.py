@@ -72,6 +72,8 @@ def can_be_had(name: str) -> bool:
 
 @pytest.mark.parametrize("entry", of_jax.ENTRIES, ids=lambda entry: entry.name)
 def test_the_name_exists_or_is_served(entry: Entry) -> None:
+    if entry.name == "jax.interpreters.xla.AxisEnv" and jax.__version_info__ < (0, 4, 36):
+        pytest.skip("jax had it for itself in another place then")
     try:
         served = entry.serve()
     except (AttributeError, ImportError):

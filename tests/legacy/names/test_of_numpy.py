@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import warnings
@@ -62,6 +61,8 @@ def numpy_has(name: str) -> bool:
 
 @pytest.mark.parametrize("entry", of_numpy.ENTRIES, ids=lambda entry: entry.name)
 def test_the_name_exists_or_is_served(entry: Entry) -> None:
+    if numpy_has(entry.name.removeprefix("numpy.")):
+        pytest.skip("it is there in this numpy")
     assert entry.serve() is not None or entry.served_by == "numpy"
     assert entry.is_module == isinstance(entry.serve(), ModuleType)
     assert entry.instead or not entry.served_by.startswith(STAND_INS)
@@ -82,7 +83,7 @@ def test_what_numpy_says_it_had_is_served_or_left_out() -> None:
 
 
 def expired() -> dict[str, str]:
-    module: Any = importlib.import_module("numpy._expired_attrs_2_0")
+    module: Any = pytest.importorskip("numpy._expired_attrs_2_0")
     attributes: dict[str, str] = module.__expired_attributes__
     return attributes
 

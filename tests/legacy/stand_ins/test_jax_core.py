@@ -16,7 +16,7 @@ def test_named_axes() -> None:
     assert sizes.tolist() == (X + 4).tolist()
     with pytest.raises(NameError):
         jax_core.axis_frame("i")
-    aval = jax.typeof(jnp.asarray(1.0))
+    (aval,) = jax.make_jaxpr(lambda: jnp.asarray(1.0))().out_avals
     assert jax_core.raise_to_shaped(aval) is aval
     assert not jax_core.raise_to_shaped(aval, weak_type=False).weak_type
 

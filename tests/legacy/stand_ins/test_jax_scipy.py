@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from flaxoptim_compat.legacy.stand_ins import jax_scipy
 
 
 def test_sph_harm() -> None:
+    if not hasattr(jax.scipy.special, "sph_harm_y"):
+        pytest.skip("this jax still has sph_harm itself")
     theta, phi = jnp.asarray([0.3, 2.0]), jnp.asarray([0.7, 1.1])
     order, degree = jnp.asarray([1, -1]), jnp.asarray([2, 1])
     # Written out: Y of order 1 and degree 2, and of order -1 and degree 1.

@@ -11,11 +11,17 @@ import optax
 import pytest
 from flax.core import freeze
 
+from flaxoptim_compat.migrate.releases.forms import OLDEST
+from flaxoptim_compat.migrate.releases.releases import Releases
 from tests.support.optax_texts import made, rewritten_parts
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
+from tests.support.rewriting_texts import INSTALLED
+
+# What is written for it runs on the newest as well.
+OLDEST_JAX = Releases((("jax", OLDEST["jax"]),))
 
 
-def labels_of(text: str, tree: Any, scope: Any) -> Any:
+def labels_of(text: str, tree: Any, scope: Any, releases: Releases = INSTALLED) -> Any:
     """What the labels in the text of a partition say of some parameters."""
 
     class Partition:
@@ -24,7 +30,8 @@ def labels_of(text: str, tree: Any, scope: Any) -> Any:
         def __getattr__(self, name: str) -> Any:
             return getattr(optax, name)
 
-    return made(rewritten_parts(text), optax=Partition(), **scope)(tree)
+    new = rewritten_parts(text, releases=releases)
+    return made(new, optax=Partition(), **scope)(tree)
 
 
 FILTERS = [
@@ -47,7 +54,8 @@ FILTERS = [
 
 @pytest.mark.parametrize("kind", [dict, freeze])
 @pytest.mark.parametrize("text", FILTERS)
-def test_the_filters_select_what_they_did(text: str, kind: Any) -> None:
+@pytest.mark.parametrize("releases", [INSTALLED, OLDEST_JAX], ids=["installed", "oldest"])
+def test_the_filters_select_what_they_did(text: str, kind: Any, releases: Releases) -> None:
     class Filters(dict[str, Any]):
         bias = staticmethod(SCOPE["is_bias"])
 
@@ -61,7 +69,7 @@ def test_the_filters_select_what_they_did(text: str, kind: Any) -> None:
     }
     source = f"tx = optim.MultiOptimizer((optim.ModelParamTraversal({text}), optim.Adam(0.1)))\n"
     params = kind({**PARAMS, "empty": {}})
-    found = labels_of(source, params, scope)
+    found = labels_of(source, params, scope, releases)
     assert found == made(source, **scope).labels(params)
     assert "0" in jax.tree.leaves(found)
     assert type(found) is type(params)

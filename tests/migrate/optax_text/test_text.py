@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, partition, partition_refusal
+from flaxoptim_compat.migrate.releases.releases import NEWEST
 from tests.support import cases
 from tests.support.optax_texts import (
     NAMES,
@@ -30,6 +31,7 @@ from tests.support.optax_texts import (
 )
 from tests.support.options import each_case
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
+from tests.support.rewriting_texts import INSTALLED
 from tests.support.side_by_side import assert_same, bits
 
 RATE = "learning_rate"
@@ -115,7 +117,7 @@ def test_calls_in_several_parts_keep_their_order() -> None:
 def test_one_part() -> None:
     text = f"tx = optim.MultiOptimizer(({KERNELS}, optim.Adam(cfg.rate)))\n"
     assert (
-        rewritten_parts(text)
+        rewritten_parts(text, releases=NEWEST)
         == """\
 tx = optax.partition(
     {"0": optax.adam(cfg.rate), "frozen": transforms.hold()},
@@ -142,7 +144,7 @@ tx = optim.MultiOptimizer(
 """
     names = [{"learning_rate": f"learning_rate_{number}"} for number in range(2)]
     assert (
-        rewritten_parts(text, names)
+        rewritten_parts(text, names, releases=NEWEST)
         == """\
 def is_bias(path, value):
     return "bias" in path
@@ -302,7 +304,9 @@ def test_parts_that_are_in_optax_already() -> None:
     first = Part(kernels.args[0], (Span(*each.span(tx)),), key="kernels")
     for injected in ({}, {"learning_rate": "learning_rate"}):
         second = Part(biases.args[0], bound, key="biases", injected=injected)
-        new = partition([first, second], each, NAMES.__getitem__, Surroundings())
+        around = Surroundings()
+        parts = [first, second]
+        new = partition(parts, each, NAMES.__getitem__, around, releases=INSTALLED)
         changed = apply_edits(text, [Edit(*each.span(call_in(each)), new)])
         made_of = {"tx_of_kernels": optax.sgd(0.1, momentum=0.9)}
         state = made(changed, **made_of).init(PARAMS)

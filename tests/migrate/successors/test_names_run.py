@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.old_code import run, run_as_it_was
 from tests.support.old_names import encode
-from tests.support.rewriting_texts import rewrite_alone
+from tests.support.rewriting_texts import INSTALLED, rewrite_alone
 
 VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)
 MATRIX = np.cos(np.arange(12.0)).astype(np.float32).reshape(4, 3)
@@ -96,6 +96,6 @@ result = jax.jit(lambda x: jnp.repeat(x, [1, 2, 0, 1, 1, 1, 1]))(x)
 @pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
 def test_it_computes_what_it_did(text: str) -> None:
     names = {"x": VECTOR, "m": MATRIX, "i": INTEGERS, "key": jax.random.PRNGKey(3)}
-    new = rewrite_alone(text)
+    new = rewrite_alone(text, releases=INSTALLED)
     assert new != text
     assert encode(run(new, **names)) == encode(run_as_it_was(text, **names))

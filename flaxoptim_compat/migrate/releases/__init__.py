@@ -1,0 +1,1 @@
+"""For which releases of jax, flax, optax and numpy is the result?"""

@@ -1,0 +1,50 @@
+"""What the rewrite writes that not all versions know which this package allows."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+# The lower bounds in pyproject.toml.
+OLDEST: Final = {"flax": "0.8.5", "jax": "0.4.30", "numpy": "1.26.4", "optax": "0.2.5"}
+
+
+class Form(NamedTuple):
+    """A name, or a call with certain keywords, that is younger than the oldest version.
+
+    Args:
+      package: whose it is.
+      since: the first version that knows it.
+      before: the expression that is written for older ones; "" if the place is left for them. Most
+        of these have the lost name itself still.
+    """
+
+    package: str
+    since: str
+    before: str = ""
+
+
+# jax.tree_util.keystr(keys, simple=True, separator="/")
+SLASHED_KEYS: Final = "jax.tree_util:keystr(simple, separator)"
+SPHERICAL_HARMONICS: Final = "jax.scipy.special:sph_harm_y"
+# Each key of jax has one field, whose name depends on its class.
+_SLASHED = "'/'.join(map(lambda k: str(getattr(k, *k.__match_args__)), keys))"
+
+# By module:attribute, as the tables of successors have them, with keywords in brackets.
+FORMS: Final = {
+    "jax:process_indices": Form("jax", "0.4.33"),
+    "jax:typeof": Form("jax", "0.5.3"),
+    "jax.errors:JaxRuntimeError": Form("jax", "0.4.34"),
+    "jax.extend.backend:get_backend": Form("jax", "0.4.33"),
+    "jax.extend.backend:get_compile_options": Form("jax", "0.7.0"),
+    "jax.lax:FftType": Form("jax", "0.4.35"),
+    SPHERICAL_HARMONICS: Form("jax", "0.5.0"),
+    SLASHED_KEYS: Form("jax", "0.5.1", before=_SLASHED),
+    # The modules of the first two are attributes of numpy before, from which nothing is imported.
+    "numpy.char:compare_chararrays": Form("numpy", "2.0.0"),
+    "numpy.rec:format_parser": Form("numpy", "2.0.0"),
+    "numpy:exceptions.RankWarning": Form("numpy", "2.0.0"),
+    "numpy.exceptions:RankWarning": Form("numpy", "2.0.0"),
+    "numpy:lib.array_utils.byte_bounds": Form("numpy", "2.0.0"),
+    "numpy.lib.array_utils:byte_bounds": Form("numpy", "2.0.0"),
+    "numpy:trapezoid": Form("numpy", "2.0.0"),
+}

@@ -1,0 +1,64 @@
+"""Which versions of Python and of other packages are allowed, and which are installed.
+
+It imports none of them: where importing jax fails, people need this most.
+"""
+
+from __future__ import annotations
+
+import platform
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# As pyproject.toml has them. What is installed does not say them for a checkout on PYTHONPATH.
+OLDEST = {
+    "Python": "3.10",
+    "jax": "0.4.30",
+    "jaxlib": "0.4.30",
+    "flax": "0.8.5",
+    "optax": "0.2.5",
+    "numpy": "1.26.4",
+}
+
+
+def version_of(name: str) -> str | None:
+    """The installed version of a package, or that of this Python; None if it is missing."""
+    if name == "Python":
+        return platform.python_version()
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def too_old(versions: Mapping[str, str | None]) -> dict[str, str]:
+    """Those of these versions that are not allowed, by name."""
+    return {
+        name: version
+        for name, version in versions.items()
+        if version and name in OLDEST and _numbers(version) < _numbers(OLDEST[name])
+    }
+
+
+def refuse_old(error: Exception) -> None:
+    """Say what is too old where something has failed that an old version may be the cause of.
+
+    Raises:
+      ImportError: something is too old. If nothing is, this returns, and the error stands.
+    """
+    found = too_old({name: version_of(name) for name in OLDEST})
+    if found:
+        parts = [f"{name} {OLDEST[name]} (here is {version})" for name, version in found.items()]
+        raise ImportError(
+            f"flaxoptim_compat needs {', '.join(parts)} or newer. Upgrade with pip. Where that "
+            "cannot be, migration_guide/versions.md says what to pin and what works without."
+        ) from error
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The release, without what follows a plus: that is which CUDA it was built for."""
+    release = version.partition("+")[0]
+    return tuple(int(part) for part in release.split(".") if part.isdigit())

@@ -1,0 +1,120 @@
+"""What jax lacked, or says in another way, in one of the versions that are allowed.
+
+A part of this is needed while jax is being imported, so nothing of jax is imported up here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+
+def slashed(path: Sequence[Any]) -> str:
+    """The keys of a path as jax gives it, with slashes: its keystr does so since jax 0.5.1."""
+    return "/".join(map(_key_text, path))
+
+
+def _key_text(key: Any) -> str:
+    for name in ("key", "idx", "name"):
+        if hasattr(key, name):
+            return str(getattr(key, name))
+    return str(key)
+
+
+def computed_where(value: Any) -> AbstractContextManager[Any]:
+    """What is computed inside belongs to the transformation that a value does, or to none.
+
+    Jax has nothing public for this. Before 0.4.36 what an operation is given decides by itself.
+    """
+    from jax._src import core
+
+    if isinstance(value, core.Tracer) and hasattr(core, "set_current_trace"):
+        return core.set_current_trace(value._trace)
+    return core.eval_context()
+
+
+def with_weak_type(array: Any) -> Any:
+    """The same array, which takes the dtype of what it meets: no function of jax does this."""
+    from jax import lax
+
+    convert: Any = lax.convert_element_type_p
+    given = {"new_dtype": array.dtype, "weak_type": True}
+    try:
+        return convert.bind(array, **given, sharding=None)
+    except TypeError:  # before jax 0.4.31
+        return convert.bind(array, **given)
+
+
+def leave_out_of_sources(file: str) -> None:
+    """Let jax name the line of a program where it would name one of this file.
+
+    The public ``jax.extend`` imports, before jax 0.5, what may not be imported yet.
+    """
+    from jax._src import source_info_util
+
+    source_info_util.register_exclusion(file)
+
+
+def optimization_barrier(tree: Any) -> Any:
+    """What ``jax.lax.optimization_barrier`` returns; before 0.4.33 jax had it for itself only."""
+    import jax
+
+    if hasattr(jax.lax, "optimization_barrier"):
+        return jax.lax.optimization_barrier(tree)
+    from jax._src import ad_checkpoint
+
+    leaves, treedef = jax.tree.flatten(tree)
+    barrier: Any = vars(ad_checkpoint)["optimization_barrier_p"]
+    return jax.tree.unflatten(treedef, barrier.bind(*leaves))
+
+
+def is_tracing() -> bool:
+    """Whether a function is being traced where this is called."""
+    from jax._src import core
+
+    if hasattr(core, "unsafe_am_i_under_a_jit"):
+        return core.unsafe_am_i_under_a_jit()
+    state: Any = vars(core)["thread_local_state"]
+    return state.trace_state.trace_stack.dynamic.trace_type is not core.EvalTrace
+
+
+def trace_types() -> list[type]:
+    """The classes of the traces that are around what runs, the outermost first."""
+    from jax._src import core
+
+    if not hasattr(core, "trace_ctx"):
+        state: Any = vars(core)["thread_local_state"]
+        return [each.trace_type for each in state.trace_state.trace_stack.stack]
+    types = []
+    trace: Any = core.trace_ctx.trace
+    while trace is not None:
+        types.append(type(trace))
+        trace = getattr(trace, "parent_trace", None)
+    return types[::-1]
+
+
+def jit_primitive() -> Any:
+    """The primitive of a jitted function, which was called pjit before jax 0.7."""
+    from jax._src import pjit
+
+    return vars(pjit).get("jit_p") or vars(pjit)["pjit_p"]
+
+
+def runtime_error() -> type[Exception]:
+    """The class of the errors of XLA; it has a public name since jax 0.4.36."""
+    import jax
+    from jaxlib import xla_client
+
+    found: type[Exception] = vars(jax.errors).get("JaxRuntimeError") or xla_client.XlaRuntimeError
+    return found
+
+
+def backends() -> Any:
+    """Where ``get_backend`` and ``get_compile_options`` are, which are public since jax 0.4.31."""
+    from jax.extend import backend
+
+    if hasattr(backend, "get_backend"):
+        return backend
+    return importlib.import_module("jax.lib.xla_bridge")

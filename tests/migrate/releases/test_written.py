@@ -1,0 +1,156 @@
+"""What is written for old versions: another form, or the place as it is, and since when not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.cli import main
+from flaxoptim_compat.migrate.releases.releases import Releases
+from flaxoptim_compat.migrate.rules import rule_modules
+from tests.support.rewriting_folders import Rewrite, read, rewriting_in
+from tests.support.rewriting_texts import findings_alone, rewrite, rewrite_alone
+
+OLD = Releases((("jax", "0.4.30"), ("numpy", "1.26.4")))
+(MULTI_OPTIMIZER,) = rule_modules()["FOC208"].rule.examples
+
+
+def test_paths_with_slashes() -> None:
+    new = MULTI_OPTIMIZER.optax
+    assert new is not None
+    keystr = 'jax.tree_util.keystr(keys, simple=True, separator="/")'
+    joined = '"/".join(map(lambda k: str(getattr(k, *k.__match_args__)), keys))'
+    expected = new.replace(
+        f'            )("/" + {keystr}, leaf),\n',
+        f'            )(\n                "/" + {joined},\n                leaf,\n            ),\n',
+    )
+    assert rewrite(MULTI_OPTIMIZER.before, "optax", releases=OLD) == expected != new
+    for version in ("0.5.1", "0.10.0"):
+        releases = Releases((("jax", version),))
+        assert rewrite(MULTI_OPTIMIZER.before, "optax", releases=releases) == new
+
+
+def test_names_of_the_expression_that_a_filter_has() -> None:
+    program = MULTI_OPTIMIZER.before.replace("path, _: path", "keys, k: k is not keys")
+    new = rewrite(program, "optax", releases=OLD)
+    assert '"0" if biases(path, value) else "frozen"' in new
+    inside = program.replace("biases, optim", "optim.ModelParamTraversal(lambda keys, k: k), optim")
+    new = rewrite(inside, "optax", releases=OLD)
+    assert "lambda keys_, k_" not in new and "lambda keys, k: " in new
+    assert "map(lambda k_: str(getattr(k_, *k_.__match_args__)), keys_)" in new
+
+
+# {what: a program, the version that knows the new name, what stays before, and what it becomes}
+LEFT = {
+    "a lost name that is there still": (
+        "import jax\nx = jax.core.get_aval(1)\n",
+        ("jax", "0.5.2", "0.5.3"),
+        "FOC151: jax.core.get_aval, gone since jax 0.10.0: jax.typeof from jax 0.5.3 on;"
+        " before, it can stay",
+        "import jax\nx = jax.typeof(1)\n",
+    ),
+    "one that is not": (
+        "from jax.lib.xla_bridge import host_ids\nhost_ids()\n",
+        ("jax", "0.4.31", "0.4.33"),
+        "FOC151: jax.lib.xla_bridge.host_ids, gone since jax 0.2.21: jax.process_indices from"
+        " jax 0.4.33 on",
+        "from jax import process_indices as host_ids\nhost_ids()\n",
+    ),
+    "a call": (
+        "from jax.scipy.special import sph_harm\ny = sph_harm(1, 2, a, b)\n",
+        ("jax", "0.4.38", "0.5.0"),
+        "FOC152: jax.scipy.special.sph_harm, gone since jax 0.10.0: jax.scipy.special.sph_harm_y"
+        " from jax 0.5.0 on; before, it can stay",
+        "from jax.scipy import special\ny = special.sph_harm_y(2, 1, b, a)\n",
+    ),
+    "a name of numpy": (
+        "import numpy as np\nnp.trapz(y)\n",
+        ("numpy", "1.26.4", "2.0.0"),
+        "FOC155: numpy.trapz, gone since numpy 2.4.0: numpy.trapezoid from numpy 2.0.0 on;"
+        " before, it can stay",
+        "import numpy as np\nnp.trapezoid(y)\n",
+    ),
+    "a name in a module that has moved": (
+        "from jax.lib import xla_bridge\nx = xla_bridge.get_backend()\n",
+        ("jax", "0.4.30", "0.4.33"),
+        "FOC151: jax.lib.xla_bridge.get_backend, gone since jax 0.9.0:"
+        " jax.extend.backend.get_backend from jax 0.4.33 on; before, it can stay",
+        "from jax.extend import backend\nx = backend.get_backend()\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["shim", "optax"])
+@pytest.mark.parametrize("what", LEFT)
+def test_what_stays_and_since_when_it_does_not(what: str, target: str) -> None:
+    text, (package, before, since), mark, expected = LEFT[what]
+    old, new = (Releases(((package, version),)) for version in (before, since))
+    left = rewrite_alone(text, target, releases=old)
+    assert [line for line in left.splitlines() if not line.startswith("#")] == text.splitlines()
+    assert {line for line in left.splitlines() if line.startswith("#")} == {f"# {mark}"}
+    assert rewrite_alone(text, target, releases=new) == expected
+    assert rewrite_alone(text, target) == expected
+
+
+def test_what_is_written_is_what_the_versions_have_in_common() -> None:
+    # What else is asked of a module whose import stays comes from elsewhere.
+    text = (
+        "from jax.lib import xla_bridge\n"
+        "x = xla_bridge.get_backend()\n"
+        "y = xla_bridge.get_device_backend()\n"
+    )
+    lines = rewrite_alone(text, releases=OLD).splitlines()
+    assert "from jax.lib import xla_bridge" in lines and "x = xla_bridge.get_backend()" in lines
+    assert "y = flax_xla_bridge.get_device_backend()" in lines
+    found = findings_alone(text)
+    assert all(each.shim is not None for each in found)
+
+
+PROGRAM = "import jax\njax.core.get_aval(1)\n"
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Rewrite:
+    return rewriting_in(tmp_path, capsys, monkeypatch)
+
+
+def test_versions_on_the_command_line(run: Rewrite) -> None:
+    for options in (
+        ("--for", "jax==0.4.30"),
+        ("--for", "numpy==1.26.4,jax==0.4.30"),
+        ("--for", "numpy==1.26.4", "--for", "jax==0.7.0, jax==0.4.30"),
+    ):
+        done = run("--check", *options, a=PROGRAM)
+        assert "a.py:2:1: FOC151 left: " in done.output
+    for options in (("--for", "jax==0.10.0"), ("--for", "jax==0.4.30", "--for", "jax==0.10.0")):
+        # A run for other versions does not take its results from the cache.
+        run("--write", *options, a=PROGRAM)
+        assert read("a.py") == PROGRAM.replace("core.get_aval", "typeof")
+
+
+def test_versions_in_the_settings(run: Rewrite) -> None:
+    Path("pyproject.toml").write_text("[tool.flaxoptim-compat]\nfor = ['jax==0.4.30']\n")
+    assert "1 left" in run("--check", a=PROGRAM).output
+    # What the command line says of a package counts.
+    assert "1 left" in run("--check", "--for", "numpy==2.0.0").output
+    assert "0 left" in run("--check", "--for", "jax==0.10.0").output
+
+
+def test_scan_says_what_rewrite_will_do(run: Rewrite, capsys: pytest.CaptureFixture[str]) -> None:
+    run("--check", a=PROGRAM)
+    assert main(["scan", "a.py", "--for", "jax==0.10.0"]) == 1
+    assert "FOC151 [*] jax.core.get_aval" in capsys.readouterr().out
+    assert main(["scan", "a.py", "--for", "jax==0.4.30"]) == 1
+    assert "FOC151 [-] jax.core.get_aval" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["jax>=0.4.30", "jax==0.4.29", "torch==2.0"])
+def test_versions_that_mean_nothing(run: Rewrite, text: str) -> None:
+    done = run("--for", text, a=PROGRAM)
+    assert (done.status, done.output) == (2, "")
+    assert done.errors.startswith("flaxoptim-compat: for: ")
+    Path("pyproject.toml").write_text(f"[tool.flaxoptim-compat]\nfor = ['{text}']\n")
+    assert run().errors == done.errors
