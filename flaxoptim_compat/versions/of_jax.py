@@ -118,3 +118,10 @@ def backends() -> Any:
     if hasattr(backend, "get_backend"):
         return backend
     return importlib.import_module("jax.lib.xla_bridge")
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """What ``jax.process_indices`` returns, which is there since jax 0.4.33."""
+    import jax
+
+    return list(range(jax.process_count(backend)))

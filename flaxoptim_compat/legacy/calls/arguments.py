@@ -26,10 +26,10 @@ class Arguments:
         today = list(inspect.signature(function).parameters.values())
         kinds = {parameter.kind for parameter in today}
         positional = [each.name for each in today if each.kind in _POSITIONAL]
-        self._names = {each.name for each in today if each.kind in _BY_NAME}
-        # A jax of this time may still have the old name.
+        names = {each.name for each in today if each.kind in _BY_NAME}
+        # A jax of this time may still have the old name. What changes nothing it may only refuse.
         self._became = {
-            old: new if became and old not in self._names else old
+            old: new if became and not (new and old in names) else old
             for old, became, new in (each.partition("=") for each in row.took.split())
         }
         stars = [each for each in self._became if each[0] == "*"]
@@ -38,6 +38,7 @@ class Arguments:
             self._order = self._order[: self._order.index(stars[0])]
         self._passes_positions_on = bool(stars) and stars[0] != "*"
         self._renamed = {old for old, new in self._became.items() if new != old}
+        self._names = names - self._renamed
         self._only_positional = [each.name for each in today if each.kind in _ONLY_POSITIONAL]
         self._takes_any_name = inspect.Parameter.VAR_KEYWORD in kinds
         self._most = len(positional)

@@ -11,12 +11,13 @@ from jax import process_index as host_id
 from jax._src import xla_bridge
 from jaxlib import xla_client
 
-from flaxoptim_compat.versions.of_jax import backends
+from flaxoptim_compat.versions.of_jax import backends, process_indices
 
 process_count = host_count
 get_backend = backends().get_backend
 get_compile_options = backends().get_compile_options
 process_index = host_id
+host_ids = getattr(jax, "process_indices", process_indices)
 
 __all__ = [
     "default_backend",
@@ -34,15 +35,6 @@ __all__ = [
     "process_index",
     "xla_client",
 ]
-
-
-def host_ids(backend: str | None = None) -> list[int]:
-    """Return the numbers of all processes.
-
-    Args:
-      backend: the platform whose processes are meant.
-    """
-    return list(range(process_count(backend)))
 
 
 def get_device_backend(device: jax.Device | None = None) -> Any:

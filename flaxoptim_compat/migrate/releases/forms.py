@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-# The lower bounds in pyproject.toml.
-OLDEST: Final = {"flax": "0.8.5", "jax": "0.4.30", "numpy": "1.26.4", "optax": "0.2.5"}
-
 
 class Form(NamedTuple):
     """A name, or a call with certain keywords, that is younger than the oldest version.

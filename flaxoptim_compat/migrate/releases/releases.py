@@ -9,9 +9,12 @@ import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.releases.forms import FORMS, OLDEST, Form
+from flaxoptim_compat.migrate.releases.forms import FORMS, Form
+from flaxoptim_compat.versions.allowed import OLDEST
 
 _ASKED = re.compile(r"([a-z]+)\s*==\s*(\d+(?:\.\d+)*)")
+# Those whose names a program uses; jaxlib goes with jax.
+PACKAGES = ("flax", "jax", "numpy", "optax")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 
 
@@ -55,9 +58,9 @@ def releases(asked: Iterable[str]) -> Releases:
     found = _installed()
     for each in asked:
         match = _ASKED.fullmatch(each.strip())
-        if match is None or match[1] not in OLDEST:
+        if match is None or match[1] not in PACKAGES:
             raise ValueError(
-                f"{each!r} is no version of {', '.join(OLDEST)}. Write it like jax==0.4.30."
+                f"{each!r} is no version of {', '.join(PACKAGES)}. Write it like jax==0.4.30."
             )
         package, version = match.groups()
         if _numbers(version) < _numbers(OLDEST[package]):

@@ -31,6 +31,7 @@ PUBLIC: dict[str, str] = {
     "jax.experimental.maps.mesh": "jax.sharding:Mesh",
     "jax.lib.xla_bridge.get_backend": "jax.extend.backend:get_backend",
     "jax.lib.xla_bridge.get_compile_options": "jax.extend.backend:get_compile_options",
+    "jax.lib.xla_bridge.host_ids": "jax:process_indices",
     "jax.lib.xla_client.bfloat16": "ml_dtypes:bfloat16",
     "jax.lib.xla_extension.DeviceArray": "jax:Array",
     **{
