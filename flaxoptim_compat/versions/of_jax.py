@@ -102,6 +102,17 @@ def jit_primitive() -> Any:
     return vars(pjit).get("jit_p") or vars(pjit)["pjit_p"]
 
 
+def array_types() -> list[type]:
+    """The classes of arrays that are no tracers; jax 0.4.30 derives its own from nothing."""
+    import jax
+    from jax._src import array
+
+    derived: list[type] = [
+        each for each in jax.Array.__subclasses__() if each.__name__ == "ArrayImpl"
+    ]
+    return derived or [array.ArrayImpl]
+
+
 def runtime_error() -> type[Exception]:
     """The class of the errors of XLA; it has a public name since jax 0.4.36."""
     import jax
