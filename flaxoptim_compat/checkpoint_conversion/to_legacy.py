@@ -22,6 +22,7 @@ from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, sm
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
+from flaxoptim_compat.optim.weight_norm import WeightNorm
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
 
 
@@ -102,6 +103,13 @@ class _Part(NamedTuple):
 
     def _pick(self, tree: Any) -> list[Any]:
         values = [at(tree, path) for path in self.paths]
+        if isinstance(self.assignment.definition, WeightNorm):
+            # The scale of a bias is a tuple of nothing, for which orbax before 0.7 writes None.
+            trees = [at(tree, path[:-1]) or {} for path in self.paths]
+            values = [
+                () if value is None and path[-1] in held else value
+                for value, held, path in zip(values, trees, self.paths, strict=True)
+            ]
         for path, value in zip(self.paths, values, strict=True):
             if value is None:
                 raise CheckpointError(f"a moment of the parameter {'/'.join(path)} is missing.")

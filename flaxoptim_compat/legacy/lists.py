@@ -25,6 +25,8 @@ def accept_lists() -> Callable[[], None]:
             original = attributes[name]
             if _refuses_lists(f"{module_name}.{name}") and not hasattr(original, "_takes_lists"):
                 attributes[name] = taking = _taking_lists(original, arguments.split())
+                # By this it is pickled, and it leads to it: some say where jax has them itself.
+                taking.__module__ = module_name
                 replaced.append((attributes, name, taking, original))
 
     def undo() -> None:

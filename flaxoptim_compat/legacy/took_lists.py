@@ -85,11 +85,15 @@ TOOK_LISTS: dict[str, dict[str, str]] = {
 # Those that took them longer than the oldest jax that there is to care for: the first release
 # that does not.
 UNTIL: dict[str, tuple[int, int]] = {
+    "jax.numpy.argwhere": (0, 6),
     "jax.numpy.atleast_1d": (0, 10),
     "jax.numpy.atleast_2d": (0, 10),
     "jax.numpy.atleast_3d": (0, 10),
     "jax.numpy.column_stack": (0, 10),
+    "jax.numpy.dstack": (0, 6),
     "jax.numpy.hstack": (0, 10),
+    "jax.numpy.tril_indices_from": (0, 6),
     "jax.numpy.trim_zeros": (0, 8),
+    "jax.numpy.triu_indices_from": (0, 6),
     "jax.numpy.vstack": (0, 10),
 }

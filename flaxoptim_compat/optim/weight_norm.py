@@ -294,6 +294,10 @@ class WeightNorm(OptimizerDef):
         upgraded = dict(entry)
         for name in {"direction_state", "scale_state"} & set(entry):
             upgraded[name] = self.wrapped_optimizer.upgrade_param_state(param, entry[name])
+        for name in ("scale", "scale_state"):
+            # A bias has neither, for which orbax before 0.7 gives None back.
+            if upgraded.get(name, {}) is None:
+                upgraded[name] = {}
         if "mult" not in entry:
             return upgraded
         mult = upgraded.pop("mult")

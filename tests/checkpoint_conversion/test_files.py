@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +144,8 @@ def test_an_existing_destination_stays(capsys: pytest.CaptureFixture[str]) -> No
 @pytest.mark.parametrize("orbax", [False, True], ids=["msgpack", "orbax"])
 @pytest.mark.parametrize("name", ["Adam-all", "MultiOptimizer-two", "WeightNorm-over_Momentum"])
 def test_directories_of_flax_checkpoints(name: str, orbax: bool, tmp_path: Path) -> None:
-    if orbax and version("flax").startswith("0.8."):
-        pytest.skip("flax 0.8 knows a directory of orbax by a file that orbax wrote until 0.4")
+    if orbax and not hasattr(checkpoints, "ORBAX_METADATA_FILENAME"):
+        pytest.skip("before flax 0.9 it knows a directory of orbax by two other files")
     entry = case(name)
     optimizer = with_moments(create(entry, optim))
     with checkpointing_with_orbax(orbax):
@@ -183,8 +182,6 @@ def test_npz_files(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("name", ["Adam-all", "MultiOptimizer-two", "WeightNorm-over_Momentum"])
 def test_orbax_directories_of_programs(name: str, tmp_path: Path) -> None:
-    if name.startswith("WeightNorm") and version("orbax-checkpoint").startswith("0.6."):
-        pytest.skip("orbax 0.6 leaves out None where a state holds nothing else")
     entry = case(name)
     optimizer = with_moments(create(entry, optim))
     state = optimizer.to_train_state()

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from flaxoptim_compat.checkpoint_files import StoredList, open_checkpoint
 from tests.support.checkpoint_trees import (
+    COMPLEX,
     DTYPES,
     GOLDENS,
     LEAVES,
@@ -73,7 +74,7 @@ SCALARS = st.one_of(
     st.booleans(),
     st.integers(-(2**63), 2**64 - 1),
     st.floats(allow_nan=False),
-    st.complex_numbers(allow_nan=False),
+    st.complex_numbers(allow_nan=False).map(COMPLEX),
     st.binary(max_size=300),
     NAMES,
 )

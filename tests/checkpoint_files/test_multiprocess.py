@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import flax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +14,7 @@ from jax.experimental.array_serialization.serialization import GlobalAsyncCheckp
 
 from flaxoptim_compat.checkpoint_files import CheckpointError
 from tests.support.checkpoint_trees import contents, described
+from tests.support.optimizer_checkpoints import checkpointing_with_orbax
 
 
 @pytest.mark.filterwarnings("ignore:Flax Checkpointing will soon be deprecated")
@@ -32,7 +32,7 @@ def test_arrays_of_several_processes_beside_the_file(
         "target": {"Dense_0": {"bias": jnp.ones(3, jnp.bfloat16), "kernel": jnp.eye(2)}},
     }
     manager = GlobalAsyncCheckpointManager()
-    with flax.config.temp_flip_flag("use_orbax_checkpointing", False):
+    with checkpointing_with_orbax(False):
         checkpoints.save_checkpoint_multiprocess(str(tmp_path), tree, 3, gda_manager=manager)
     manager.wait_until_finished()
     assert sorted(os.listdir(tmp_path)) == ["checkpoint_3", "checkpoint_3_gda"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +49,8 @@ WAYS: dict[str, Callable[[Path, Any], Any]] = {
 def test_orbax_restores_what_is_written_into_a_train_state(
     way: str, empty: Any, tmp_path: Path
 ) -> None:
-    if way == "flax" and version("flax").startswith("0.8."):
-        pytest.skip("flax 0.8 knows a directory of orbax by a file that orbax wrote until 0.4")
+    if way == "flax" and not hasattr(checkpoints, "ORBAX_METADATA_FILENAME"):
+        pytest.skip("before flax 0.9 it knows a directory of orbax by two other files")
     write_checkpoint(tmp_path / "x", state_dict(empty), "orbax")
     restored = WAYS[way](tmp_path / "x", template())
     assert jax.tree.structure(restored) == jax.tree.structure(template())

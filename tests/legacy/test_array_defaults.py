@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -28,6 +29,7 @@ def fields(kind: Any) -> Any:
     return State
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python refuses them since 3.11")
 def test_python_refuses_them() -> None:
     for kind in (dataclass, flax.struct.dataclass):
         with pytest.raises(ValueError, match="mutable default"):

@@ -13,8 +13,10 @@ from tests.support.processes import output_of
 def test_a_name_that_comes_back_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     import jax
 
+    from flaxoptim_compat.legacy.stand_ins import jax_trees
+
     with flaxoptim_compat.installed(era=True):
-        assert jax.tree_multimap is jax.tree_map  # type: ignore[attr-defined]
+        assert jax.tree_multimap is jax_trees.tree_map  # type: ignore[attr-defined]
         monkeypatch.setattr(jax, "tree_multimap", "jax's own again", raising=False)
         assert jax.tree_multimap == "jax's own again"  # type: ignore[attr-defined]
         monkeypatch.undo()

@@ -62,14 +62,15 @@ def test_nearly_all_say_it() -> None:
         except ImportError as error:
             if "gone for good" not in error.msg:
                 silent.append(name)
-    assert len(GONE_TODAY) > 200 and len(silent) < 40, silent
+    # Of more than 300, the oldest jax has two thirds still.
+    assert len(GONE_TODAY) > 100 and len(silent) < 40, silent
 
 
 def test_an_attribute_is_asked_for_as_ever() -> None:
-    assert not hasattr(jax.core, "new_main")
-    assert getattr(jax.core, "new_main", 5) == 5
-    with pytest.raises(AttributeError, match=r"jax.core.new_main is gone for good: it belonged"):
-        look_up("jax.core.new_main")
+    assert not hasattr(jax.core, "diff_shape")
+    assert getattr(jax.core, "diff_shape", 5) == 5
+    with pytest.raises(AttributeError, match=r"jax.core.diff_shape is gone for good: it belonged"):
+        look_up("jax.core.diff_shape")
     with pytest.raises(AttributeError, match=r"^module 'jax.core' has no attribute 'never'$"):
         look_up("jax.core.never")
     with pytest.raises(ImportError, match=r"cannot import name 'never'"):

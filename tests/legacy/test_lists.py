@@ -95,6 +95,8 @@ def test_those_are_replaced_that_refuse_lists(name: str) -> None:
         assert taking is original
 
 
+# Some of these jax 0.4.30 still takes itself.
+@pytest.mark.filterwarnings("ignore:(dstack|atleast_3d) requires ndarray:DeprecationWarning")
 def test_lists_of_tracers(lists_accepted: None) -> None:
     @jax.jit
     def program(x: Any, y: Any) -> Any:

@@ -34,10 +34,12 @@ def array_of(dtype: str, shape: tuple[int, ...] = (2, 3)) -> np.ndarray[Any, Any
     return (np.arange(int(np.prod(shape))) % 3 == 1).astype(found).reshape(shape)
 
 
+# What becomes of a complex number of Python: beside numpy 1, flax takes it for one of numpy.
+COMPLEX: Any = type(serialization.msgpack_restore(serialization.msgpack_serialize([1j]))[0])
 # What state dicts of flax consist of.
 LEAVES: dict[str, Any] = {
     "array": np.arange(6, dtype=np.float32).reshape(2, 3),
-    "complex": 1.5 - 2j,
+    "complex": COMPLEX(1.5 - 2j),
     "counter": np.asarray(7, np.int32),
     "empty": {},
     "flag": True,

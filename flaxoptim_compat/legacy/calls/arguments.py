@@ -26,19 +26,31 @@ class Arguments:
         today = list(inspect.signature(function).parameters.values())
         kinds = {parameter.kind for parameter in today}
         positional = [each.name for each in today if each.kind in _POSITIONAL]
-        names = {each.name for each in today if each.kind in _BY_NAME}
-        # A jax of this time may still have the old name. What changes nothing it may only refuse.
-        self._became = {
-            old: new if became and not (new and old in names) else old
-            for old, became, new in (each.partition("=") for each in row.took.split())
-        }
+        at = dict(enumerate(positional))
+        names = {each.name: each.default for each in today if each.kind in _BY_NAME}
+        self._became: dict[str, str] = {}
+        for place, each in enumerate(row.took.split()):
+            old, became, new = each.partition("=")
+            if old == "self":
+                # Arrays have functions as methods, in which it has a name of its own.
+                new = at.get(0, old)
+            elif not became or (new == "-" and old in names):
+                new = old
+            elif new not in ("", "-", *names, *positional):
+                # The jax of some time has the old name, or yet another one in its place.
+                new = old if old in positional else at.get(place, old)
+            self._became[old] = new
         stars = [each for each in self._became if each[0] == "*"]
         self._order = list(self._became)
         if stars:
             self._order = self._order[: self._order.index(stars[0])]
         self._passes_positions_on = bool(stars) and stars[0] != "*"
         self._renamed = {old for old, new in self._became.items() if new != old}
-        self._names = names - self._renamed
+        # A jax of some time has both names. What changes nothing it may only refuse.
+        both = {old for old in self._renamed & names.keys() if self._became[old]}
+        self._gone = self._renamed - both
+        self._never_none = {old for old in both if names[old] is not None}
+        self._names = names.keys() - self._gone
         self._only_positional = [each.name for each in today if each.kind in _ONLY_POSITIONAL]
         self._takes_any_name = inspect.Parameter.VAR_KEYWORD in kinds
         self._most = len(positional)
@@ -51,15 +63,17 @@ class Arguments:
             or set(self._order).intersection(self._only_positional)
             or positional[: len(self._order)] != self._order
         )
-        if positional[:1] == ["self"] and not self._only_positional:
-            self._only_positional = ["self"]
+        if self._order[:1] == ["self"] and not self._only_positional:
+            self._only_positional = positional[:1]
 
     def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
         """Whether a call has as many arguments, and of such names, as the function takes today."""
         if len(args) > self._most:
             return False
+        if self._never_none and any(kwargs.get(name, "") is None for name in self._never_none):
+            return False
         if self._takes_any_name:
-            return self._renamed.isdisjoint(kwargs)
+            return self._gone.isdisjoint(kwargs)
         return kwargs.keys() <= self._names
 
     def of_today(

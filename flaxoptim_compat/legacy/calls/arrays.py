@@ -9,10 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from flaxoptim_compat.versions.of_jax import array_types
+
 
 def with_values() -> list[type]:
     """The classes of arrays that are no tracers."""
-    return [each for each in jax.Array.__subclasses__() if each.__name__ == "ArrayImpl"]
+    return array_types()
 
 
 def all_arrays() -> list[type]:
@@ -20,9 +22,14 @@ def all_arrays() -> list[type]:
     return [*with_values(), jax.core.Tracer]
 
 
+def without_device() -> list[type]:
+    """The classes of arrays that are no tracers, if these do not say on which device they are."""
+    return [each for each in with_values() if not hasattr(each, "device")]
+
+
 def devices() -> list[type]:
-    """The class of devices."""
-    return [jax.Device]
+    """The class of devices, if arrays have theirs."""
+    return [] if without_device() else [jax.Device]
 
 
 def to_py(self: jax.Array) -> Any:
@@ -42,7 +49,13 @@ def _device_buffers(self: jax.Array) -> list[jax.Array]:
     return [shard.data for shard in self.addressable_shards]
 
 
-def device(self: jax.Device) -> jax.Device:
+def device(self: jax.Array) -> jax.Device:
+    """The device that the array is on, if it is on one only."""
+    (only,) = self.devices()
+    return only
+
+
+def itself(self: jax.Device) -> jax.Device:
     """The device itself, so that ``x.device()`` is ``x.device``."""
     return self
 

@@ -13,10 +13,15 @@ _ORDERS = (
 )
 
 
+def has_numbers_first(*args: Any, **_: Any) -> bool:
+    """Whether numbers come after the function, where a jax of this time takes shardings."""
+    return len(args) > 1 and _numbers(args[1])
+
+
 def jit(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``jax.jit`` with positional arguments after the function, of which there were two orders."""
     fun, *others = args or (kwargs.pop("fun"),)
-    order = _ORDERS[0 if others and _numbers(others[0]) else 1].split()
+    order = _ORDERS[0 if has_numbers_first(fun, *others) else 1].split()
     named = dict(zip(order, others, strict=False))
     if len(named) < len(others) or named.keys() & kwargs.keys():
         return original(*args, **kwargs)

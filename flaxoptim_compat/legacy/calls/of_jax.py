@@ -73,6 +73,7 @@ TRANSFORMATIONS = (
         " device backend inline abstracted_axes=-",
         "jax.jit(fun, static_argnums=..., ...)",
         by=f"{_HERE}jax_jit:jit",
+        old_if=f"{_HERE}jax_jit:has_numbers_first",
     ),
     _renamed(
         "jax.make_jaxpr",
@@ -185,6 +186,7 @@ ENTRIES: tuple[Call, ...] = (
 
 _CONCRETE = f"{_ARRAYS}with_values"
 ALL_ARRAYS = f"{_ARRAYS}all_arrays"
+_DEVICE = "next(iter(x.devices()))"
 
 METHODS: tuple[Lost, ...] = (
     Lost("jax.Array.to_py()", f"{_ARRAYS}to_py", _CONCRETE, "numpy.asarray(x)"),
@@ -195,7 +197,9 @@ METHODS: tuple[Lost, ...] = (
         _CONCRETE,
         "[shard.data for shard in x.addressable_shards]",
     ),
-    Lost("jax.Array.device()", f"{_ARRAYS}device", f"{_ARRAYS}devices", "x.device", "__call__"),
+    # Since jax 0.4.31 an array has its device, which is called; before it has a method.
+    Lost("jax.Array.device()", f"{_ARRAYS}itself", f"{_ARRAYS}devices", _DEVICE, "__call__"),
+    Lost("jax.Array.device()", f"{_ARRAYS}device", f"{_ARRAYS}without_device", _DEVICE),
     Lost("jax.Array.broadcast()", f"{_ARRAYS}broadcast", ALL_ARRAYS, "jax.lax.broadcast(x, sizes)"),
     Lost(
         "jax.Array.broadcast_in_dim()",

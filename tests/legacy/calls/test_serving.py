@@ -23,7 +23,7 @@ from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from flaxoptim_compat.legacy.entry import object_at
 
 X = jnp.arange(4.0)
-NAMES = [name for row in ENTRIES for name in row.names.split()]
+NAMES = [pytest.param(name, row, id=name) for row in ENTRIES for name in row.names.split()]
 
 
 def attributes(name: str) -> tuple[dict[str, Any], str]:
@@ -44,17 +44,29 @@ def served() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_what_is_replaced_looks_as_before_and_comes_back(name: str) -> None:
+def takes_all(function: Any, row: Call) -> bool:
+    """Whether jax takes still, in the same order, what it took: some of it changed only lately."""
+    took = [each.partition("=")[0] for each in row.took.split()]
+    in_order = took[: took.index("*")] if "*" in took else took
+    today = inspect.signature(function).parameters.values()
+    of_any_kind = [each.name for each in today if each.kind is each.POSITIONAL_OR_KEYWORD]
+    by_name = {*of_any_kind, *(each.name for each in today if each.kind is each.KEYWORD_ONLY)}
+    return of_any_kind[: len(in_order)] == in_order and {*took} - {"*"} <= by_name
+
+
+@pytest.mark.parametrize(("name", "row"), NAMES)
+def test_what_is_replaced_looks_as_before_and_comes_back(name: str, row: Call) -> None:
     before, attribute = attributes(name)
     with flaxoptim_compat.installed(era=True):
         during, _ = attributes(name)
         original, served = before[attribute], during[attribute]
-        assert served is not original
-        assert inspect.unwrap(served) is inspect.unwrap(original)
-        assert served.__name__ == original.__name__ and served.__doc__ == original.__doc__
-        assert inspect.signature(served) == inspect.signature(original)
-        assert {name for name in dir(original) if name[0] != "_"} <= set(dir(served))
+        if served is original:
+            assert takes_all(original, row)
+        else:
+            assert inspect.unwrap(served) is inspect.unwrap(original)
+            assert served.__name__ == original.__name__ and served.__doc__ == original.__doc__
+            assert inspect.signature(served) == inspect.signature(original)
+            assert {name for name in dir(original) if name[0] != "_"} <= set(dir(served))
     assert attributes(name)[0] == before
 
 
@@ -111,18 +123,20 @@ def test_what_was_wrong_already_is_wrong_as_it_is_today(served: None) -> None:
 
 
 def test_old_calls_inside_of_transformations(served: None) -> None:
-    clip = functools.partial(jnp.clip, a_min=0, a_max=2)
+    def clip(x: Any) -> Any:
+        return jnp.clip(x, 0, 2, None)  # type: ignore[call-arg]
+
     assert jax.jit(clip)(X).tolist() == [0, 1, 2, 2]
     assert jax.vmap(clip)(X).tolist() == [0, 1, 2, 2]
     assert jax.grad(lambda x: clip(x).sum())(X).tolist()[3] == 0
     assert jax.eval_shape(clip, X).shape == (4,)
-    reshaped = jax.jit(lambda x: jnp.reshape(x, newshape=(2, 2)))
-    assert reshaped.lower(X).compile()(X).shape == (2, 2)
+    ordered = jax.jit(functools.partial(jnp.sort, kind="quicksort"))
+    assert ordered.lower(X).compile()(X).shape == (4,)
 
 
 def test_jax_tells_of_lines_of_the_program(served: None) -> None:
     def wrong() -> bool:
-        return bool(jnp.clip(jnp.arange(3.0), a_min=0)[0])
+        return bool(jnp.clip(jnp.arange(3.0), 0, None, None)[0])  # type: ignore[call-arg]
 
     with pytest.raises(jax.errors.TracerBoolConversionError, match="on these lines") as error:
         jax.jit(wrong)()
@@ -135,7 +149,7 @@ def test_they_are_gone_afterwards() -> None:
         pass
     for name in ("to_py", "device_buffer", "device_buffers"):
         assert not hasattr(X, name)
-    with pytest.raises(TypeError):
+    with pytest.raises((TypeError, AttributeError)):
         X.device()
     with pytest.raises(TypeError):
         linen.LSTMCell()
@@ -143,7 +157,7 @@ def test_they_are_gone_afterwards() -> None:
 
 def test_the_message_names_what_to_write(served: None) -> None:
     with pytest.warns(flaxoptim_compat.FlaxOptimDeprecationWarning) as warned:
-        jnp.clip(X, a_min=0)
+        jnp.clip(X, 0, None, None)
     assert str(warned[0].message) == (
         "jax.numpy.clip takes other arguments today. Write jax.numpy.clip(x, min=..., max=...)"
         " instead."
