@@ -21,7 +21,7 @@ _DEVICES = "--xla_force_host_platform_device_count"
 # has are for --optimized.
 _QUICK = (
     "--xla_cpu_max_isa=AVX",
-    # Jax 0.12 does not know it any more. Jax 0.4.30 knows but the next of these.
+    # Jax 0.12 does not know it any more.
     "--xla_cpu_use_fusion_emitters=false",
     "--xla_backend_optimization_level=0",
     # One module of LLVM instead of up to 32, each with what it costs to begin and to end one.
@@ -88,7 +88,11 @@ def _keeping() -> dict[str, Any]:
 
 
 def _known(options: Sequence[str]) -> list[str]:
-    """Those that this XLA knows: it ends a process that gives it others, and names them."""
+    """Those that this XLA knows: it ends a process that gives it others, and names them.
+
+    None, if it does not know the first one, as in jax 0.4.30: what is put into one loop would then
+    differ from one program to the next even more than with users.
+    """
     tried = subprocess.run(
         [sys.executable, "-c", "import jax; jax.devices()"],
         env={**os.environ, "XLA_FLAGS": " ".join(options), "JAX_PLATFORMS": "cpu"},
@@ -98,4 +102,5 @@ def _known(options: Sequence[str]) -> list[str]:
     )
     if tried.returncode == 0:
         return list(options)
-    return [option for option in options if option not in tried.stderr]
+    known = [option for option in options if option not in tried.stderr]
+    return known if options[0] in known else []
