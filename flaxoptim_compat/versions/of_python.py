@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import tokenize
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +14,11 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+# What makes an expression one level deeper for each time that it stands there.
+_OPERATORS = frozenset({*"+-*/%@&|^.([", "//", "<<", ">>"})
+# Far more than people write; that many levels take a tenth of the smallest stack.
+_MOST_OPERATORS = 10_000
 
 
 @contextmanager
@@ -37,3 +44,22 @@ def add_note(error: Exception, note: str) -> None:
         error.add_note(note)
     else:
         error.args = ("\n".join([*map(str, error.args[:1]), note]), *error.args[1:])
+
+
+def parser_survives(text: str) -> bool:
+    """Whether Python's parser may be given a text.
+
+    That of 3.10 ends the process over a hundred thousand operations in one expression; later ones
+    raise an error.
+    """
+    if sys.version_info >= (3, 11) or sum(map(text.count, "+-*/%@&|^<>.([")) < _MOST_OPERATORS:
+        return True
+    count = 0
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            count = 0 if token.type == tokenize.NEWLINE else count + (token.string in _OPERATORS)
+            if count > _MOST_OPERATORS:
+                return False
+    except (tokenize.TokenError, SyntaxError):
+        pass  # the parser says what is wrong
+    return True

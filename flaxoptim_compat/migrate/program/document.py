@@ -6,13 +6,15 @@ import ast
 import bisect
 import dataclasses
 import functools
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from flaxoptim_compat.versions.of_python import parser_survives, warnings_ignored
+
 # Rules walk the tree recursively.
 _MOST_NESTED = 800
+_TOO_DEEP = "it is nested too deeply"
 # Fields that hold no nodes, or none but operators and contexts, which are shared.
 _PLAIN_FIELDS = {
     *("arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "kwd_attrs"),
@@ -176,12 +178,13 @@ def parse(text: str) -> ast.Module:
     Raises:
       Unparsable: it is no Python of this version, or nested too deeply for its parser.
     """
+    if not parser_survives(text):
+        raise Unparsable(0, _TOO_DEEP)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings_ignored():
             return ast.parse(text)
     except SyntaxError as error:
         raise Unparsable(error.lineno or 0, error.msg) from error
     except (RecursionError, MemoryError, ValueError) as error:
         # What Python's parser says of it depends on what is nested.
-        raise Unparsable(0, "it is nested too deeply") from error
+        raise Unparsable(0, _TOO_DEEP) from error

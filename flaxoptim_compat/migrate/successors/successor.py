@@ -48,12 +48,6 @@ IMPORTED: dict[str, str] = {
     "jax.tree_multimap": "jax.tree_util:tree_map",
 }
 
-# Where the old name is in jax 0.7 to 0.9, and only the new one from 0.10 on: neither is right in
-# all versions that this package supports.
-NOT_EVERYWHERE: frozenset[str] = frozenset(
-    f"jax.core.{name}" for name in ("AbstractToken", "mapped_aval", "subjaxprs", "unmapped_aval")
-)
-
 TENSORBOARD = "flax.metrics.tensorboard"
 # As modules they are gone, but their package has an object by that name.
 OBJECTS_TODAY = frozenset({"jax.config"})
@@ -130,8 +124,6 @@ def _known(name: str, inside: list[str]) -> Successor | None:
     since = _gone_since(name)
     if name in GONE:
         return Successor(name, "", since, GONE[name])
-    if name in NOT_EVERYWHERE and entry is not None:
-        return Successor(name, "", since, f"{entry.replacement}, which is there since {since}")
     if name in ONLY_SERVED and entry is not None:
         return Successor(name, "", since, entry.replacement)
     if name in PUBLIC and not (inside and name in _FUNCTION_AND_MODULE):

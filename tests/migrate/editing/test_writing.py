@@ -228,7 +228,7 @@ def test_a_verification_that_is_killed_can_be_undone(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        process_group=0,
+        start_new_session=True,
     )
     while (program / "b/c.py").read_bytes() == OLD:
         time.sleep(0.01)

@@ -261,8 +261,9 @@ def test_a_rate_for_each() -> None:
         state.hyperparams.update(names(number))
         updates, state = jax.jit(tx.update)(grads, state, params)
         params = optax.apply_updates(params, updates)
-        # Updates are added outside of jit: XLA rounds once more there, and flushes denormals.
-        assert_same(params, optimizer.target, ulps=1.0)
+        # Updates are added outside of jit: XLA rounds once more there, and flushes denormals. That
+        # of jax 0.4.30 merges more of LAMB's operations in jit: 2 ulps in a kernel.
+        assert_same(params, optimizer.target, 2.0 if jax.__version_info__ < (0, 4, 38) else 1.0)
 
 
 def test_a_function_of_the_step_for_one_part() -> None:

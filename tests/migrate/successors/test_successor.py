@@ -20,7 +20,6 @@ from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_o
 from flaxoptim_compat.migrate.successors.successor import (
     BACK,
     NN,
-    NOT_EVERYWHERE,
     OBJECTS_TODAY,
     ONLY_SERVED,
     PUBLIC,
@@ -32,7 +31,6 @@ from tests.support.old_names import RUN_NAMES, exists
 from tests.support.oracle.environments import run_in_old_environment
 from tests.support.rewriting_texts import INSTALLED, findings_alone, rewrite_alone
 
-NOT_WRITTEN = NOT_EVERYWHERE | ONLY_SERVED
 ENTRIES = [entry for entry in lost.OF_PACKAGES if entry.name not in BACK]
 
 
@@ -41,7 +39,7 @@ def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
     name = f"{entry.name}.config" if entry.name in OBJECTS_TODAY else entry.name
     found = successor(name)
     assert found is not None and found.old == name
-    assert bool(found.today) != (name in NOT_WRITTEN)
+    assert bool(found.today) != (name in ONLY_SERVED)
     # In one of three ways: by another name, by another call, by a stand-in.
     code = code_of(found)
     ways = {
@@ -53,12 +51,12 @@ def test_every_name_of_the_tables_has_a_successor(entry: Entry) -> None:
         "FOC156": name in REARRANGED,
         "FOC157": found.is_stand_in,
         "FOC158": found.is_stand_in,
-        "FOC159": name in NOT_WRITTEN,
+        "FOC159": name in ONLY_SERVED,
     }
     assert ways[code]
 
 
-SERVED_EVERYWHERE = [each for each in lost.OF_PACKAGES if each.name not in NOT_WRITTEN | BACK]
+SERVED_EVERYWHERE = [each for each in lost.OF_PACKAGES if each.name not in ONLY_SERVED | BACK]
 
 
 def objects_of_today(entry: Entry) -> list[Any]:
@@ -126,7 +124,7 @@ def test_so_do_names_of_modules_that_are_elsewhere_today(name: str) -> None:
 def test_the_tables_of_this_package_are_about_names_that_are_gone() -> None:
     names = {entry.name for entry in lost.ENTRIES}
     modules = {entry.name for entry in lost.ENTRIES if entry.is_module}
-    assert set(REARRANGED) <= names and names >= NOT_EVERYWHERE
+    assert set(REARRANGED) <= names
     assert all(name in names or name.rpartition(".")[0] in modules for name in PUBLIC)
     assert not set(GONE) & names
 
@@ -143,6 +141,6 @@ def test_every_name_of_then_runs_or_is_reported(cases: Any, old_environment: Any
         whole, imported = f"import {module}\nresult = {name}\n", f"from {module} import {attribute}"
         for text in (whole, f"{imported} as result\n"):
             if any(each.shim is None for each in findings_alone(text)):
-                assert name in GONE.keys() | NOT_WRITTEN
+                assert name in GONE.keys() | ONLY_SERVED
             else:
                 run(rewrite_alone(text))
