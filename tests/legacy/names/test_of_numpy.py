@@ -45,10 +45,16 @@ LEFT_OUT = {
 
 
 def serve(name: str) -> Any:
-    """Look a name up in the table; a name in a module that is gone, in what serves that one."""
+    """Look a name up in the table; a name in a module that is gone, in what serves that one.
+
+    What serves it may be as new as numpy 2: without, the name is still there itself.
+    """
     module, _, attribute = name.rpartition(".")
     if name in ENTRIES:
-        return ENTRIES[name].serve()
+        try:
+            return ENTRIES[name].serve()
+        except (AttributeError, ImportError):
+            return old_names.look_up(name)
     return getattr(ENTRIES[module].serve(), attribute)
 
 
@@ -88,6 +94,7 @@ def expired() -> dict[str, str]:
     return attributes
 
 
+@pytest.mark.skipif(numpy_has("float_"), reason="numpy lost nothing since before 2.0")
 def test_what_numpy_1_25_had_is_served_or_left_out(genuine: dict[str, Any]) -> None:
     missing = {name for name in genuine["names"]["numpy"] if not numpy_has(name)}
     assert len(missing) > 50
