@@ -46,6 +46,15 @@ LEFT_OUT = {
     " stop_outfeed_receiver",
 }
 
+# What jax 0.12 has not even for itself any more. No public name took the place of any of these.
+NOT_EVEN_PRIVATE = {
+    "jax.core": "call_impl",
+    "jax.interpreters.ad": "call_param_updaters call_transpose_param_updaters jvp_subtrace"
+    " nonzero_tangent_outputs traceable",
+    "jax.interpreters.partial_eval": "call_param_updaters call_partial_eval_rules"
+    " convert_invars_to_constvars",
+}
+
 
 def serve(name: str) -> Any:
     """Look a name up as a program does: in jax if it is there, else in the table."""
@@ -77,7 +86,8 @@ def test_the_name_exists_or_is_served(entry: Entry) -> None:
     try:
         served = entry.serve()
     except (AttributeError, ImportError):
-        assert exists(entry.name)
+        not_even_private = entry.attribute in NOT_EVEN_PRIVATE.get(entry.module, "").split()
+        assert exists(entry.name) or (not_even_private and hasattr(jax, "Inline"))
         return
     assert not entry.is_module or isinstance(served, ModuleType)
     shown = entry.served_by.startswith(STAND_INS) or "_src" in entry.served_by
