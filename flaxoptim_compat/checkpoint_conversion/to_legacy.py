@@ -105,10 +105,11 @@ class _Part(NamedTuple):
         values = [at(tree, path) for path in self.paths]
         if isinstance(self.assignment.definition, WeightNorm):
             # The scale of a bias is a tuple of nothing, for which orbax before 0.7 writes None.
-            trees = [at(tree, path[:-1]) or {} for path in self.paths]
+            # In a damaged file anything may stand in the place of the tree that holds it.
+            holders = [at(tree, path[:-1]) for path in self.paths]
             values = [
-                () if value is None and path[-1] in held else value
-                for value, held, path in zip(values, trees, self.paths, strict=True)
+                () if value is None and isinstance(held, Mapping) and path[-1] in held else value
+                for value, held, path in zip(values, holders, self.paths, strict=True)
             ]
         for path, value in zip(self.paths, values, strict=True):
             if value is None:
