@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
@@ -24,6 +25,9 @@ _QUICK = (
     # One module of LLVM instead of up to 32, each with what it costs to begin and to end one.
     " --xla_cpu_parallel_codegen_split_count=1"
 )
+# Where jaxlib does not know all of these, as that of jax 0.4.30, programs that are compared with
+# each other do not depend on what is put into one loop if nothing is.
+_UNFUSED = "--xla_backend_optimization_level=0 --xla_disable_hlo_passes=fusion"
 
 
 def for_tests(devices: int, quickly: bool) -> None:
@@ -52,8 +56,9 @@ def forget() -> None:
 def variables(devices: int) -> dict[str, str]:
     """Variables of a process that compiles like this one and sees so many CPU devices."""
     quick = _QUICK in os.environ.get("XLA_FLAGS", "")
+    way = _QUICK if quick else "" if _is_known(_QUICK) else _UNFUSED
     return {
-        "XLA_FLAGS": f"{_DEVICES}={devices}" + (f" {_QUICK}" if quick else ""),
+        "XLA_FLAGS": f"{_DEVICES}={devices} {way}".strip(),
         **{option.upper(): str(value) for option, value in _keeping().items()},
     }
 
@@ -81,6 +86,7 @@ def _keeping() -> dict[str, Any]:
     }
 
 
+@functools.cache
 def _is_known(options: str) -> bool:
     # XLA ends a process that gives it an option that it does not know yet, or no longer.
     tried = subprocess.run(
