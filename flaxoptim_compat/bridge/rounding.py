@@ -21,6 +21,8 @@ import numpy as np
 from jax import lax
 from jax.extend import core
 
+from flaxoptim_compat.versions.of_jax import is_inlined
+
 # An array, traced or not, or a number of Python.
 _Value: TypeAlias = Any
 # Equations that are compiled as one: each but the first reads what the one before it makes, and
@@ -99,20 +101,12 @@ def rounding_each(function: Callable[..., Any]) -> Callable[..., Any]:
     def rounding(zero: jax.Array, *args: Any) -> Any:
         traced, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
         leaves = jax.tree.leaves(args)
-        if any(map(_is_inlined, traced.eqns)):
+        if any(is_inlined(each.params) for each in traced.eqns):
             traced = jax.make_jaxpr(functools.partial(_inlined, traced))(*leaves)
         results = _Evaluation(zero, traced.jaxpr).run(traced.consts, leaves)
         return jax.tree.unflatten(jax.tree.structure(shapes), results)
 
     return rounding
-
-
-def _is_inlined(equation: core.JaxprEqn) -> bool:
-    """Whether this calls a function that is only to be a part of its caller.
-
-    Up to jax 0.11 it is one in the trace already.
-    """
-    return bool(equation.params.get("inline"))
 
 
 def _inlined(closed: core.ClosedJaxpr, *args: _Value) -> list[_Value]:
@@ -124,7 +118,7 @@ def _inlined(closed: core.ClosedJaxpr, *args: _Value) -> list[_Value]:
 
     for equation in closed.eqns:
         inputs = list(map(read, equation.invars))
-        if _is_inlined(equation):
+        if is_inlined(equation.params):
             found = _inlined(equation.params["jaxpr"], *inputs)
         else:
             found = _bind(equation, inputs)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from flaxoptim_compat.transforms.parameters import require_parameters
@@ -26,11 +27,14 @@ def is_normalised(param: jax.Array) -> bool:
 
 def squared_norms(direction: jax.Array, eps: Any) -> jax.Array:
     """The squared norm of every output column, plus eps, never 0."""
+    return _squares(direction, eps)[1]
+
+
+def _squares(direction: jax.Array, eps: Any) -> tuple[jax.Array, jax.Array]:
     axes = tuple(range(direction.ndim - 1))
     squares = jnp.square(direction).sum(axes, keepdims=True) + eps
     # A column of zeros with eps = 0 (or an eps that the dtype cannot hold) would be 0/0.
-    never_zero: jax.Array = jnp.where(squares == 0, jnp.ones_like(squares), squares)
-    return never_zero
+    return squares, jnp.where(squares == 0, jnp.ones_like(squares), squares)
 
 
 def split(params: Any, eps: Any) -> tuple[Any, Any]:
@@ -63,14 +67,35 @@ def merge(direction: Any, scale: Any, eps: Any) -> Any:
 
 
 def split_gradient(grads: Any, direction: Any, scale: Any, decay: Any, eps: Any) -> tuple[Any, Any]:
-    """The gradients of the two factors, with ``decay · direction`` added to the first."""
-    _, pull_back = jax.vjp(lambda d, s: merge(d, s, eps), direction, scale)
-    direction_grad, scale_grad = pull_back(grads)
+    """The gradients of the two factors, with ``decay · direction`` added to the first.
 
-    def decayed(vector: jax.Array, grad: jax.Array) -> jax.Array:
-        return grad + decay * vector if is_normalised(vector) else grad
+    They are what ``jax.vjp`` makes of ``merge``, operation for operation. Outside jit that would
+    run, since jax 0.12, some of these together, and they would be rounded together.
+    """
 
-    return jax.tree.map(decayed, direction, direction_grad), scale_grad
+    def of_both(grad: jax.Array, vector: jax.Array, size: Any) -> tuple[jax.Array, Any]:
+        if not is_normalised(vector):
+            return grad, ()
+        squares, never_zero = _squares(vector, eps)
+        inverse = jax.lax.rsqrt(never_zero)
+        along = _sum_as_transposed(vector * grad)
+        of_squares = size * along * (-0.5 * (inverse / never_zero))
+        of_squares = jnp.where(squares == 0, jnp.zeros_like(of_squares), of_squares)
+        of_direction = grad * (size * inverse) + of_squares * (2.0 * vector)
+        return of_direction + decay * vector, along * inverse
+
+    both = jax.tree.map(of_both, grads, direction, scale)
+    of_direction, of_scale = (
+        jax.tree.map(lambda _, each, index=index: each[index], grads, both) for index in (0, 1)
+    )
+    return of_direction, of_scale
+
+
+def _sum_as_transposed(array: jax.Array) -> jax.Array:
+    """The sum of every output column in its own dtype, where jax.numpy would take a wider one."""
+    axes = tuple(range(array.ndim - 1))
+    summed = jax.lax.reduce(array, np.zeros((), array.dtype), jax.lax.add, axes)
+    return jax.lax.expand_dims(summed, axes)
 
 
 def weight_norm(

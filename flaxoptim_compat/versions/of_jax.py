@@ -6,7 +6,7 @@ A part of this is needed while jax is being imported, so nothing of jax is impor
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -100,6 +100,19 @@ def jit_primitive() -> Any:
     from jax._src import pjit
 
     return vars(pjit).get("jit_p") or vars(pjit)["pjit_p"]
+
+
+def is_inlined(params: Mapping[str, Any]) -> bool:
+    """Whether a jitted function of a trace is only to be a part of its caller.
+
+    Until jax 0.12 it is one in the trace already; since then the parameter is an enum, and each of
+    its members is true, that which leaves it to XLA among them.
+    """
+    import jax
+
+    found = params.get("inline", False)
+    kinds: Any = vars(jax).get("Inline")
+    return found if kinds is None else found in (kinds.JAX_EARLY, kinds.JAX_LATE)
 
 
 def array_types() -> list[type]:

@@ -17,6 +17,7 @@ import flaxoptim_compat
 from flaxoptim_compat import optim
 from tests.support import cases, places
 from tests.support.beside_genuine import run
+from tests.support.half_precision import skip_unless_rounded
 
 GUIDE = places.GUIDE / "known_differences.md"
 HALVES = (jnp.bfloat16, jnp.float16)
@@ -60,6 +61,7 @@ def test_half_precision_bias_correction_is_done_in_float32(genuine: Any, name: s
     np.testing.assert_allclose(
         np.asarray(mine.target["w"], np.float32), wide.target["w"], rtol=0, atol=2**-7
     )
+    skip_unless_rounded(params)
     for moment, same in zip(jax.tree.leaves(mine.state), jax.tree.leaves(stuck.state), strict=True):
         np.testing.assert_array_equal(moment, same)
 

@@ -7,7 +7,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -21,19 +21,24 @@ _DEVICES = "--xla_force_host_platform_device_count"
 # put into one loop, and so not on the way in which the code is made. Those that a user's program
 # has are for --optimized.
 _QUICK = (
-    "--xla_cpu_max_isa=AVX --xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level=0"
+    "--xla_cpu_max_isa=AVX",
+    # Jax 0.12 does not know it any more.
+    "--xla_cpu_use_fusion_emitters=false",
+    "--xla_backend_optimization_level=0",
     # One module of LLVM instead of up to 32, each with what it costs to begin and to end one.
-    " --xla_cpu_parallel_codegen_split_count=1"
+    "--xla_cpu_parallel_codegen_split_count=1",
 )
-# Where jaxlib does not know all of these, as that of jax 0.4.30, programs that are compared with
-# each other do not depend on what is put into one loop if nothing is.
-_UNFUSED = "--xla_backend_optimization_level=0 --xla_disable_hlo_passes=fusion"
+# Where jaxlib does not know the first of these, as that of jax 0.4.30, programs that are compared
+# with each other do not depend on what is put into one loop if nothing is.
+_UNFUSED = ["--xla_backend_optimization_level=0", "--xla_disable_hlo_passes=fusion"]
 
 
 def for_tests(devices: int, quickly: bool) -> None:
     """Set ``XLA_FLAGS`` for this process, in which XLA has not started, and for its children."""
-    known = quickly and platform.machine() in ("x86_64", "AMD64") and _is_known(_QUICK)
-    os.environ["XLA_FLAGS"] = f"{_DEVICES}={devices}" + (f" {_QUICK}" if known else "")
+    chosen = [f"{_DEVICES}={devices}"]
+    if quickly and platform.machine() in ("x86_64", "AMD64"):
+        chosen += _known(_QUICK)
+    os.environ["XLA_FLAGS"] = " ".join(chosen)
 
 
 def keep_what_is_compiled() -> None:
@@ -55,10 +60,11 @@ def forget() -> None:
 
 def variables(devices: int) -> dict[str, str]:
     """Variables of a process that compiles like this one and sees so many CPU devices."""
-    quick = _QUICK in os.environ.get("XLA_FLAGS", "")
-    way = _QUICK if quick else "" if _is_known(_QUICK) else _UNFUSED
+    mine = os.environ.get("XLA_FLAGS", "").split()
+    quick = [option for option in _QUICK if option in mine]
+    way = quick or ([] if _known(_QUICK) else _UNFUSED)
     return {
-        "XLA_FLAGS": f"{_DEVICES}={devices} {way}".strip(),
+        "XLA_FLAGS": " ".join([f"{_DEVICES}={devices}", *way]),
         **{option.upper(): str(value) for option, value in _keeping().items()},
     }
 
@@ -87,12 +93,20 @@ def _keeping() -> dict[str, Any]:
 
 
 @functools.cache
-def _is_known(options: str) -> bool:
-    # XLA ends a process that gives it an option that it does not know yet, or no longer.
+def _known(options: Sequence[str]) -> list[str]:
+    """Those that this XLA knows: it ends a process that gives it others, and names them.
+
+    None, if it does not know the first one, as in jax 0.4.30: what is put into one loop would then
+    differ from one program to the next even more than with users.
+    """
     tried = subprocess.run(
         [sys.executable, "-c", "import jax; jax.devices()"],
-        env={**os.environ, "XLA_FLAGS": options, "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, "XLA_FLAGS": " ".join(options), "JAX_PLATFORMS": "cpu"},
         capture_output=True,
+        text=True,
         check=False,
     )
-    return tried.returncode == 0
+    if tried.returncode == 0:
+        return list(options)
+    known = [option for option in options if option not in tried.stderr]
+    return known if options[0] in known else []

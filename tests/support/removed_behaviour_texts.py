@@ -241,11 +241,6 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "FOC160",
         "install tensorflow and tensorboard",
     ),
-    "names of one release": (
-        "import jax\njax.core.mapped_aval\n",
-        "FOC159",
-        "since jax 0.10.0",
-    ),
     "import *": (
         "from jax.experimental.stax import *\n",
         "FOC151",

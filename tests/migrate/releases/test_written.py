@@ -50,6 +50,13 @@ LEFT = {
         " before, it can stay",
         "import jax\nx = jax.typeof(1)\n",
     ),
+    "one that went when the new one came": (
+        "import jax\nx = jax.core.mapped_aval\n",
+        ("jax", "0.9.2", "0.10.0"),
+        "FOC151: jax.core.mapped_aval, gone since jax 0.10.0: jax.extend.core.mapped_aval from"
+        " jax 0.10.0 on; before, it can stay",
+        "from jax.extend import core\nx = core.mapped_aval\n",
+    ),
     "one that is not": (
         "from jax.lib.xla_bridge import host_ids\nhost_ids()\n",
         ("jax", "0.4.31", "0.4.33"),
