@@ -12,21 +12,31 @@ EPILOG = """examples:
   flaxoptim-compat run -m pytest tests
 
 Options of the program come after its name. On exit, a line on stderr says which legacy names it
-used and how often. Programs that it starts with the same Python are served too."""
+used most and how often. Programs that it starts with the same Python are served too."""
+
+
+# How many names the line at the end has.
+_NAMES = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
-    parser.usage = "%(prog)s [-h] [--only-optim] [--quiet] (SCRIPT | -m MODULE) [ARGS ...]"
+    parser.usage = (
+        "%(prog)s [-h] [--only-optim] [--quiet | --verbose] (SCRIPT | -m MODULE) [ARGS ...]"
+    )
     parser.add_argument(
         "--only-optim",
         action="store_true",
         help="serve flax.optim only, not the names that jax, flax and numpy dropped beside it",
     )
-    parser.add_argument(
+    line = parser.add_mutually_exclusive_group()
+    line.add_argument(
         "--quiet", action="store_true", help="do not say at the end which legacy names were used"
+    )
+    line.add_argument(
+        "--verbose", action="store_true", help=f"name all of them there, not the {_NAMES} most used"
     )
     parser.add_argument(
         "-m",
@@ -63,4 +73,5 @@ def run(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
-    return launching.launch(program, era=not arguments.only_optim, quiet=arguments.quiet)
+    names = None if arguments.verbose else 0 if arguments.quiet else _NAMES
+    return launching.launch(program, era=not arguments.only_optim, names=names)

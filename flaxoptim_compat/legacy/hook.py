@@ -109,16 +109,17 @@ def start(era: bool) -> None:
 def start_from_environment() -> None:
     """Begin to wait as the variables of ``flaxoptim-compat run`` say."""
     start(era=os.environ.get(SERVE) == "era")
-    process, _, scanned = os.environ.get(REPORT, "").partition(":")
+    process, _, line = os.environ.get(REPORT, "").partition(":")
     # The children of the program inherit the variable, and its number tells them apart.
     if process == str(os.getpid()):
         import atexit
 
-        atexit.register(_report, process, scanned)
+        names, _, scanned = line.partition(":")
+        atexit.register(_report, process, int(names) if names else None, scanned)
 
 
-def _report(process: str, scanned: str) -> None:
+def _report(process: str, names: int | None, scanned: str) -> None:
     if process == str(os.getpid()):
         from flaxoptim_compat.legacy import report
 
-        print(report.line(scanned), file=sys.stderr)
+        print(report.line(scanned, names), file=sys.stderr)

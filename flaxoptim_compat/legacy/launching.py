@@ -15,16 +15,17 @@ from flaxoptim_compat.legacy import hook
 STARTUP = Path(__file__).with_name("startup")
 
 
-def launch(program: Sequence[str], era: bool, quiet: bool) -> int:
+def launch(program: Sequence[str], era: bool, names: int | None) -> int:
     """Become Python running a program: same process, so same signals and same exit status.
 
     Args:
       program: the arguments of ``python``, such as ``["train.py", "--steps", "10"]``.
       era: whether to serve more than flax.optim.
-      quiet: whether to say nothing at the end.
+      names: how many of the names that it used are said at the end: all if None, and if 0 there is
+        no line.
     """
     command = [sys.executable, *_flags(), *program]
-    environment = child_environment(os.environ, program, era, quiet)
+    environment = child_environment(os.environ, program, era, names)
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "nt":  # where a process cannot become another one
@@ -33,7 +34,7 @@ def launch(program: Sequence[str], era: bool, quiet: bool) -> int:
 
 
 def child_environment(
-    environment: Mapping[str, str], program: Sequence[str], era: bool, quiet: bool
+    environment: Mapping[str, str], program: Sequence[str], era: bool, names: int | None
 ) -> dict[str, str]:
     """The environment in which a Python serves the legacy names.
 
@@ -41,7 +42,7 @@ def child_environment(
       environment: the one to start from.
       program: as for ``launch``.
       era: as for ``launch``.
-      quiet: as for ``launch``.
+      names: as for ``launch``.
     """
     path = [str(STARTUP), environment.get("PYTHONPATH", "")]
     if not _is_installed():
@@ -52,9 +53,9 @@ def child_environment(
         hook.SERVE: "era" if era else "optim",
     }
     extended.pop(hook.REPORT, None)
-    if not quiet:
+    if names != 0:
         scanned = "." if program[0] == "-m" else shlex.quote(program[0])
-        extended[hook.REPORT] = f"{os.getpid()}:{scanned}"
+        extended[hook.REPORT] = f"{os.getpid()}:{names or ''}:{scanned}"
     return extended
 
 

@@ -416,6 +416,14 @@ class OptimizerDef(ByValue):
             " For one that jax_utils.replicate made, use jax_utils.unreplicate."
         )
 
+    def __repr__(self) -> str:
+        return self.shown(getattr(self, "hyper_params", None))
+
+    def shown(self, hyper_params: HyperParams) -> str:
+        """The class with these hyper-parameters, as ``repr`` has it."""
+        given = getattr(hyper_params, "__dict__", {})
+        return f"{type(self).__name__}({', '.join(f'{name}={given[name]!r}' for name in given)})"
+
     def warn_of_removal(self) -> None:
         """Warn about the line of the program that makes this definition."""
         deprecation.warn(self.removal_notice())
@@ -463,6 +471,10 @@ class ReplicatedOptimizer(OptimizerDef):
     def unreplicated(self) -> OptimizerDef:
         """The other definition."""
         return self.optimizer_def
+
+    def shown(self, hyper_params: HyperParams) -> str:
+        """The class, around the other definition."""
+        return f"{type(self).__name__}({self.optimizer_def.shown(hyper_params)})"
 
     def removal_notice(self) -> str:
         """What to write in place of ``Optimizer.replicate``."""
@@ -574,6 +586,12 @@ class MultiOptimizer(OptimizerDef):
             for index, its in zip(each.leaves, say(each), strict=True):
                 found[index] = its
         return treedef.unflatten(found)
+
+    def shown(self, hyper_params: HyperParams) -> str:
+        """The class, with the pairs of traversals and definitions."""
+        parts = zip(self.traversals, self.sub_optimizers, hyper_params, strict=False)
+        pairs = [f"({_selects(who)}, {part.shown(values)})" for who, part, values in parts]
+        return f"{type(self).__name__}({', '.join(pairs)})"
 
     def has_chain(self) -> bool:
         """True: the parts are optax chains, or are called by name."""
@@ -710,6 +728,13 @@ def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
             f" {whole}, nor be created with a focus. Select in optax instead: from_optax("
             'optax.partition({"train": tx, "frozen": optax.set_to_zero()}, labels)).'
         )
+
+
+def _selects(traversal: Any) -> str:
+    """A traversal, with the name of its function in place of the address."""
+    filter_fn = getattr(traversal, "__dict__", {}).get("_filter_fn")
+    name = "" if filter_fn is None else getattr(filter_fn, "__qualname__", repr(filter_fn))
+    return f"{type(traversal).__name__}({name})"
 
 
 def _as_array(leaf: Leaf) -> jax.Array:

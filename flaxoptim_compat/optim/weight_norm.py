@@ -189,6 +189,12 @@ class WeightNorm(OptimizerDef):
         inner = self.wrapped_optimizer.formula
         return None if inner is None else _Normed(inner)
 
+    def shown(self, hyper_params: HyperParams) -> str:
+        """The class, with the wrapped definition in place of ``inner``."""
+        inner = self.wrapped_optimizer.shown(hyper_params.inner)
+        own = f"wn_decay={hyper_params.wn_decay!r}, wn_eps={hyper_params.wn_eps!r}"
+        return f"{type(self).__name__}({inner}, {own})"
+
     def values(self, hyper_params: HyperParams) -> Values:
         """Those of the wrapped definition as ``inner``."""
         inner = self.wrapped_optimizer.values(hyper_params.inner)

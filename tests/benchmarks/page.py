@@ -1,26 +1,49 @@
-"""A recording as Markdown: a short table for the README, all of it for the guide."""
+"""A recording as Markdown: three sentences for the README, all of it for the guide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from tests.benchmarks import words
-from tests.benchmarks.measurement import Bar, Measurement
+from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.recording import Recording
+from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS
 from tests.benchmarks.table import values
 
-_SHORT = ("work", "bars", "the bar furthest out of reach, or reached with the least to spare")
 _ALL = ("setting", "ours", "genuine", "by hand", "beside", "asked", "measured", "")
 
 
 def summary(recording: Recording) -> str:
-    """A table with a line for each kind of work, and the machine."""
-    lines = [_line(_SHORT), _line(["---"] * len(_SHORT))]
-    for work, rows in _by_work(recording):
-        row, bar = max(_bars(rows), key=lambda each: _distance(*each))
-        measured = f"{row.setting}: {words.asked(row, bar)}, measured {words.found(row, bar)}"
-        lines.append(_line((work, words.counted(rows), measured)))
-    return "\n".join([*lines, "", _where(recording)])
+    """What a user asks: inside jit, outside of it, and a checkpoint."""
+    times = _ratios(recording, "compiled step", "time, ", "1000 × 64²", BY_HAND)
+    outside = _ratios(recording, "outside jit", "step, ", "1000 × 64²", GENUINE)
+    (convert,) = _ratios(
+        recording, "checkpoints", "convert, ", "22 × 4 MB, msgpack", "read + write"
+    )
+    return "\n".join(
+        [
+            f"- In `jit`, a step takes {min(times):.2f} to {max(times):.2f} times as long as with"
+            " optax by hand.",
+            f"- Outside `jit`, it is {min(outside):.1f} to {max(outside):.0f} times as fast as with"
+            " `flax.optim`.",
+            f"- A checkpoint of 264 MB is converted in {convert:.2f} times the time in which Flax"
+            " reads and writes it.",
+            "",
+            "The steps are those of five optimizers with a thousand matrices of 64².",
+            _where(recording),
+        ]
+    )
+
+
+def _ratios(recording: Recording, work: str, begins: str, ends: str, beside: str) -> list[float]:
+    """The medians of what the rows of one setting were measured with, beside something."""
+    return [
+        row.ratio(bar).median
+        for row in recording.rows
+        if row.work == work and row.setting.startswith(begins) and row.setting.endswith(ends)
+        for bar in row.bars
+        if {bar.numerator, bar.denominator} == {OURS, beside}
+    ]
 
 
 def everything(recording: Recording) -> str:
@@ -42,18 +65,6 @@ def everything(recording: Recording) -> str:
 def _by_work(recording: Recording) -> Iterator[tuple[str, Sequence[Measurement]]]:
     for work in dict.fromkeys(row.work for row in recording.rows):
         yield work, [row for row in recording.rows if row.work == work]
-
-
-def _bars(rows: Iterable[Measurement]) -> Iterator[tuple[Measurement, Bar]]:
-    return ((row, bar) for row in rows for bar in row.bars)
-
-
-def _distance(row: Measurement, bar: Bar) -> tuple[int, float]:
-    """How far from reached: by its verdict, and then by the factor to the limit."""
-    verdict = [True, None, False].index(row.reached(bar))
-    measured = row.ratio(bar).median
-    above, below = (bar.limit, measured) if bar.at_least else (measured, bar.limit)
-    return verdict, above / below if below else 0.0
 
 
 def _of(row: Measurement) -> Iterator[Sequence[str]]:

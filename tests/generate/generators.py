@@ -8,6 +8,7 @@ from tests.generate import (
     goldens,
     index,
     measured,
+    pictures,
     rewriting,
     rules,
     signatures,
@@ -23,6 +24,7 @@ GENERATORS: dict[str, Generator] = {
     "index": index.GENERATOR,
     "versions": versions.GENERATOR,
     "measured": measured.GENERATOR,
+    "pictures": pictures.GENERATOR,
     "goldens": goldens.GENERATOR,
     "signatures": signatures.GENERATOR,
 }

@@ -15,8 +15,8 @@ from tests.generate.generator import Generator
 from tests.generate.generators import GENERATORS
 
 # The page about rewriting is printed anew in test_rewriting.py, which needs what that leaves; what
-# the package index says is asked for in test_versions.py.
-OTHERS = ("goldens", "index", "rewriting", "signatures")
+# the package index says is asked for in test_versions.py; test_pictures.py looks at the pictures.
+OTHERS = ("goldens", "index", "pictures", "rewriting", "signatures")
 TEXTS = [name for name in GENERATORS if name not in OTHERS]
 
 

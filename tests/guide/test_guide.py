@@ -19,6 +19,7 @@ from flax.training.dynamic_scale import DynamicScale
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import cli, optim, transforms
+from tests.support.legacy_program_runs import CASES
 from tests.support.pages import blocks
 from tests.support.places import ROOT
 from tests.support.side_by_side import assert_same
@@ -82,6 +83,17 @@ def test_the_first_page_lists_the_pages() -> None:
     pages = {path.name for path in GUIDE.glob("*.md")} - {"README.md"}
     folders = {f"{path.parent.name}/README.md" for path in GUIDE.glob("*/README.md")}
     assert set(rows) == pages | folders and len(rows) == len(set(rows))
+
+
+def test_the_numbers_of_old_programs() -> None:
+    page = (GUIDE / "old_programs.md").read_text().replace("\n", " ")
+    counts = {"legacy_programs": len(CASES)}
+    for folder in ("flax_nn_programs", "linen_programs"):
+        files = (ROOT / "tests" / "data" / folder).glob("*.py")
+        counts[folder] = len({each.name for each in files} - {"__init__.py", "genuine.py"})
+    words = {8: "Eight", 12: "Twelve", 13: "Thirteen"}
+    for folder, count in counts.items():
+        assert re.search(rf"{words[count]}\b[^.]* in `tests/data/{folder}`", page), folder
 
 
 # --- commands

@@ -9,7 +9,7 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from tests.support import compiling
-from tests.support.pages import NUMBER, README, blocks
+from tests.support.pages import NUMBER, blocks
 from tests.support.places import ROOT
 from tests.support.processes import output_of
 
@@ -35,11 +35,6 @@ def test_the_first_example(capsys: pytest.CaptureFixture[str]) -> None:
     printed = without_numbers(capsys.readouterr().out)
     shown = without_numbers(SHOWN[0])
     assert printed[: len(shown)] == shown
-
-
-def test_the_readme_shows_the_same_cause() -> None:
-    shown = next(block for block in blocks(README, "text") if "Likely cause" in block)
-    assert shown in SHOWN[0]
 
 
 @pytest.mark.exhaustive

@@ -11,7 +11,7 @@ from flaxoptim_compat.cli import main
 from flaxoptim_compat.versions.of_python import read_toml
 from tests.support.options import exhaustive
 from tests.support.pages import NUMBER, PAGES, README, blocks
-from tests.support.places import ROOT
+from tests.support.places import GUIDE, ROOT
 from tests.support.processes import compat
 
 # What takes seconds to compare is for an exhaustive run.
@@ -39,15 +39,17 @@ def without_numbers(output: str) -> list[str]:
     return [re.sub("[ -]+", " ", NUMBER.sub("0", line)) for line in report.splitlines()]
 
 
-def test_the_demo_prints_what_the_readme_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = next(block for block in blocks(README, "text") if "Running on" in block)
+def test_the_demo_prints_what_the_guide_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (GUIDE / "way_out.md").read_text()
+    (shown,) = (block for block in blocks(page, "text") if "Running on" in block)
     assert main(["demo"]) == 0
     printed = capsys.readouterr().out
     assert without_numbers(shown) == without_numbers(printed)
 
 
-def test_the_warning_is_what_the_readme_shows(tmp_path: Path) -> None:
-    shown = next(line for line in README.splitlines() if "FlaxOptimDeprecationWarning: " in line)
+def test_the_warning_is_what_the_guide_shows(tmp_path: Path) -> None:
+    page = (GUIDE / "old_programs.md").read_text()
+    (shown,) = (line for line in page.splitlines() if "FlaxOptimDeprecationWarning: " in line)
     program = ["from flax import optim", *[""] * 5, "optim.RMSProp(learning_rate=0.01, beta2=0.9)"]
     (tmp_path / "train.py").write_text("\n".join(program))
     done = compat(["run", "train.py"], tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+import jax
 import pytest
 
 from tests.support.legacy_program_runs import (
@@ -31,6 +32,8 @@ COMPILES_QUICKLY = {
 ACROSS_RELEASES = 512.0
 # Where a value is rounded the other way, this is one unit in its last place, in those of float32.
 BFLOAT16 = 2.0**16
+# With jax 0.4.30 up to 2.2 of these were measured, however it compiles.
+IN_BFLOAT16 = BFLOAT16 if jax.__version_info__ >= (0, 5) else 3 * BFLOAT16
 
 
 class Case(NamedTuple):
@@ -41,7 +44,7 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "low_precision": Case(0.4, BFLOAT16),
+    "low_precision": Case(0.4, IN_BFLOAT16),
     "lstm_lm": Case(0.5),
     "masked_lm": Case(0.8),
     "mip_nerf": Case(0.4),

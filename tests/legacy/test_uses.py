@@ -8,6 +8,15 @@ from tests.support.processes import compat
 from tests.support.written_programs import write
 
 
+def in_line(stderr: str) -> str:
+    """The names in the line at the end."""
+    return stderr.splitlines()[-1].removeprefix("flaxoptim-compat: used ").split(". To see")[0]
+
+
+def used(folder: Path, *options: str) -> str:
+    return in_line(compat(["run", *options, "program.py"], folder).stderr)
+
+
 def test_the_counts(tmp_path: Path) -> None:
     program = """
 import jax
@@ -22,9 +31,9 @@ optimizers.Adam(0.1), optimizers.Adam(0.2)
 hasattr(jax, "tree_nonsense")
 """
     write(tmp_path, program=program)
-    done = compat(["run", "program.py"], tmp_path)
-    used = done.stderr.splitlines()[-1].removeprefix("flaxoptim-compat: used ").split(". To see")[0]
-    assert used.split(", ") == [
+    first = "jax.tree_multimap (3x), flax.optim.Adam (2x), jax.partial (1x)"
+    assert used(tmp_path) == f"{first} and 2 other names, which run --verbose lists"
+    assert used(tmp_path, "--verbose").split(", ") == [
         "jax.tree_multimap (3x)",
         "flax.optim.Adam (2x)",
         "jax.partial (1x)",
@@ -46,6 +55,7 @@ jnp.broadcast_to(arr=[1, 2], shape=(2, 2))
 """
     write(tmp_path, program=program)
     done = compat(["run", "program.py"], tmp_path)
-    used = done.stderr.splitlines()[-1].removeprefix("flaxoptim-compat: used ").split(". To see")[0]
-    assert used == ("jax.numpy.clip() (2x), jax.Array.device() (1x), jax.numpy.broadcast_to() (1x)")
+    assert in_line(done.stderr) == (
+        "jax.numpy.clip() (2x), jax.Array.device() (1x), jax.numpy.broadcast_to() (1x)"
+    )
     assert "program.py:9: FlaxOptimDeprecationWarning: jax.numpy.broadcast_to takes" in done.stderr

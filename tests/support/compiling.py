@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
@@ -27,6 +28,9 @@ _QUICK = (
     # One module of LLVM instead of up to 32, each with what it costs to begin and to end one.
     "--xla_cpu_parallel_codegen_split_count=1",
 )
+# Where jaxlib does not know the first of these, as that of jax 0.4.30, programs that are compared
+# with each other do not depend on what is put into one loop if nothing is.
+_UNFUSED = ["--xla_backend_optimization_level=0", "--xla_disable_hlo_passes=fusion"]
 
 
 def for_tests(devices: int, quickly: bool) -> None:
@@ -66,8 +70,9 @@ def variables(devices: int) -> dict[str, str]:
     """Variables of a process that compiles like this one and sees so many CPU devices."""
     mine = os.environ.get("XLA_FLAGS", "").split()
     quick = [option for option in _QUICK if option in mine]
+    way = quick or ([] if _known(_QUICK) else _UNFUSED)
     return {
-        "XLA_FLAGS": " ".join([f"{_DEVICES}={devices}", *quick]),
+        "XLA_FLAGS": " ".join([f"{_DEVICES}={devices}", *way]),
         **{option.upper(): str(value) for option, value in _keeping().items()},
     }
 
@@ -95,6 +100,7 @@ def _keeping() -> dict[str, Any]:
     }
 
 
+@functools.cache
 def _known(options: Sequence[str]) -> list[str]:
     """Those that this XLA knows: it ends a process that gives it others, and names them.
 

@@ -7,7 +7,6 @@ import re
 import pytest
 
 from flaxoptim_compat.migrate.rules import rule_modules
-from tests.support.places import ROOT
 from tests.support.rewriting_texts import findings_of, rewrite, rewrite_all
 
 # Programs that have nothing to do with flax.optim, however much they look like it.
@@ -582,18 +581,6 @@ def test_the_example_of_each_rule(code: str, index: int, target: str) -> None:
     text = rewrite(example.before, target, example.language)
     assert text == getattr(example, target)
     assert rewrite(text, target, example.language) == text
-
-
-def test_the_readme_shows_an_example_of_the_rules() -> None:
-    readme = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"^```diff\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
-    shown = [(side(each, "+"), side(each, "-")) for each in blocks]
-    (example,) = rule_modules()["FOC206"].rule.examples
-    assert (example.before, example.optax) in shown
-
-
-def side(diff: str, without: str) -> str:
-    return "".join(f"{line[1:]}\n" for line in diff.splitlines() if line[0] != without)
 
 
 def test_functions_that_call_themselves_with_ever_more_come_to_an_end() -> None:
