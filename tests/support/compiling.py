@@ -41,14 +41,6 @@ def for_tests(devices: int, quickly: bool) -> None:
     os.environ["XLA_FLAGS"] = " ".join(chosen)
 
 
-def keeps_roundings_apart() -> bool:
-    """Whether numbers do not depend on what is put into one loop.
-
-    They do with ``--optimized``, and in jax 0.4.30, whose XLA cannot be told otherwise.
-    """
-    return _QUICK[0] in os.environ["XLA_FLAGS"].split()
-
-
 def keep_what_is_compiled() -> None:
     """What one test has compiled no other one compiles again, nor another worker or the next run.
 
