@@ -6,12 +6,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 from flaxoptim_compat.catalogue import OPTIMIZERS, PUBLIC
-from flaxoptim_compat.optim.base import ModelParamTraversal as ModelParamTraversal
-from flaxoptim_compat.optim.base import MultiOptimizer as MultiOptimizer
-from flaxoptim_compat.optim.base import Optimizer as Optimizer
-from flaxoptim_compat.optim.base import OptimizerDef as OptimizerDef
-from flaxoptim_compat.optim.base import OptimizerState as OptimizerState
-from flaxoptim_compat.optim.dynamic_scale import DynamicScale as DynamicScale
+
+try:
+    from flaxoptim_compat.optim.base import ModelParamTraversal as ModelParamTraversal
+    from flaxoptim_compat.optim.base import MultiOptimizer as MultiOptimizer
+    from flaxoptim_compat.optim.base import Optimizer as Optimizer
+    from flaxoptim_compat.optim.base import OptimizerDef as OptimizerDef
+    from flaxoptim_compat.optim.base import OptimizerState as OptimizerState
+    from flaxoptim_compat.optim.dynamic_scale import DynamicScale as DynamicScale
+except (AttributeError, ImportError) as error:
+    from flaxoptim_compat.versions.allowed import refuse_old
+
+    refuse_old(error)
+    raise
 
 if TYPE_CHECKING:  # who does not run this file cannot read the catalogue either
     from flaxoptim_compat.optim.adabelief import AdaBelief as AdaBelief

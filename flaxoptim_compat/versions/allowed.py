@@ -20,6 +20,7 @@ OLDEST = {
     "optax": "0.2.5",
     "numpy": "1.26.4",
 }
+_NEEDS = "flaxoptim_compat needs "
 
 
 def version_of(name: str) -> str | None:
@@ -49,11 +50,13 @@ def refuse_old(error: Exception) -> None:
     Raises:
       ImportError: something is too old. If nothing is, this returns, and the error stands.
     """
+    if str(error).startswith(_NEEDS):
+        return  # it says so already
     found = too_old({name: version_of(name) for name in OLDEST})
     if found:
         parts = [f"{name} {OLDEST[name]} (here is {version})" for name, version in found.items()]
         raise ImportError(
-            f"flaxoptim_compat needs {', '.join(parts)} or newer. Upgrade with pip. Where that "
+            f"{_NEEDS}{', '.join(parts)} or newer. Upgrade with pip. Where that "
             "cannot be, migration_guide/versions.md says what to pin and what works without."
         ) from error
 

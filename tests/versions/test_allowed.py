@@ -26,6 +26,8 @@ WAYS = [
     "from flaxoptim_compat import Adam",
     "import flaxoptim_compat as optim; optim.Adam(0.1)",
     "from flaxoptim_compat import to_optax",
+    "from flaxoptim_compat.optim import Adam",
+    "import flaxoptim_compat.optim.adam",
     "import flaxoptim_compat; flaxoptim_compat.install(); from flax import optim; optim.Adam",
 ]
 
