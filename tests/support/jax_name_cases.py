@@ -109,6 +109,67 @@ def _split_merge(old: Old) -> list[Any]:
     return [even, odd, merge([20, 40, 60], [10, 30])]
 
 
+def _jaxpr_of(old: Old, function: Any) -> Any:
+    return old("jax.make_jaxpr")(function)(EXACT).jaxpr
+
+
+def _squared(old: Old) -> Any:
+    return _jaxpr_of(old, lambda x: old("jax.lax.integer_pow")(x, 2))
+
+
+def _equation_of_ones_own(old: Old) -> Any:
+    jaxpr = _squared(old)
+    (square,), (out,) = jaxpr.eqns, jaxpr.outvars
+    again = old("jax.core.gensym")()(out.aval)
+    parts = ([out], [again], square.primitive, square.params, old("jax.core.no_effects"))
+    added = old("jax.core.new_jaxpr_eqn")(*parts)
+    twice = jaxpr.replace(eqns=[square, added], outvars=[again])
+    return [old("jax.core.check_jaxpr")(twice), old("jax.core.eval_jaxpr")(twice, (), EXACT)]
+
+
+def _mistaken_jaxpr(old: Old) -> bool:
+    jaxpr = _squared(old)
+    nowhere = old("jax.core.gensym")()(jaxpr.outvars[0].aval)
+    try:
+        old("jax.core.check_jaxpr")(jaxpr.replace(outvars=[nowhere]))
+    except old("jax.core.JaxprTypeError"):
+        return True
+    return False
+
+
+def _dropped(old: Old) -> list[Any]:
+    (out,) = _squared(old).outvars
+    dropped = old("jax.core.DropVar")(out.aval)
+    return [isinstance(dropped, type(out)), dropped.aval is out.aval, repr(dropped)]
+
+
+def _inside(old: Old) -> list[int]:
+    outer = _jaxpr_of(old, old("jax.jit")(lambda x: -x))
+    return [len(each.eqns) for each in old("jax.core.jaxprs_in_params")(outer.eqns[0].params)]
+
+
+def _effects(old: Old) -> list[Any]:
+    printing = _jaxpr_of(old, lambda x: old("jax.debug.callback")(print, x)).effects
+    known = [isinstance(each, old("jax.core.Effect")) for each in printing]
+    return [known, len(_squared(old).effects), len(old("jax.core.no_effects"))]
+
+
+def _tracing(old: Old) -> list[str]:
+    seen = []
+
+    def look(x: Any) -> Any:
+        seen.append(type(old("jax.core.find_top_trace")([x])).__name__)
+        return x
+
+    old("jax.vmap")(look)(VECTOR)
+    old("jax.jit")(look)(VECTOR)
+    return seen
+
+
+def _known_when_traced(old: Old) -> Any:
+    return old("jax.jit")(lambda x: old("jax.core.concrete_or_error")(int, x))(3)
+
+
 CASES: dict[str, Case] = {
     **jax_update_cases.CASES,
     "tree_map where the first tree has None": _multimap,
@@ -183,6 +244,31 @@ CASES: dict[str, Case] = {
     "subvals": lambda old: old("jax.util.subvals")([1, 2, 3], [(0, 7), (2, 9)]),
     "split_merge": lambda old: _split_merge(old),
     "wrap_name": lambda old: old("jax.util.wrap_name")("f", "jit"),
+    "an equation of one's own": _equation_of_ones_own,
+    "a jaxpr with a mistake": _mistaken_jaxpr,
+    "a result that is dropped": _dropped,
+    "jaxprs in parameters": _inside,
+    "effects": _effects,
+    "the trace of a value": _tracing,
+    "concrete_or_error": lambda old: old("jax.core.concrete_or_error")(int, np.float32(2.5)),
+    "concrete_or_error under jit": _known_when_traced,
+    "primal_dtype_to_tangent_dtype": lambda old: [
+        old("jax.core.primal_dtype_to_tangent_dtype")(np.dtype(each)) for each in ("f4", "i4")
+    ],
+    "valid_jaxtype": lambda old: [
+        old("jax.core.valid_jaxtype")(each) for each in (1, VECTOR, "a", None)
+    ],
+    "InconclusiveDimensionOperation": lambda old: issubclass(
+        old("jax.core.InconclusiveDimensionOperation"), Exception
+    ),
+    "abstract_token": lambda old: type(old("jax.core.abstract_token")).__name__,
+    "dimensions that are known": lambda old: [
+        old("jax.core.is_constant_dim")(3),
+        old("jax.core.is_constant_shape")((2, np.int32(3))),
+    ],
+    "axes of a mesh": lambda old: list(
+        old("jax.interpreters.pxla.array_mapping_to_axis_resources")({"a": 0, "b": 2})
+    ),
     "replicated": lambda old: old("jax.device_put_replicated")(
         {"a": MATRIX, "b": 1}, old("jax.local_devices")()[:1]
     ),

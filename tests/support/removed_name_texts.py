@@ -39,6 +39,13 @@ FIXES: dict[str, tuple[str, str]] = {
         "from jax.interpreters.xla import DeviceArray\n",
         "from jax import Array as DeviceArray\n",
     ),
+    "names of one module that are in three today": (
+        "from jax.core import DropVar, JaxprTypeError, Tracer\nDropVar, JaxprTypeError, Tracer\n",
+        (
+            "from jax.core import Tracer\nfrom jax.errors import JaxprTypeError\n"
+            "from jax.extend.core import DropVar\nDropVar, JaxprTypeError, Tracer\n"
+        ),
+    ),
     "an alias of jax": (
         "import jax as j\nj.partial(f)\n",
         "import functools\nfunctools.partial(f)\n",

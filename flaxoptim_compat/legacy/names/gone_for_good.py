@@ -91,7 +91,7 @@ GONE: dict[str, str] = dict(
             " subst_axis_names_var used_axis_names check_valid_jaxtype"
             " JaxprDebugInfo InDBIdx MapPrimitive OutDBIdx concrete_aval lattice_join"
             " raise_to_shaped_mappings str_eqn_compact substitute_vars_in_output_ty"
-            " used_axis_names_jaxpr DShapedArray UnshapedArray",
+            " used_axis_names_jaxpr DShapedArray UnshapedArray CallPrimitive call",
             _MACHINERY,
         ),
         *_of(
@@ -164,7 +164,8 @@ GONE: dict[str, str] = dict(
             " shard_aval_handlers shard_to_full_p sharding_spec_sharding_proto"
             " spmd_primitive_batchers stage_parallel_callable vtile_by_mesh vtile_manual"
             " wrap_name xla_pmap xla_pmap_impl xla_pmap_impl_lazy mesh_sharding_specs"
-            " shard_arg are_op_shardings_equal is_op_sharding_replicated",
+            " shard_arg are_op_shardings_equal is_op_sharding_replicated"
+            " global_aval_to_result_handler",
             _MACHINERY,
         ),
         *_of(

@@ -27,6 +27,16 @@ CORE = (
         "AbstractToken mapped_aval subjaxprs unmapped_aval",
     ),
     Entry("jax.core.get_aval", "jax:typeof", "jax 0.10.0"),
+    *group(
+        "jax.core",
+        "jax.extend.core",
+        "jax 0.11.0",
+        "DropVar Effect Effects check_jaxpr concrete_or_error find_top_trace jaxprs_in_params"
+        " new_jaxpr_eqn no_effects primal_dtype_to_tangent_dtype valid_jaxtype",
+    ),
+    *group("jax.core", "jax.errors", "jax 0.11.0", "InconclusiveDimensionOperation JaxprTypeError"),
+    Entry("jax.core.abstract_token", "jax.ffi:abstract_token", "jax 0.11.0"),
+    *group("jax.core", STAND_INS + "jax_core", "jax 0.11.0", "gensym", "jax.extend.core.gensym()"),
     *group("jax.core", STAND_INS + "jax_core", "jax 0.6.0", "raise_to_shaped", "jax.typeof"),
     *group("jax.core", STAND_INS + "jax_core", "jax 0.7.0", "axis_frame", "jax.lax.axis_size"),
     *group(

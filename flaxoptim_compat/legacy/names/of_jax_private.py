@@ -97,6 +97,14 @@ CORE = (
         "jax 0.7.0",
         "typematch",
     ),
+    *_private(
+        "jax.core",
+        "jax._src.core",
+        "jax 0.11.0",
+        "JaxprPpContext JaxprPpSettings OutputType aval_mapping_handlers"
+        " concretization_function_error custom_typechecks is_constant_dim is_constant_shape"
+        " literalable_types no_axis_name",
+    ),
 )
 
 INTERPRETERS = (
@@ -224,6 +232,23 @@ INTERPRETERS = (
         "jax._src.interpreters.pxla",
         "jax 0.4.16",
         "PxlaResultHandler",
+    ),
+    *_private(
+        "jax.interpreters.pxla",
+        "jax._src.interpreters.pxla",
+        "jax 0.11.0",
+        "MeshExecutable global_result_handlers",
+    ),
+    *_private(
+        "jax.interpreters.pxla",
+        "jax._src.sharding_impls",
+        "jax 0.11.0",
+        "ArrayMapping array_mapping_to_axis_resources",
+    ),
+    *_private("jax.interpreters.pxla", "jax._src.sharding", "jax 0.11.0", "Index"),
+    *_private("jax.interpreters.pxla", "jax._src.mesh", "jax 0.11.0", "MeshAxisName"),
+    *_private(
+        "jax.interpreters.pxla", "jax._src.op_shardings", "jax 0.11.0", "op_sharding_to_indices"
     ),
 )
 

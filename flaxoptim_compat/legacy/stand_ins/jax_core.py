@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
+from jax.extend.core import Var
 
 from flaxoptim_compat.versions.of_jax import is_tracing, jit_primitive, trace_types
 
@@ -114,6 +116,16 @@ def extract_call_jaxpr(primitive: Any, params: dict[str, Any]) -> tuple[Any, dic
     if "call_jaxpr" not in params or not getattr(primitive, "call_primitive", False):
         return None, params
     return params["call_jaxpr"], {k: v for k, v in params.items() if k != "call_jaxpr"}
+
+
+def gensym(jaxprs: Sequence[Any] | None = None, suffix: str = "") -> Callable[[Any], Any]:
+    """Return what makes a new variable of an abstract value.
+
+    Args:
+      jaxprs: the jaxprs of which no variable may be made again, as none ever is today.
+      suffix: what was printed behind the names of the variables, which have none today.
+    """
+    return Var
 
 
 # A batched value could have been batched along no axis.

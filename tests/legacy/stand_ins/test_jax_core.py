@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import pytest
-from jax.extend.core import Primitive
+from jax.extend.core import Primitive, jaxpr_as_fun
 
 from flaxoptim_compat.legacy.stand_ins import jax_core
 from tests.support.vectors import X
@@ -67,3 +67,19 @@ def test_the_jaxpr_that_is_called() -> None:
     # No variable of it is one for no value.
     assert not [var for var in called.invars if isinstance(var, jax_core.UnitVar)]
     assert isinstance(jax_core.unitvar, jax_core.UnitVar)
+
+
+@pytest.mark.skipif(
+    not hasattr(jax.extend.core, "gensym"), reason="before jax 0.10, a variable had a number"
+)
+def test_new_variables() -> None:
+    closed = jax.make_jaxpr(lambda x: jax.lax.integer_pow(x, 2))(X)
+    (old,), (square,) = closed.jaxpr.outvars, closed.eqns
+    new = jax_core.gensym([closed.jaxpr], "_new")
+    again, other = new(old.aval), jax_core.gensym(suffix="_other")(old.aval)
+    assert again is not other and type(again) is type(other) is type(old)
+    assert again.aval is old.aval
+    last = square.replace(invars=[old], outvars=[again])
+    twice = closed.replace(jaxpr=closed.jaxpr.replace(eqns=[square, last], outvars=[again]))
+    (result,) = jaxpr_as_fun(twice)(X)
+    assert result.tolist() == jax.lax.integer_pow(jax.lax.integer_pow(X, 2), 2).tolist()
