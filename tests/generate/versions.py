@@ -17,7 +17,7 @@ from tests.generate.index import RECORD, Facts
 from tests.support.places import GUIDE
 
 PAGE = GUIDE / "versions.md"
-# What metadata leave out: flax 0.10.4 calls jax.api_util.debug_info, which is there since jax 0.5.1.
+# What metadata leave out: flax 0.10.4 calls jax.api_util.debug_info, there since jax 0.5.1.
 NEEDED_AS_WELL = {"flax": {"0.10.4": {"jax": ">=0.5.1"}}}
 
 
