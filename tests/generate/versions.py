@@ -17,10 +17,12 @@ from tests.generate.index import RECORD, Facts
 from tests.support.places import GUIDE
 
 PAGE = GUIDE / "versions.md"
+# What metadata leave out: flax 0.10.4 calls jax.api_util.debug_info, there since jax 0.5.1.
+NEEDED_AS_WELL = {"flax": {"0.10.4": {"jax": ">=0.5.1"}}}
 
 
 class Together(NamedTuple):
-    """What the metadata allow with one jax on one Python."""
+    """What goes with one jax on one Python."""
 
     jax: str
     python: str
@@ -39,6 +41,7 @@ def together(facts: Facts) -> list[Together]:
             pairs = (
                 (flax, optax)
                 for flax in _fitting(facts["flax"], jax, python)
+                if jax in SpecifierSet(NEEDED_AS_WELL["flax"].get(flax, {}).get("jax", ""))
                 for optax in optaxes
                 if optax in SpecifierSet(facts["flax"][flax]["needs"].get("optax", ""))
             )
