@@ -15,6 +15,7 @@ from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_jax
 from flaxoptim_compat.legacy.names.groups import STAND_INS
 from tests.support import jax_name_cases, old_names
+from tests.support.not_even_private import may_be_nowhere
 from tests.support.old_names import RUN_NAMES, exists
 from tests.support.oracle.environments import run_in_old_environment
 
@@ -44,15 +45,6 @@ LEFT_OUT = {
     "jax.experimental.host_callback": "CallbackException FLAGS TapFunctionException XlaBuilder"
     " XlaDevice XlaLocalClient XlaOp XlaShape config id_p id_tap_dep_p outside_call_p"
     " stop_outfeed_receiver",
-}
-
-# What jax 0.12 has not even for itself any more. No public name took the place of any of these.
-NOT_EVEN_PRIVATE = {
-    "jax.core": "call_impl",
-    "jax.interpreters.ad": "call_param_updaters call_transpose_param_updaters jvp_subtrace"
-    " nonzero_tangent_outputs traceable",
-    "jax.interpreters.partial_eval": "call_param_updaters call_partial_eval_rules"
-    " convert_invars_to_constvars",
 }
 
 
@@ -86,8 +78,7 @@ def test_the_name_exists_or_is_served(entry: Entry) -> None:
     try:
         served = entry.serve()
     except (AttributeError, ImportError):
-        not_even_private = entry.attribute in NOT_EVEN_PRIVATE.get(entry.module, "").split()
-        assert exists(entry.name) or (not_even_private and hasattr(jax, "Inline"))
+        assert exists(entry.name) or may_be_nowhere(entry)
         return
     assert not entry.is_module or isinstance(served, ModuleType)
     shown = entry.served_by.startswith(STAND_INS) or "_src" in entry.served_by

@@ -57,6 +57,13 @@ LEFT = {
         " jax 0.10.0 on; before, it can stay",
         "from jax.extend import core\nx = core.mapped_aval\n",
     ),
+    "one that was in two places for a while": (
+        "import jax\nx = jax.core.JaxprTypeError\n",
+        ("jax", "0.10.0", "0.10.1"),
+        "FOC151: jax.core.JaxprTypeError, gone since jax 0.11.0: jax.errors.JaxprTypeError from"
+        " jax 0.10.1 on; before, it can stay",
+        "import jax\nx = jax.errors.JaxprTypeError\n",
+    ),
     "one that is not": (
         "from jax.lib.xla_bridge import host_ids\nhost_ids()\n",
         ("jax", "0.4.31", "0.4.33"),
