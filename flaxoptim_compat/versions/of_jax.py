@@ -5,7 +5,6 @@ A part of this is needed while jax is being imported, so nothing of jax is impor
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -92,7 +91,8 @@ def trace_types() -> list[type]:
     while trace is not None:
         types.append(type(trace))
         trace = getattr(trace, "parent_trace", None)
-    return types[::-1]
+    # Before jax 0.5 that of jit does not say what it is in.
+    return [*({core.EvalTrace} - {*types}), *types[::-1]]
 
 
 def jit_primitive() -> Any:
@@ -135,13 +135,12 @@ def runtime_error() -> type[Exception]:
     return found
 
 
-def backends() -> Any:
-    """Where ``get_backend`` and ``get_compile_options`` are, which are public since jax 0.4.31."""
+def of_backends(name: str) -> Any:
+    """``get_backend`` or ``get_compile_options``, which are public since jax 0.4.33 and 0.7."""
+    from jax._src import compiler, xla_bridge
     from jax.extend import backend
 
-    if hasattr(backend, "get_backend"):
-        return backend
-    return importlib.import_module("jax.lib.xla_bridge")
+    return next(vars(each)[name] for each in (backend, xla_bridge, compiler) if name in vars(each))
 
 
 def process_indices(backend: str | None = None) -> list[int]:

@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import flax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -29,6 +28,7 @@ from flaxoptim_compat.checkpoint_files import (
 )
 from tests.support.checkpoint_trees import array_of, contents, described
 from tests.support.meshes import mesh_of
+from tests.support.optimizer_checkpoints import checkpointing_with_orbax
 from tests.support.orbax_states import save_pytree, state, state_dict
 from tests.support.processes import start
 
@@ -48,7 +48,7 @@ def save_steps(path: Path, arguments: Any) -> Path:
 
 
 def save_by_flax(path: Path) -> Path:
-    with flax.config.temp_flip_flag("use_orbax_checkpointing", True):
+    with checkpointing_with_orbax(True):
         checkpoints.save_checkpoint(str(path), state(), 10)
     return path
 

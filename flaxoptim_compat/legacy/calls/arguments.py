@@ -11,6 +11,8 @@ from flaxoptim_compat.legacy.calls.row import Call
 
 _ONLY_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
 _POSITIONAL = (*_ONLY_POSITIONAL, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+# The classes of what stands in jax where an argument was that is deprecated.
+_NOT_TO_BE_GIVEN = ("DeprecatedArg", "Unspecified")
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -23,7 +25,12 @@ class Arguments:
     """
 
     def __init__(self, function: Callable[..., Any], row: Call) -> None:
-        today = list(inspect.signature(function).parameters.values())
+        # What is there only to say that it is gone is not there.
+        today = [
+            each
+            for each in inspect.signature(function).parameters.values()
+            if type(each.default).__name__ not in _NOT_TO_BE_GIVEN
+        ]
         kinds = {parameter.kind for parameter in today}
         positional = [each.name for each in today if each.kind in _POSITIONAL]
         at = dict(enumerate(positional))

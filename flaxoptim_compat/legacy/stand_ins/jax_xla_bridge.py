@@ -11,11 +11,11 @@ from jax import process_index as host_id
 from jax._src import xla_bridge
 from jaxlib import xla_client
 
-from flaxoptim_compat.versions.of_jax import backends, process_indices
+from flaxoptim_compat.versions.of_jax import of_backends, process_indices
 
 process_count = host_count
-get_backend = backends().get_backend
-get_compile_options = backends().get_compile_options
+get_backend = of_backends("get_backend")
+get_compile_options = of_backends("get_compile_options")
 process_index = host_id
 host_ids = getattr(jax, "process_indices", process_indices)
 
