@@ -69,6 +69,7 @@ NUMPY: dict[str, Case] = {
         )
         for interpolation in ("lower", "higher", "nearest", "midpoint", "linear", None)
     },
+    "jax.numpy.array: in order": called("jax.numpy.array", [1, 2], np.float32, True, "K", 2),
     "jax.numpy.sort: in order": called("jax.numpy.sort", MATRIX, -1, "quicksort"),
     "jax.numpy.sort: kind": called("jax.numpy.sort", MATRIX, axis=0, kind="quicksort"),
     "jax.numpy.argsort: in order": called("jax.numpy.argsort", MATRIX, 1, "stable", None),

@@ -15,6 +15,8 @@ def _renamed(name: str, took: str, today: str) -> Call:
 NUMPY = (
     _renamed("jax.numpy.clip", "a=arr a_min=min a_max=max out=-", "x, min=..., max=..."),
     _renamed("jax.numpy.reshape", "a newshape=shape order", "a, shape=..."),
+    # Since jax 0.12 nothing after the dtype is taken by its place.
+    _renamed("jax.numpy.array", "object dtype copy order ndmin", "object, dtype, copy=..."),
     *(
         _renamed(
             f"jax.numpy.{name}",

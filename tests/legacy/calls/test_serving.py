@@ -105,6 +105,7 @@ def test_a_call_of_today_is_handed_on_and_not_counted(served: None) -> None:
     assert uses.counts == before
 
 
+@pytest.mark.filterwarnings("ignore:jax.jit. passing optional arguments by position")  # jax 0.6
 def test_what_was_wrong_already_is_wrong_as_it_is_today(served: None) -> None:
     for wrong in (
         lambda: jnp.clip(X, 0, 1, X),
