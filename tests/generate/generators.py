@@ -9,6 +9,7 @@ from tests.generate import (
     index,
     measured,
     pictures,
+    releases,
     rewriting,
     rules,
     signatures,
@@ -26,5 +27,6 @@ GENERATORS: dict[str, Generator] = {
     "measured": measured.GENERATOR,
     "pictures": pictures.GENERATOR,
     "goldens": goldens.GENERATOR,
+    "releases": releases.GENERATOR,
     "signatures": signatures.GENERATOR,
 }

@@ -16,7 +16,7 @@ from tests.generate.generators import GENERATORS
 
 # The page about rewriting is printed anew in test_rewriting.py, which needs what that leaves; what
 # the package index says is asked for in test_versions.py; test_pictures.py looks at the pictures.
-OTHERS = ("goldens", "index", "pictures", "rewriting", "signatures")
+OTHERS = ("goldens", "index", "pictures", "releases", "rewriting", "signatures")
 TEXTS = [name for name in GENERATORS if name not in OTHERS]
 
 

@@ -156,7 +156,9 @@ LIB = (
         "jax.lib.xla_extension.ArrayImpl", "jaxlib.xla_client:ArrayImpl", "jax 0.6.0", "jax.Array"
     ),
     Entry("jax.lib.xla_extension.Device", "jax:Device", "jax 0.7.0"),
-    *group("jaxlib.xla_extension", "jax", "jaxlib 0.6.1", "Device DeviceArray=Array"),
+    Entry("jaxlib.xla_extension.Device", "jax:Device", "jaxlib 0.6.1"),
+    # Gone by then; the index has no older wheels any more.
+    Entry("jaxlib.xla_extension.DeviceArray", "jax:Array", "jaxlib 0.4.13"),
     *(
         Entry(f"{module}.{name}Device", f"{STAND_INS}jaxlib_xla_extension:{name}Device", since, how)
         for module, since in (

@@ -156,11 +156,11 @@ INTERPRETERS = (
         " make_iota moveaxis to_elt from_elt_handlers make_iota_handlers spec_types"
         " to_elt_handlers vmappables zero_if_mapped",
     ),
-    # Jax 0.7.2 deprecates it by another name, and so has lost it already.
+    # Jax 0.7.1 deprecates it by another name, and so has lost it already.
     *_private(
         "jax.interpreters.batching",
         "jax._src.interpreters.batching",
-        "jax 0.7.2",
+        "jax 0.7.1",
         "Zero",
     ),
     *_private(
@@ -295,7 +295,7 @@ MODULES = (
 # These were private already, and chex, treex, blackjax and their like have them at import.
 FURTHER_DOWN = (
     *_private(
-        "jax._src.numpy.lax_numpy", "jax._src.numpy.scalar_types", "jax 0.5.0", "_ScalarMeta"
+        "jax._src.numpy.lax_numpy", "jax._src.numpy.scalar_types", "jax 0.5.1", "_ScalarMeta"
     ),
     *group("jax._src.numpy.lax_numpy", "jax", "jax 0.4.7", "ndarray=Array"),
     _module("jax._src.prng", "jax._src.random.prng", "jax 0.10.2"),
