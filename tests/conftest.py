@@ -20,6 +20,8 @@ import pytest
 from tests.support import compiling
 from tests.support.oracle.cache import OracleUnavailable
 from tests.support.own_programs import forget_programs
+from tests.support.rewriting_folders import Rewrite, rewriting_in
+from tests.support.scanned_folders import Scan, scanning_in
 
 compiling.keep_what_is_compiled()
 
@@ -128,3 +130,19 @@ def folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     yield
     assert sys.path == path
     forget_programs(tmp_path.parent)
+
+
+@pytest.fixture
+def rewrite(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Rewrite:
+    """Rewrites a folder of a program's files by the command."""
+    return rewriting_in(tmp_path, capsys, monkeypatch)
+
+
+@pytest.fixture
+def scan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Scan:
+    """Scans a folder of a program's files by the command."""
+    return scanning_in(tmp_path, capsys, monkeypatch)

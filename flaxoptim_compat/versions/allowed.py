@@ -40,7 +40,7 @@ def too_old(versions: Mapping[str, str | None]) -> dict[str, str]:
     return {
         name: version
         for name, version in versions.items()
-        if version and name in OLDEST and _numbers(version) < _numbers(OLDEST[name])
+        if version and name in OLDEST and numbers(version) < numbers(OLDEST[name])
     }
 
 
@@ -61,7 +61,15 @@ def refuse_old(error: Exception) -> None:
         ) from error
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    """The release, without what follows a plus: that is which CUDA it was built for."""
-    release = version.partition("+")[0]
-    return tuple(int(part) for part in release.split(".") if part.isdigit())
+def numbers(version: str) -> tuple[int, ...]:
+    """What versions are compared by: 0.5 is 0.5.0, and what is no number ends it."""
+    found: list[int] = []
+    for part in version.split("."):
+        # Of 38+cuda12, which says what it was built for, and of 38rc1 it is 38.
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
+        found += [int(digits)] if digits else []
+        if digits != part:
+            break
+    while found and not found[-1]:
+        found.pop()
+    return tuple(found)

@@ -5,7 +5,7 @@ A part of this is needed while jax is being imported, so nothing of jax is impor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -143,8 +143,21 @@ def of_backends(name: str) -> Any:
     return next(vars(each)[name] for each in (backend, xla_bridge, compiler) if name in vars(each))
 
 
-def process_indices(backend: str | None = None) -> list[int]:
-    """What ``jax.process_indices`` returns, which is there since jax 0.4.33."""
+def process_indices() -> Callable[..., list[int]]:
+    """``jax.process_indices``, which is there since jax 0.4.33."""
     import jax
 
-    return list(range(jax.process_count(backend)))
+    def counted(backend: str | None = None) -> list[int]:
+        """Return the numbers of all processes."""
+        return list(range(jax.process_count(backend)))
+
+    found: Callable[..., list[int]] = vars(jax).get("process_indices", counted)
+    return found
+
+
+def fft_type() -> Any:
+    """The kinds of Fourier transforms, which jaxlib had alone before jax 0.4.35."""
+    from jax import lax
+    from jaxlib import xla_client
+
+    return vars(lax).get("FftType") or vars(xla_client)["FftType"]

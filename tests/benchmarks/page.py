@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tests.benchmarks import words
+from tests.benchmarks.checkpoints import READ_AND_WRITE
 from tests.benchmarks.measurement import Measurement
 from tests.benchmarks.recording import Recording
 from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS
@@ -17,9 +18,9 @@ def summary(recording: Recording) -> str:
     """What a user asks: inside jit, outside of it, and a checkpoint."""
     times = _ratios(recording, "compiled step", "time, ", "1000 × 64²", BY_HAND)
     outside = _ratios(recording, "outside jit", "step, ", "1000 × 64²", GENUINE)
-    (convert,) = _ratios(
-        recording, "checkpoints", "convert, ", "22 × 4 MB, msgpack", "read + write"
-    )
+    # Three arrays for each of these parameters.
+    large = "22 × 4 MB, msgpack"
+    (convert,) = _ratios(recording, "checkpoints", "convert, ", large, READ_AND_WRITE)
     return "\n".join(
         [
             f"- In `jit`, a step takes {min(times):.2f} to {max(times):.2f} times as long as with"

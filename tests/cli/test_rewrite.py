@@ -10,14 +10,7 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from tests.support.processes import compat
-from tests.support.rewriting_folders import NEW, OLD, Rewrite, read, rewriting_in
-
-
-@pytest.fixture
-def rewrite(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Rewrite:
-    return rewriting_in(tmp_path, capsys, monkeypatch)
+from tests.support.rewriting_folders import NEW, OLD, Rewrite, read
 
 
 def test_check_only_says(rewrite: Rewrite) -> None:

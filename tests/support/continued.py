@@ -6,6 +6,8 @@ import dataclasses
 import math
 from typing import Any
 
+import jax
+
 from flaxoptim_compat import compiled_steps
 from tests.support.cases import case
 from tests.support.tolerances import tolerance
@@ -14,7 +16,10 @@ from tests.support.ulps import LargestValues, errors_in_ulps, worst
 
 # One unit of bfloat16 in units of float32: XLA has changed since jax 0.4.13, and where the last bit
 # of a float32 tips the rounding to bfloat16, the next step starts from another momentum.
-ALLOWED_FOR = {"Adafactor-bf16_momentum": 1.1 * 2.0**16}
+# Run kernel by kernel, jax 0.4.30 ends 1.016 of these units away; jax 0.4.38 to 0.12 within one.
+ALLOWED_FOR = {
+    "Adafactor-bf16_momentum": 2.0**16 * (1.0 if jax.__version_info__ >= (0, 4, 38) else 1.02)
+}
 
 
 def allowed(name: str) -> float:

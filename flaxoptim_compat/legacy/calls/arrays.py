@@ -12,19 +12,14 @@ import numpy as np
 from flaxoptim_compat.versions.of_jax import array_types
 
 
-def with_values() -> list[type]:
-    """The classes of arrays that are no tracers."""
-    return array_types()
-
-
 def all_arrays() -> list[type]:
     """The classes of arrays, and that of tracers."""
-    return [*with_values(), jax.core.Tracer]
+    return [*array_types(), jax.core.Tracer]
 
 
 def without_device() -> list[type]:
     """The classes of arrays that are no tracers, if these do not say on which device they are."""
-    return [each for each in with_values() if not hasattr(each, "device")]
+    return [each for each in array_types() if not hasattr(each, "device")]
 
 
 def devices() -> list[type]:

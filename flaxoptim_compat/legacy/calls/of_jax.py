@@ -186,7 +186,7 @@ ENTRIES: tuple[Call, ...] = (
     *OF_ARRAYS,
 )
 
-_CONCRETE = f"{_ARRAYS}with_values"
+_CONCRETE = "flaxoptim_compat.versions.of_jax:array_types"
 ALL_ARRAYS = f"{_ARRAYS}all_arrays"
 _DEVICE = "next(iter(x.devices()))"
 

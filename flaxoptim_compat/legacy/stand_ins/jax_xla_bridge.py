@@ -17,7 +17,7 @@ process_count = host_count
 get_backend = of_backends("get_backend")
 get_compile_options = of_backends("get_compile_options")
 process_index = host_id
-host_ids = getattr(jax, "process_indices", process_indices)
+host_ids = process_indices()
 
 __all__ = [
     "default_backend",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import ml_dtypes
 from jaxlib import xla_client
 
+from flaxoptim_compat.versions.of_jax import fft_type
+
 bfloat16 = ml_dtypes.bfloat16
-# It moved in jax 0.4.36.
-FftType: Any = vars(jax.lax).get("FftType") or vars(xla_client)["FftType"]
+FftType: Any = fft_type()
 
 __all__ = ["FftType", "bfloat16"]
 

@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.releases.forms import FORMS, Form
-from flaxoptim_compat.versions.allowed import OLDEST
+from flaxoptim_compat.versions.allowed import OLDEST, numbers
 
 _ASKED = re.compile(r"([a-z]+)\s*==\s*(\d+(?:\.\d+)*)")
 # Those whose names a program uses; jaxlib goes with jax.
 PACKAGES = ("flax", "jax", "numpy", "optax")
-_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 
 
 class Releases(NamedTuple):
@@ -40,7 +39,7 @@ class Releases(NamedTuple):
         """Whether the version of a package is older than another one."""
         # They are released together.
         known = dict(self.versions).get(package.replace("jaxlib", "jax"))
-        return known is not None and _numbers(known) < _numbers(version)
+        return known is not None and numbers(known) < numbers(version)
 
 
 NEWEST = Releases()
@@ -63,7 +62,7 @@ def releases(asked: Iterable[str]) -> Releases:
                 f"{each!r} is no version of {', '.join(PACKAGES)}. Write it like jax==0.4.30."
             )
         package, version = match.groups()
-        if _numbers(version) < _numbers(OLDEST[package]):
+        if numbers(version) < numbers(OLDEST[package]):
             raise ValueError(
                 f"{package} {version} is older than {OLDEST[package]}, the oldest that programs are"
                 " rewritten for."
@@ -86,12 +85,3 @@ def _installed() -> dict[str, str]:
             for match in filter(None, map(installed.fullmatch, os.listdir(folder or "."))):
                 found.setdefault(match[1], match[2])
     return found
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """What versions are compared by: 0.5 is 0.5.0, and what is no number ends it."""
-    match = _NUMBERS.match(version)
-    numbers = [int(each) for each in match[0].split(".")] if match else []
-    while numbers and not numbers[-1]:
-        numbers.pop()
-    return tuple(numbers)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from tests.support.drawn import DRAWN
-from tests.support.rewriting_folders import NEW, OLD, Rewrite, read, rewriting_in
+from tests.support.rewriting_folders import NEW, OLD, Rewrite, read
 
 PIECES = st.text(alphabet="ab(\n", max_size=4)
 
@@ -69,13 +69,6 @@ def test_edits_that_overlap_are_refused(start: int, first: int, second: int) -> 
     same = [Edit(start, start + first, ("a",)), Edit(start, start + first, ("b",))]
     with pytest.raises(ValueError, match="Two edits change"):
         apply_edits("x" * 12, same)
-
-
-@pytest.fixture
-def rewrite(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Rewrite:
-    return rewriting_in(tmp_path, capsys, monkeypatch)
 
 
 @pytest.mark.parametrize("options", [(), ("--diff",)])

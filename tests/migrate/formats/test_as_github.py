@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
-from tests.support.scanned_folders import HELD, MAP, Scan, scanning_in
-
-
-@pytest.fixture
-def scan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Scan:
-    return scanning_in(tmp_path, capsys, monkeypatch)
+from tests.support.scanned_folders import HELD, MAP, Scan
 
 
 def test_annotations_of_github(scan: Scan) -> None:

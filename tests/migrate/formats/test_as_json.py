@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
-
-from tests.support.scanned_folders import Scan, scanning_in
-
-
-@pytest.fixture
-def scan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Scan:
-    return scanning_in(tmp_path, capsys, monkeypatch)
+from tests.support.scanned_folders import Scan
 
 
 def test_json(scan: Scan) -> None:

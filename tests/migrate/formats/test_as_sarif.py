@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.support.scanned_folders import HELD, MAP, Scan, scanning_in
-
-
-@pytest.fixture
-def scan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Scan:
-    return scanning_in(tmp_path, capsys, monkeypatch)
+from tests.support.scanned_folders import HELD, MAP, Scan
 
 
 def test_sarif(scan: Scan) -> None:

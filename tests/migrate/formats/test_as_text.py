@@ -11,14 +11,7 @@ from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.run.plan import Plan, Reason, plan_of
 from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report
 from tests.support.found_files import found
-from tests.support.scanned_folders import MAP, Scan, scanning_in
-
-
-@pytest.fixture
-def scan(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Scan:
-    return scanning_in(tmp_path, capsys, monkeypatch)
+from tests.support.scanned_folders import MAP, Scan
 
 
 def test_statistics(scan: Scan) -> None:

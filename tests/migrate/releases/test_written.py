@@ -9,7 +9,7 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.releases.releases import Releases
 from flaxoptim_compat.migrate.rules import rule_modules
-from tests.support.rewriting_folders import Rewrite, read, rewriting_in
+from tests.support.rewriting_folders import Rewrite, read
 from tests.support.rewriting_texts import findings_alone, rewrite, rewrite_alone
 
 OLD = Releases((("jax", "0.4.30"), ("numpy", "1.26.4")))
@@ -124,37 +124,32 @@ def test_what_is_written_is_what_the_versions_have_in_common() -> None:
 PROGRAM = "import jax\njax.core.get_aval(1)\n"
 
 
-@pytest.fixture
-def run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Rewrite:
-    return rewriting_in(tmp_path, capsys, monkeypatch)
-
-
-def test_versions_on_the_command_line(run: Rewrite) -> None:
+def test_versions_on_the_command_line(rewrite: Rewrite) -> None:
     for options in (
         ("--for", "jax==0.4.30"),
         ("--for", "numpy==1.26.4,jax==0.4.30"),
         ("--for", "numpy==1.26.4", "--for", "jax==0.7.0, jax==0.4.30"),
     ):
-        done = run("--check", *options, a=PROGRAM)
+        done = rewrite("--check", *options, a=PROGRAM)
         assert "a.py:2:1: FOC151 left: " in done.output
     for options in (("--for", "jax==0.10.0"), ("--for", "jax==0.4.30", "--for", "jax==0.10.0")):
         # A run for other versions does not take its results from the cache.
-        run("--write", *options, a=PROGRAM)
+        rewrite("--write", *options, a=PROGRAM)
         assert read("a.py") == PROGRAM.replace("core.get_aval", "typeof")
 
 
-def test_versions_in_the_settings(run: Rewrite) -> None:
+def test_versions_in_the_settings(rewrite: Rewrite) -> None:
     Path("pyproject.toml").write_text("[tool.flaxoptim-compat]\nfor = ['jax==0.4.30']\n")
-    assert "1 left" in run("--check", a=PROGRAM).output
+    assert "1 left" in rewrite("--check", a=PROGRAM).output
     # What the command line says of a package counts.
-    assert "1 left" in run("--check", "--for", "numpy==2.0.0").output
-    assert "0 left" in run("--check", "--for", "jax==0.10.0").output
+    assert "1 left" in rewrite("--check", "--for", "numpy==2.0.0").output
+    assert "0 left" in rewrite("--check", "--for", "jax==0.10.0").output
 
 
-def test_scan_says_what_rewrite_will_do(run: Rewrite, capsys: pytest.CaptureFixture[str]) -> None:
-    run("--check", a=PROGRAM)
+def test_scan_says_what_rewrite_will_do(
+    rewrite: Rewrite, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewrite("--check", a=PROGRAM)
     assert main(["scan", "a.py", "--for", "jax==0.10.0"]) == 1
     assert "FOC151 [*] jax.core.get_aval" in capsys.readouterr().out
     assert main(["scan", "a.py", "--for", "jax==0.4.30"]) == 1
@@ -162,9 +157,9 @@ def test_scan_says_what_rewrite_will_do(run: Rewrite, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("text", ["jax>=0.4.30", "jax==0.4.29", "torch==2.0"])
-def test_versions_that_mean_nothing(run: Rewrite, text: str) -> None:
-    done = run("--for", text, a=PROGRAM)
+def test_versions_that_mean_nothing(rewrite: Rewrite, text: str) -> None:
+    done = rewrite("--for", text, a=PROGRAM)
     assert (done.status, done.output) == (2, "")
     assert done.errors.startswith("flaxoptim-compat: for: ")
     Path("pyproject.toml").write_text(f"[tool.flaxoptim-compat]\nfor = ['{text}']\n")
-    assert run().errors == done.errors
+    assert rewrite().errors == done.errors

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.rewriting_folders import Rewrite, read, rewriting_in
-
-
-@pytest.fixture
-def rewrite(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Rewrite:
-    return rewriting_in(tmp_path, capsys, monkeypatch)
-
+from tests.support.rewriting_folders import Rewrite, read
 
 MAKES = "from flax import optim\n\n\ndef make(params):\n    return optim.Adam(0.1).create(params)\n"
 USES = "from {} import make\n\n\ndef train(p, g):\n    return make(p).apply_gradient(g).target\n"

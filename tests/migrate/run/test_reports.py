@@ -12,7 +12,7 @@ import pytest
 from flaxoptim_compat.cli import main
 from tests.support.optimizers_moved import creations, programs
 from tests.support.places import DATA
-from tests.support.rewriting_folders import Rewrite, copied, rewriting_in
+from tests.support.rewriting_folders import Rewrite, copied
 
 LEFT = DATA / "wild_programs" / "left"
 # For each program what the named lines hold, and their texts without it, one after the other.
@@ -95,13 +95,6 @@ def scan(
         return found
 
     return scan
-
-
-@pytest.fixture
-def rewrite(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Rewrite:
-    return rewriting_in(tmp_path, capsys, monkeypatch)
 
 
 def line_in(text: str, line: Mapping[str, Any]) -> str:
