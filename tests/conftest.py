@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -44,7 +45,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Before XLA starts, say how it is to compile."""
+    """Before XLA starts, say how it is to compile; and let programs be interrupted."""
+    # A shell that starts this in the background has it ignored, by all that are started here.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Several devices for pmap, meshes and leaves on different devices. A worker has it from the
     # process that started it.
     if "XLA_FLAGS" not in os.environ:
