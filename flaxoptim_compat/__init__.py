@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from flaxoptim_compat.optim import *  # noqa: F403
     from flaxoptim_compat.optim.from_optax import from_optax as from_optax
     from flaxoptim_compat.optim.optax_source import optax_source as optax_source
+    from flaxoptim_compat.optim.to_nnx import from_nnx as from_nnx
+    from flaxoptim_compat.optim.to_nnx import to_nnx as to_nnx
     from flaxoptim_compat.optim.to_optax import to_optax as to_optax
 
 __version__ = "0.1.0"
@@ -38,11 +40,13 @@ _HOMES = {
     "FlaxOptimDeprecationWarning": "deprecation",
     "FlaxOptimLeniencyWarning": "deprecation",
     "compiled_steps": "bridge.compiled",
+    "from_nnx": "optim.to_nnx",
     "from_optax": "optim.from_optax",
     "install": "legacy.installing",
     "installed": "legacy.installing",
     "optax_source": "optim.optax_source",
     "strict": "bridge.strictness",
+    "to_nnx": "optim.to_nnx",
     "to_optax": "optim.to_optax",
     "uninstall": "legacy.installing",
 }

@@ -186,3 +186,12 @@ def test_libraries_that_probe_for_old_names_are_not_warned() -> None:
 def test_no_program_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "_getframe", lambda _: None)
     deprecation.warn("nobody to tell")
+
+
+def test_warnings_as_errors_where_the_import_was_changed(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("from flaxoptim_compat import optim\noptim.Adam(0.1)\n")
+    path = {"PYTHONPATH": str(Path(flaxoptim_compat.__file__).parents[1])}
+    done = start(["-W", "error", "train.py"], tmp_path, path)
+    assert done.returncode == 1 and "FlaxOptimDeprecationWarning: flax.optim.Adam" in done.stderr
+    done = start(["-W", "error", "-W", "ignore::DeprecationWarning", "train.py"], tmp_path, path)
+    assert (done.returncode, done.stderr) == (0, "")

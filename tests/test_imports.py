@@ -74,7 +74,7 @@ def test_help_imports_the_command_line_only() -> None:
     assert not packages(found) & (HEAVY | UNNEEDED | {"inspect", "dataclasses", "subprocess"})
     assert {name.partition(".")[0] for name in of_this_package(found)} == {"cli"}
     # One for each subcommand, and nothing of what they do.
-    shared = {"cli", "cli.output", "cli.program_files"}
+    shared = {"cli", "cli.help_text", "cli.output", "cli.program_files"}
     files = {SUBCOMMANDS[name].run.__module__ for name in SUBCOMMANDS}
     assert of_this_package(found) == shared | {
         name.removeprefix("flaxoptim_compat.") for name in files

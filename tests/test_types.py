@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
@@ -10,8 +10,11 @@ import optax
 from flax.training.train_state import TrainState
 from typing_extensions import assert_type
 
-from flaxoptim_compat import optax_source, optim, to_optax
+from flaxoptim_compat import from_nnx, optax_source, optim, to_nnx, to_optax
 from flaxoptim_compat.optim import Adam, MultiOptimizer, Optimizer
+
+if TYPE_CHECKING:
+    from flax import nnx
 
 Params = dict[str, jax.Array]
 
@@ -38,6 +41,13 @@ def annotated_as_of_old(optimizer: optim.Optimizer) -> optim.Optimizer:
 def parts(definition: Adam) -> MultiOptimizer:
     kernels = optim.ModelParamTraversal(lambda path, value: "kernel" in path)
     return optim.MultiOptimizer((kernels, definition))
+
+
+def moved_to_nnx(optimizer: Optimizer[Params], model: nnx.Module) -> None:
+    """Not run: the oldest flax that is allowed has another ``nnx.Optimizer``."""
+    moved = to_nnx(optimizer, model, paths={"kernel": "linear/kernel"}, learning_rate=0.1)
+    assert_type(moved, "nnx.Optimizer[nnx.Module]")
+    assert_type(from_nnx(moved, model), Optimizer[Any])
 
 
 def test_what_is_checked_runs() -> None:

@@ -14,6 +14,9 @@ from jax.tree_util import GetAttrKey, tree_flatten_with_path, tree_map_with_path
 from flaxoptim_compat.bridge.definition import Definition, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.trees import Path, leaves_like
 
+# What programs call; the rest is for this package.
+__all__ = ["fsdp_specs", "shardings", "specs"]
+
 
 def specs(
     tree: PyTree,

@@ -115,6 +115,19 @@ def injected(opt_state: Any) -> list[Mapping[str, Any]]:
     return [each for child in opt_state.values() for each in injected(child)]
 
 
+def with_inner_states(opt_state: Any) -> Any:
+    """The same state with each ``inner_state`` that is empty; NNX leaves out what is."""
+    names = frozenset(opt_state) if isinstance(opt_state, Mapping) else WEIGHT_NORM_STATE
+    # Below are trees like the parameters, which may be called anything.
+    if names in OPTAX_STATES or names == WEIGHT_NORM_STATE:
+        return opt_state
+    if names == _FACTORS:
+        return {**opt_state, "inner_state": {}}
+    children = {name: with_inner_states(child) for name, child in opt_state.items()}
+    is_injected = {"count", "hyperparams"} <= set(children)
+    return {"inner_state": {}, **children} if is_injected else children
+
+
 def may_be_frozen_or_not(opt_state: Any, kinds: Collection[Kind | None]) -> bool:
     """Whether parameters without moments may be frozen, or moved by GradientDescent, or both.
 

@@ -18,11 +18,19 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
     kind_of_moments,
     may_be_frozen_or_not,
     moments,
+    with_inner_states,
 )
 from flaxoptim_compat.checkpoint_contents.tables import leaves_of
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 
 Path = tuple[str, ...]
+Form = Literal["legacy", "train-state", "nnx"]
+# The entries of each form in a checkpoint.
+_ENTRIES: dict[Form, tuple[str, ...]] = {
+    "legacy": ("target", "state"),
+    "train-state": ("step", "params", "opt_state"),
+    "nnx": ("model", "optimizer"),
+}
 _STATE = {"step", "param_states"}
 
 
@@ -40,8 +48,9 @@ class FoundOptimizer:
 
     Args:
       path: where in the tree it stands.
-      form: ``legacy``, an Optimizer of flax.optim, or ``train-state``, a TrainState with optax.
-      node: the mapping at that path.
+      form: ``legacy``, an Optimizer of flax.optim; ``train-state``, a TrainState with optax; or
+        ``nnx``, the parameters of a NNX model beside its nnx.Optimizer.
+      node: the mapping at that path; of a nnx.Optimizer, that of the TrainState that it could be.
       parameters: in the order of the tree.
       kinds: all kinds, each once.
       layout: who wrote it, in words.
@@ -49,7 +58,7 @@ class FoundOptimizer:
     """
 
     path: Path
-    form: Literal["legacy", "train-state"]
+    form: Form
     node: Mapping[str, Any]
     parameters: tuple[Parameter, ...]
     kinds: tuple[Kind, ...]
@@ -58,8 +67,14 @@ class FoundOptimizer:
 
     @property
     def entries(self) -> tuple[str, ...]:
-        """The names in ``node`` that are the optimizer's; others only stand beside them."""
-        return ("target", "state") if self.form == "legacy" else ("step", "params", "opt_state")
+        """The names in the checkpoint that are the optimizer's; others only stand beside them."""
+        return _ENTRIES[self.form]
+
+    @property
+    def alone(self) -> bool:
+        """Whether nothing stands beside them."""
+        inside = _ENTRIES["train-state"] if self.form == "nnx" else self.entries
+        return set(self.node) <= {*inside}
 
     @property
     def entry_of_parameters(self) -> str:
@@ -80,7 +95,7 @@ class FoundOptimizer:
 
     def step(self) -> Any:
         """The number of steps done: an int, or an array if there are copies; None if unknown."""
-        if self.form == "train-state":
+        if self.form != "legacy":
             return number(self.node.get("step"))
         state = self.node["state"]
         if is_list_of_states(state):
@@ -111,6 +126,10 @@ def _found(node: Any, path: Path) -> Iterator[FoundOptimizer]:
         yield found
     elif "params" in node and "opt_state" in node:
         found = _train_state(node, path)
+        inside = found.entries
+        yield found
+    elif _is_nnx(node):
+        found = _nnx(node, path)
         inside = found.entries
         yield found
     for name, child in node.items():
@@ -169,6 +188,21 @@ def _train_state(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
         layout,
         may_be_frozen_or_not(opt_state, kinds),
     )
+
+
+def _is_nnx(node: Mapping[str, Any]) -> bool:
+    optimizer = node.get("optimizer")
+    is_model = isinstance(node.get("model"), Mapping)
+    return is_model and isinstance(optimizer, Mapping) and "opt_state" in optimizer
+
+
+def _nnx(node: Mapping[str, Any], path: Path) -> FoundOptimizer:
+    beside = {name: child for name, child in node.items() if name not in _ENTRIES["nnx"]}
+    optimizer = {**node["optimizer"], "params": node["model"]}
+    optimizer["opt_state"] = with_inner_states(optimizer["opt_state"])
+    found = _train_state({**beside, **optimizer}, path)
+    layout = found.layout.replace("a TrainState", "a nnx.Optimizer")
+    return dataclasses.replace(found, form="nnx", layout=layout)
 
 
 def _each_once(kinds: list[Kind | None]) -> tuple[Kind, ...]:

@@ -49,7 +49,7 @@ def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     if not found:
         lines.append(
             "No optimizer: neither 'target' beside 'state', as flax.optim wrote them, nor 'params'"
-            " beside 'opt_state', as a TrainState has them."
+            " beside 'opt_state', as a TrainState has them, nor 'model' beside 'optimizer', as NNX."
         )
     return "\n".join(lines)
 
@@ -63,7 +63,7 @@ def _optimizer(found: FoundOptimizer) -> str:
         f"  step      {_step(found)}",
         f"  state     {_moments(found)}",
     ]
-    if found.form == "train-state":
+    if found.form != "legacy":
         rates = [
             f"{name} {value_text(value)}"
             for each in injected(found.node["opt_state"])

@@ -5,24 +5,38 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
 import optax
 
 from flaxoptim_compat.bridge import checkpoints
-from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, find_optimizers
+from flaxoptim_compat.bridge.pairing import Paths
+from flaxoptim_compat.checkpoint_contents.recognise import (
+    Form,
+    FoundOptimizer,
+    Path,
+    find_optimizers,
+)
 from flaxoptim_compat.checkpoint_contents.tables import leaves_of
 from flaxoptim_compat.checkpoint_conversion.definitions import Choice, given, guessed
+from flaxoptim_compat.checkpoint_conversion.nnx import (
+    as_train_state,
+    nnx_entries,
+    with_empty_parts,
+)
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_optax import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredList
 
-Form = Literal["train-state", "legacy"]
-FORMS: dict[Form, str] = {"train-state": "a TrainState", "legacy": "a legacy optimizer"}
+FORMS: dict[Form, str] = {
+    "train-state": "a TrainState",
+    "nnx": "a nnx.Optimizer",
+    "legacy": "a legacy optimizer",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +53,11 @@ class Converted:
 
 
 def convert(
-    tree: Any, to: Form, name: str | None = None, definitions: Any = None
+    tree: Any,
+    to: Form,
+    name: str | None = None,
+    definitions: Any = None,
+    paths: Paths | None = None,
 ) -> tuple[Any, list[Converted]]:
     """The same tree with its optimizers in another form; their arrays are not read.
 
@@ -49,6 +67,7 @@ def convert(
       name: that of a definition, where several fit the fields of a state.
       definitions: the definition of the optimizer, or the optax transformation that takes its
         place, or a dict of them by path; what is not given is read off the fields.
+      paths: which parameters are called otherwise in another form, from or to NNX.
 
     Raises:
       CheckpointError: there is nothing to convert, or it cannot be done exactly.
@@ -57,22 +76,34 @@ def convert(
     to_convert = [each for each in found if each.form != to]
     if not to_convert:
         raise _nothing_to_convert(found, to)
+    if paths and "nnx" not in {to, *(each.form for each in to_convert)}:
+        raise CheckpointError(
+            "--paths is for the way to NNX, or from there: a TrainState has the paths of the old"
+            " program."
+        )
     by_path = _by_path(definitions, to_convert)
     _refuse_unused_name(name, [each for each in to_convert if each.place not in by_path])
     converted = []
     for each in to_convert:
-        new, choice = _converted(each, name, by_path.get(each.place))
+        new, choice = _converted(each, to, name, by_path.get(each.place), paths)
         tree = _replaced(tree, each, new, each.path)
         converted.append(Converted(each, choice))
     return tree, converted
 
 
-def _converted(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:
+def _converted(
+    found: FoundOptimizer, to: Form, name: str | None, definition: Any, paths: Paths | None
+) -> tuple[Any, Choice]:
     try:
         found = _with_named_fields(found)
         _refuse_texts(found)
         with _precision_of(found):
-            return _moved(found, name, definition)
+            if found.form == "nnx":
+                found = as_train_state(found, paths)
+            if to == "nnx":
+                new, choice = _in_optax(found, name, definition)
+                return Placeholders().take(nnx_entries(new, paths)), choice
+            return _moved(found, to, name, definition)
     except ValueError as error:
         # What the bridge says when it restores an optimizer in a program.
         reason = str(error).removeprefix("Cannot restore the optimizer: ")
@@ -101,7 +132,23 @@ def _precision_of(found: FoundOptimizer) -> Iterator[None]:
         jax.config.update("jax_enable_x64", before)
 
 
-def _moved(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:
+def _in_optax(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:
+    """The state dict of a TrainState, which it may be already."""
+    if found.form == "legacy":
+        return _moved(found, "train-state", name, definition)
+    if definition is not None:
+        raise CheckpointError("it is in optax already, and needs no definition.")
+    return found.node, Choice(" and ".join(map(str, found.kinds)), (), guessed=False)
+
+
+def _moved(
+    found: FoundOptimizer, to: Form, name: str | None, definition: Any
+) -> tuple[Any, Choice]:
+    if (found.form, to) == ("nnx", "train-state"):
+        raise CheckpointError(
+            "from NNX the way to a TrainState is by way of the legacy form: convert it --to legacy,"
+            " and that --to train-state."
+        )
     placeholders = Placeholders()
     params = placeholders.put(found.node[found.entry_of_parameters])
     if isinstance(definition, optax.GradientTransformation):
@@ -110,6 +157,8 @@ def _moved(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[An
     if found.form == "legacy":
         new = train_state_dict(params, found.node["state"], choice, placeholders)
     else:
+        if found.form == "nnx":
+            found = with_empty_parts(found, params, choice)
         new = legacy_dict(found, params, choice, placeholders)
     return placeholders.take(new), choice
 
@@ -117,7 +166,7 @@ def _moved(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[An
 def _with_transformation(
     found: FoundOptimizer, params: Any, tx: Any, placeholders: Placeholders
 ) -> tuple[Any, Choice]:
-    if found.form == "train-state":
+    if found.form != "legacy":
         raise CheckpointError(
             "its definition is an optax transformation, but the way back to flax.optim needs a"
             " legacy definition, or none."
@@ -129,7 +178,7 @@ def _with_transformation(
 
 def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:
     """The optimizer with names for the fields of namedtuples, which once had numbers in files."""
-    if found.form == "train-state":
+    if found.form != "legacy":
         return found
     node = checkpoints.fields_by_name({name: found.node[name] for name in found.entries})
     (named,) = find_optimizers(node)
@@ -148,8 +197,8 @@ def _nothing_to_convert(found: list[FoundOptimizer], to: Form) -> CheckpointErro
         return CheckpointError(f"There is nothing to convert: at {places} is {FORMS[to]} already.")
     return CheckpointError(
         "There is no optimizer in it: neither 'target' beside 'state', as flax.optim wrote them,"
-        " nor 'params' beside 'opt_state', as a TrainState has them. flaxoptim-compat checkpoint"
-        " inspect shows what there is."
+        " nor 'params' beside 'opt_state', as a TrainState has them, nor 'model' beside"
+        " 'optimizer', as NNX. flaxoptim-compat checkpoint inspect shows what there is."
     )
 
 

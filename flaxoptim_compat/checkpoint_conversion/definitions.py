@@ -93,7 +93,7 @@ def guessed(found: FoundOptimizer, name: str | None) -> Choice:
       CheckpointError: none fits, or several whose checkpoints differ; the message names them.
     """
     _refuse_unknown(found)
-    if found.form == "train-state":
+    if found.form != "legacy":
         # In a legacy checkpoint, all definitions with the same fields are the same.
         parts = [_fitting(found, kind)[0] for kind in found.kinds]
         kinds = " and ".join(map(str, found.kinds))
@@ -188,7 +188,7 @@ def _options(
 
 def _has_momentum(found: FoundOptimizer) -> bool:
     """Whether any ``m`` of Adafactor is in use; one that is not has shape (1,)."""
-    if found.form == "train-state":
+    if found.form != "legacy":
         return "ema" in found.kinds[0].fields
     states = found.node["state"]["param_states"]
     entries = [at(states, each.path) for each in found.parameters if each.kind is not None]

@@ -6,7 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
-from flaxoptim_compat.checkpoint_conversion.convert import Form, convert
+from flaxoptim_compat.bridge.pairing import Paths
+from flaxoptim_compat.checkpoint_contents.recognise import Form
+from flaxoptim_compat.checkpoint_conversion.convert import convert
 from flaxoptim_compat.checkpoint_conversion.report import report
 from flaxoptim_compat.checkpoint_files.opening import open_checkpoint
 from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
@@ -20,6 +22,7 @@ def convert_checkpoint(
     format_: Literal["msgpack", "orbax"] | None = None,
     name: str | None = None,
     definitions: Any = None,
+    paths: Paths | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Write a checkpoint again with its optimizers in another form.
@@ -27,10 +30,11 @@ def convert_checkpoint(
     Args:
       source: what ``open_checkpoint`` opens.
       destination: what to write; it must not exist.
-      to: ``train-state`` or ``legacy``.
+      to: ``train-state``, ``nnx`` or ``legacy``.
       format_: how to write it; as the source if None, and msgpack for npz.
       name: that of a definition, where several fit the fields of a state.
       definitions: the legacy definition of the optimizer, or a dict of them by path.
+      paths: which parameters are called otherwise in another form, from or to NNX.
       progress: called with the bytes of arrays written so far, and those in total.
 
     Returns:
@@ -42,6 +46,7 @@ def convert_checkpoint(
     with open_checkpoint(source) as checkpoint:
         if format_ is None:
             format_ = "orbax" if checkpoint.format == "orbax" else "msgpack"
-        tree, converted = convert(checkpoint.tree, to, name, definitions)
-        write_checkpoint(destination, tree, format_, progress)
+        tree, converted = convert(checkpoint.tree, to, name, definitions, paths)
+        # What NNX restores is a mapping with numbers for names.
+        write_checkpoint(destination, tree, format_, progress, sequences=to != "nnx")
         return report(os.fspath(destination), tree, format_, to, converted)

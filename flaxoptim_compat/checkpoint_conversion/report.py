@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from flaxoptim_compat.checkpoint_contents.optax_states import injected
+from flaxoptim_compat.checkpoint_contents.recognise import Form
 from flaxoptim_compat.checkpoint_contents.tables import (
     leaves_of,
     size_text,
     total_size,
     value_text,
 )
-from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted, Form
+from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 
 _RATE = """\
 A legacy checkpoint holds no learning rate. It is NaN in the new one, until you set it:
 
-  state.opt_state.hyperparams["learning_rate"] = 0.001  # yours
+  {} = 0.001  # yours
 
 --definition knows it, and other hyper-parameters, from your old program."""
 
@@ -31,6 +32,33 @@ _LEFT_BEHIND = "{} left behind: a legacy program has hyper-parameters in its def
 _NEW_STATE = """\
   state = TrainState.create(apply_fn=model.apply, params=params, tx=tx)
 """
+
+_RATES_IN = {
+    "train-state": 'state.opt_state.hyperparams["learning_rate"]',
+    "nnx": 'optimizer.opt_state.hyperparams["learning_rate"][...]',
+}
+
+_RESTORE_NNX = {
+    "msgpack": """\
+  from flax import nnx, serialization
+
+  with open({path!r}, "rb") as file:
+      restored = serialization.msgpack_restore(file.read()){place}""",
+    "orbax": """\
+  import os
+  from flax import nnx
+  from orbax.checkpoint import StandardCheckpointer
+
+  restored = StandardCheckpointer().restore(os.path.abspath({path!r})){place}""",
+}
+
+_INTO_NNX = """
+  both = {"model": model, "optimizer": optimizer}
+  state = nnx.state(both)
+  nnx.replace_by_pure_dict(state, jax.tree.map(jnp.asarray, restored))
+  nnx.update(both, state)
+
+where optimizer is to_nnx(old_optimizer, model), or a nnx.Optimizer with the same chain."""
 
 _RESTORE = {
     "msgpack": """\
@@ -79,12 +107,14 @@ def _line(each: Converted, to: Form) -> str:
 
 
 def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Converted]) -> str:
+    if to == "nnx":
+        return _how_to_restore_nnx(path, format_, converted)
     name, template, setup = "optimizer", "optimizer", ""
     if to == "train-state":
         name, template = "state", "optimizer.to_train_state()"
     if any(each.choice.in_optax for each in converted):
         template, setup = "state", _NEW_STATE
-    alone = all(set(each.found.node) <= {*each.found.entries} for each in converted)
+    alone = all(each.found.alone for each in converted)
     if alone and not converted[0].found.path:
         code = _RESTORE[format_].format(path=path, name=name, template=template, setup=setup)
         return f"Restore it with\n\n{code}"
@@ -94,12 +124,25 @@ def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Conve
     return f"Restore it into what you saved, with {new}\nat {places}, all else as it was:\n\n{code}"
 
 
+def _how_to_restore_nnx(path: str, format_: str, converted: Sequence[Converted]) -> str:
+    first = converted[0].found
+    place = "".join(f"[{name!r}]" for name in first.path)
+    beside = [] if first.alone else [repr(name) for name in ("model", "optimizer")]
+    code = _RESTORE_NNX[format_].format(path=path, place=place)
+    if beside:
+        code += f"\n  restored = {{name: restored[name] for name in ({', '.join(beside)})}}"
+    others = [each.found.place for each in converted[1:]]
+    more = f"\n\nSo are those at {' and '.join(others)}." if others else ""
+    return f"Restore it with\n\n{code}{_INTO_NNX}{more}"
+
+
 def _about_rates(to: Form, converted: Sequence[Converted]) -> list[str]:
-    if to == "train-state":
+    if to != "legacy":
         lacking = [each.choice for each in converted if each.choice.lacks_rate()]
         if not lacking:
             return []
-        return [_RATE if all(len(each.assignments) == 1 for each in lacking) else _RATES]
+        rate = _RATE.format(_RATES_IN[to])
+        return [rate if all(len(each.assignments) == 1 for each in lacking) else _RATES]
     values = [
         f"{name} {value_text(value)}"
         for each in converted

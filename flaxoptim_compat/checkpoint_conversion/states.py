@@ -29,15 +29,15 @@ def restored_states(params: Any, param_states: Any, choice: Choice) -> Any:
     Raises:
       ValueError: an entry is missing, unexpected or of another shape; the message names it.
     """
-    like = jax.tree.unflatten(jax.tree.structure(params), _fresh_states(params, choice))
-    param_states = _with_empty_entries(serialization.to_state_dict(like), param_states)
+    like = jax.tree.unflatten(jax.tree.structure(params), fresh_states(params, choice))
+    param_states = with_empty_entries(serialization.to_state_dict(like), param_states)
     if choice.guessed and any(map(_is_adafactor, choice.assignments)):
         # Its statistics have shapes that depend on hyper-parameters, which nobody gave.
         return serialization.from_state_dict(like, param_states)
     return checkpoints.restore_strictly(like, param_states, "state/param_states")
 
 
-def _with_empty_entries(expected: Any, found: Any) -> Any:
+def with_empty_entries(expected: Any, found: Any) -> Any:
     """The dicts with what is empty, or None, in them again: an npz file has no place for it."""
     if not isinstance(expected, Mapping) or not isinstance(found, Mapping):
         return found
@@ -46,7 +46,7 @@ def _with_empty_entries(expected: Any, found: Any) -> Any:
         if child is None:
             filled.setdefault(name, None)
         elif isinstance(child, Mapping):
-            filled[name] = _with_empty_entries(child, found.get(name, {}))
+            filled[name] = with_empty_entries(child, found.get(name, {}))
     return filled
 
 
@@ -57,7 +57,7 @@ def _is_adafactor(assignment: Any) -> bool:
     return isinstance(definition, optim.Adafactor)
 
 
-def _fresh_states(params: Any, choice: Choice) -> list[Any]:
+def fresh_states(params: Any, choice: Choice) -> list[Any]:
     """The state of every parameter before the first step, as shapes; None where it is frozen."""
     leaves = jax.tree.leaves(params)
     states: list[Any] = [None] * len(leaves)

@@ -54,18 +54,21 @@ class _Leaf(NamedTuple):
     value: StoredArray | np.ndarray[Any, Any] | str | None
 
 
-def write_orbax(directory: Path, tree: Tree, report: Callable[[int], None]) -> None:
+def write_orbax(
+    directory: Path, tree: Tree, report: Callable[[int], None], sequences: bool = True
+) -> None:
     """Fill a directory as orbax does.
 
     Args:
       directory: an empty one.
       tree: a checked tree.
       report: called with the number of bytes, whenever some have been written.
+      sequences: whether the numbered entries of a mapping are those of a list or tuple.
 
     Raises:
       CheckpointError: orbax cannot hold the tree.
     """
-    leaves = list(_leaves(tree, (), ()))
+    leaves = list(_leaves(tree, (), (), sequences))
     places = _places(leaves)
     texts = {".".join(leaf.names): leaf.value for leaf in leaves if leaf.kind == orbax_names.TEXT}
     for place, array in places.items():
@@ -75,13 +78,15 @@ def write_orbax(directory: Path, tree: Tree, report: Callable[[int], None]) -> N
     _write_json(directory, orbax_names.METADATA, _metadata(leaves))
 
 
-def _leaves(tree: Tree, names: tuple[str, ...], key_types: tuple[int, ...]) -> Iterator[_Leaf]:
+def _leaves(
+    tree: Tree, names: tuple[str, ...], key_types: tuple[int, ...], sequences: bool
+) -> Iterator[_Leaf]:
     if isinstance(tree, Mapping) and tree:
         # State dicts number the items of lists and tuples, and orbax wants to know.
-        numbered = set(tree) == set(map(str, range(len(tree))))
+        numbered = sequences and set(tree) == set(map(str, range(len(tree))))
         key_type = orbax_names.IN_SEQUENCE if numbered else orbax_names.IN_MAPPING
         for name in sorted(tree, key=int) if numbered else tree:
-            yield from _leaves(tree[name], (*names, name), (*key_types, key_type))
+            yield from _leaves(tree[name], (*names, name), (*key_types, key_type), sequences)
     else:
         yield _Leaf(names, key_types, *_kind_and_value(tree, "/".join(names)))
 

@@ -17,6 +17,7 @@ def write_checkpoint(
     tree: Mapping[str, Any] | Any,
     format: Literal["msgpack", "orbax"],  # noqa: A002
     progress: Callable[[int, int], None] | None = None,
+    sequences: bool = True,
 ) -> None:
     """Write ``tree`` to ``path``, which must not exist yet.
 
@@ -29,6 +30,8 @@ def write_checkpoint(
       tree: nested mappings with stored arrays, numpy arrays, Python scalars, texts and None.
       format: how to write it.
       progress: called again and again with the bytes of arrays written so far, and those in total.
+      sequences: whether orbax is to know the numbered entries of a mapping as those of a list or
+        tuple, which state dicts number.
 
     Raises:
       CheckpointError: ``path`` exists or cannot be written, the format cannot hold the tree, or the
@@ -58,7 +61,7 @@ def write_checkpoint(
             from flaxoptim_compat.checkpoint_files.orbax_writing import write_orbax
 
             with appearing_directory(path, refuse_existing) as directory:
-                write_orbax(directory, checked, report)
+                write_orbax(directory, checked, report, sequences)
         else:
             from flaxoptim_compat.checkpoint_files.msgpack_writing import msgpack_pieces
 

@@ -19,6 +19,7 @@ from flaxoptim_compat.cli import (
     run,
     scan,
 )
+from flaxoptim_compat.cli.help_text import HelpText
 from flaxoptim_compat.cli.output import print_text
 
 
@@ -47,8 +48,10 @@ SUBCOMMANDS = {
     "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.add_arguments, checkpoint.run),
     "parity": Subcommand(parity.SUMMARY, parity.add_arguments, parity.run),
     "enable": Subcommand(environment.ENABLE, environment.add_enable_arguments, environment.enable),
-    "disable": Subcommand(environment.DISABLE, environment.add_no_arguments, environment.disable),
-    "status": Subcommand(environment.STATUS, environment.add_no_arguments, environment.status),
+    "disable": Subcommand(
+        environment.DISABLE, environment.add_disable_arguments, environment.disable
+    ),
+    "status": Subcommand(environment.STATUS, environment.add_status_arguments, environment.status),
     "demo": Subcommand(demo.SUMMARY, demo.add_arguments, demo.run),
 }
 
@@ -99,7 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND")
     for name, subcommand in SUBCOMMANDS.items():
         summary = subcommand.summary
-        subparser = subparsers.add_parser(name, help=summary, description=f"{summary}.")
+        subparser = subparsers.add_parser(
+            name, help=summary, description=f"{summary}.", formatter_class=HelpText
+        )
         subcommand.add_arguments(subparser)
     return parser
 

@@ -1,23 +1,26 @@
-"""``flaxoptim-compat checkpoint``: what a checkpoint holds, and the way between its two forms."""
+"""``flaxoptim-compat checkpoint``: what a checkpoint holds, and the way between its forms."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
+from flaxoptim_compat.cli.help_text import HelpText
 from flaxoptim_compat.cli.output import print_error, print_text
 
 SUMMARY = "Show what a checkpoint holds, or convert the optimizers in it"
 
 _INSPECT = "Show the optimizers, parameters and other entries of a checkpoint"
-_CONVERT = "Turn legacy optimizers into TrainStates, or back, with their moments and their step"
+_CONVERT = "Convert optimizers between flax.optim, TrainState and NNX, with moments and step"
 _PATH = "a msgpack or npz file, an orbax directory, or a directory of checkpoints: the newest"
 
 _EPILOG = """\
 examples:
-  flaxoptim-compat checkpoint convert runs/checkpoint_500 new.msgpack --to train-state
-  flaxoptim-compat checkpoint convert old new --to train-state --optimizer Adam
-  flaxoptim-compat checkpoint convert old new --to train-state --definition train:definition
+  flaxoptim-compat checkpoint inspect runs
+  flaxoptim-compat checkpoint convert runs new.msgpack --to train-state \\
+    --definition 'optim.Adam(1e-3)'
+  flaxoptim-compat checkpoint convert old new --to legacy --definition train:tx
+  flaxoptim-compat checkpoint convert old new --to nnx --paths Dense_0=hidden
 
 Optimizers are found anywhere in the file; all else in it stays as it is. SOURCE is only read, and
 DESTINATION appears when it is complete. The guide is migration_guide/checkpoints.md.
@@ -28,14 +31,16 @@ Exit status: 0 if DESTINATION was written, 2 if not."""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the two commands and their options."""
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    inspect = commands.add_parser("inspect", help=_INSPECT, description=f"{_INSPECT}.")
+    inspect = commands.add_parser(
+        "inspect", help=_INSPECT, description=f"{_INSPECT}.", formatter_class=HelpText
+    )
     inspect.add_argument("path", metavar="PATH", type=Path, help=_PATH)
     convert = commands.add_parser(
         "convert",
         help=_CONVERT,
         description=f"{_CONVERT}.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpText,
     )
     convert.add_argument("source", metavar="SOURCE", type=Path, help=_PATH)
     convert.add_argument(
@@ -43,9 +48,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     convert.add_argument(
         "--to",
-        choices=("train-state", "legacy"),
+        choices=("train-state", "nnx", "legacy"),
         required=True,
-        help="train-state: flax's TrainState with optax; legacy: the Optimizer of flax.optim",
+        help="train-state: flax's TrainState with optax; nnx: the parameters of a NNX model and its"
+        " nnx.Optimizer; legacy: the Optimizer of flax.optim",
     )
     convert.add_argument(
         "--format",
@@ -57,10 +63,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     convert.add_argument(
         "--definition",
-        metavar="MODULE:FUNCTION",
-        help="run this function, which returns the legacy definition, or the optax transformation"
-        " of the new program, or a dict of such by the paths of the optimizers; MODULE is searched"
-        " in the current directory first",
+        metavar="DEFINITION",
+        help="the legacy definition, or the optax transformation of the new program, or a dict of"
+        " such by the paths of the optimizers: an expression, or MODULE:FUNCTION, which is run;"
+        " MODULE is searched in the current directory first",
+    )
+    convert.add_argument(
+        "--paths",
+        metavar="OLD=NEW",
+        nargs="+",
+        type=_renaming,
+        help="from or to nnx: where paths of parameters begin in SOURCE, and what stands there in"
+        " DESTINATION, such as Dense_0=hidden",
     )
 
 
@@ -102,7 +116,15 @@ def _convert(arguments: argparse.Namespace) -> int:
             format_=arguments.format,
             name=arguments.optimizer,
             definitions=definitions,
+            paths=dict(arguments.paths) if arguments.paths else None,
             progress=progress,
         )
     print_text(report)
     return 0
+
+
+def _renaming(text: str) -> tuple[str, str]:
+    old, separator, new = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"{text!r} is not OLD=NEW, such as Dense_0=hidden")
+    return old, new

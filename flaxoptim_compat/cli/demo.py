@@ -25,6 +25,16 @@ and from there on, at each step:
   state.opt_state.hyperparams["learning_rate"] = rate  # if it changes
   state = state.apply_gradients(grads=grads)"""
 
+_EPILOG = """\
+examples:
+  flaxoptim-compat demo
+  flaxoptim-compat demo --steps 1000 --seed 1
+
+It takes some seconds, writes nothing, and ends with the lines that do the same in
+your own program.
+
+Exit status: 0 if the two runs agree, 1 if they do not."""
+
 
 class Row(NamedTuple):
     """The two runs compared after one step."""
@@ -39,6 +49,7 @@ class Row(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    parser.epilog = _EPILOG
     parser.add_argument(
         "--steps",
         type=_whole_number(1, 100_000),

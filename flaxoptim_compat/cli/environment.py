@@ -9,9 +9,21 @@ ENABLE = "Serve flax.optim to every program of this Python environment"
 DISABLE = "Undo enable"
 STATUS = "Say what is served in this Python environment, its versions, and what conflicts"
 
+_EXAMPLES = """\
+examples:
+  flaxoptim-compat enable      # for all programs of this Python
+  flaxoptim-compat status      # what is served now
+  flaxoptim-compat disable     # as before
+
+enable writes a .pth file into site-packages, which disable deletes. For one program
+there is flaxoptim-compat run.
+
+"""
+
 
 def add_enable_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of enable."""
+    parser.epilog = f"{_EXAMPLES}Exit status: 0 if it is done, 2 if not."
     parser.add_argument(
         "--only-optim",
         action="store_true",
@@ -19,9 +31,14 @@ def add_enable_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_no_arguments(parser: argparse.ArgumentParser) -> None:
+def add_disable_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare no options."""
-    del parser
+    parser.epilog = f"{_EXAMPLES}Exit status: 0 if it is done, 2 if not."
+
+
+def add_status_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare no options."""
+    parser.epilog = f"{_EXAMPLES}Exit status: 0 if nothing conflicts, 1 if something does."
 
 
 def enable(arguments: argparse.Namespace) -> int:

@@ -10,7 +10,12 @@ from flaxoptim_compat.cli.rules import all_rules
 
 SUMMARY = "Print what a rule of scan and rewrite does, why, and when it does not"
 
-_EPILOG = "flaxoptim-compat rules lists the codes. Exit status: 0, or 2 for a code that is none."
+_EPILOG = """\
+examples:
+  flaxoptim-compat explain FOC101
+  flaxoptim-compat rules              # lists the codes
+
+Exit status: 0 if there are such rules, 2 if not."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the pages, one after the other; 2 if there is no such rule."""
+    from flaxoptim_compat.addresses import page_of_rule
     from flaxoptim_compat.migrate.rules.pages import page
 
     rules = {rule.code: rule for rule in all_rules()}
@@ -29,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     if unknown:
         print_error(f"There is no rule {', '.join(unknown)}. There are {', '.join(rules)}.")
         return 2
-    pages = [page(rules[code]) for code in codes]
+    pages = [_with_address(page(rules[code]), page_of_rule(code)) for code in codes]
     if not sys.stdout.isatty():
         print_text("\n".join(pages).rstrip("\n"))
         return 0
@@ -40,3 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     for text in pages:
         console.print(Markdown(text, hyperlinks=False))
     return 0
+
+
+def _with_address(text: str, address: str) -> str:
+    return f"{text}\nThis page: <{address}>\n" if address else text

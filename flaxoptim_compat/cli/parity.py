@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from flaxoptim_compat.cli.help_text import HelpText
+
 SUMMARY = "Run two optimizers side by side, and say whether, where and why they part"
 
 RECORDER = Path(__file__).parents[1] / "parity" / "recordings" / "recorder.py"
@@ -18,16 +20,17 @@ _SURVEY = (
 )
 
 _USAGE = """\
-%(prog)s [--params P] [--steps N] [--tolerance X] [--report FILE] OLD [NEW]
+%(prog)s OLD [NEW] [options]
        %(prog)s record OUT.npz PROGRAM:STEP [--steps N]
-       %(prog)s replay OUT.npz NEW [--steps N] [--tolerance X] [--report FILE]
+       %(prog)s replay OUT.npz NEW [options]
        %(prog)s survey"""
 
 _EPILOG = f"""\
 examples:
   flaxoptim-compat parity 'optim.RMSProp(0.01)' 'optax.rmsprop(0.01)'
-  flaxoptim-compat parity train:make_optimizer new/train.py:make_tx --params train:init_params
-  flaxoptim-compat parity 'optim.LAMB(0.01, weight_decay=0.1)' --steps 1000 --report lamb.html
+  flaxoptim-compat parity 'optim.LAMB(0.01)' --steps 1000 --report lamb.html
+  flaxoptim-compat parity train:make_optimizer new/train.py:make_tx \\
+    --params train:init_params
 
 OLD and NEW are each an expression, in which there are optim, flax, optax, transforms, jax, jnp and
 np; or MODULE:NAME, or FILE.py:NAME. What is named so is called without arguments, if it can be
@@ -37,8 +40,9 @@ definition of the genuine flax.optim where there is one beside this package, or 
 to_optax(OLD). The gradients are made up, and the same for both sides.
 
 A run of your own program on an old machine:
-  record  writes parameters, gradients and moments of N updates to OUT.npz. On a machine
-          without this package, copy one file there, which needs jax and numpy only:
+  record  writes parameters, gradients and moments of N updates to OUT.npz. On a
+          machine without this package, copy one file there, which needs jax
+          and numpy only:
             {RECORDER}
             python recorder.py OUT.npz train.py:train_step --steps 20
   replay  gives the gradients of OUT.npz to NEW, and compares the results.
@@ -58,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options and the forms."""
     compare = argparse.ArgumentParser(prog=parser.prog, description=parser.description)
     for each in (parser, compare):
-        each.formatter_class = argparse.RawDescriptionHelpFormatter
+        each.formatter_class = HelpText
         each.usage, each.epilog = _USAGE, _EPILOG
         _add_options(each)
         each.add_argument(

@@ -15,16 +15,16 @@ settings, in the nearest pyproject.toml above the first PATH:
   [tool.flaxoptim-compat]
   select = ["FOC1"]                    # only these rules, or beginnings of them
   ignore = ["FOC152"]                  # not these
-  exclude = ["old", "examples/*"]      # names, or globs below the folder of pyproject.toml
+  exclude = ["old", "examples/*"]      # names, or globs below this folder
   per-file-ignores = {"tests/*" = ["FOC1"]}
   for = ["jax==0.4.30"]                # the result runs on these versions
+
 A comment # noqa: FOC101 at the end of a line, or of a statement of several lines, or # noqa alone,
 keeps what stands there."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the files and the choice of rules."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument(
         "paths",
         metavar="PATH",

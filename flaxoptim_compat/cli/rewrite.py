@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,21 +73,39 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
         report = program_files.run_over(arguments, task)
+    except SettingsError as error:
+        print_error(error)
+        return 2
+    except KeyboardInterrupt:
+        return _stopped()
+    try:
         return _write(report, arguments) if arguments.write else _show(report, arguments)
-    except (SettingsError, JournalError) as error:
+    except JournalError as error:
         print_error(error)
     except VerificationError as error:
         print(error.output, end="", file=sys.stderr)
         print_error(error)
+        if error.is_after and arguments.to == "optax" and _restores(report):
+            _print_aside(_OTHER_CHECKPOINTS)
     except KeyboardInterrupt:
-        print_error("stopped. Every file is either as it was or as it was to be.")
-        return 130
+        return _stopped()
     return 2
+
+
+_OTHER_CHECKPOINTS = """\
+The rewritten program restores TrainStates. If the command finds a checkpoint that it wrote
+before the rewrite, give it an empty folder each time, or convert the checkpoint with
+flaxoptim-compat checkpoint convert."""
+
+
+def _stopped() -> int:
+    print_error("stopped. Every file is either as it was or as it was to be.")
+    return 130
 
 
 def _show(report: Report, arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.cli.diff_output import print_diffs
-    from flaxoptim_compat.migrate.formats.as_text import account
+    from flaxoptim_compat.migrate.formats.account import account
 
     say: Callable[[str], None] = print_text
     if not arguments.check:
@@ -114,7 +132,7 @@ def _write(report: Report, arguments: argparse.Namespace) -> int:
         refuse_existing_journal,
         remove_unfinished,
     )
-    from flaxoptim_compat.migrate.formats.as_text import account
+    from flaxoptim_compat.migrate.formats.account import account
 
     refuse_existing_journal()
     removed = remove_unfinished(report.unfinished)
@@ -130,9 +148,30 @@ def _write(report: Report, arguments: argparse.Namespace) -> int:
     for line in account(report, arguments.to, "changed", {each for each, _ in outcome.failed}):
         print_text(line)
     _say_written(outcome, removed)
+    if outcome.written:
+        print_text("\n".join(_next_steps(report, arguments.to)))
     if outcome.failed or report.is_trouble:
         return 2
     return 1 if outcome.written else 0
+
+
+def _next_steps(report: Report, target: str) -> Iterator[str]:
+    """What to do now that files have changed."""
+    if any(each.left for each in report.files):
+        yield "Next: do what was left, which the lines above name, and run rewrite again."
+        yield "Until then the program may need: flaxoptim-compat run"
+    elif target == "shim":
+        yield "Next: run the program with python, as it is, and go on with rewrite --to optax."
+    else:
+        yield "Next: run the program, or its tests, with python, as it is."
+    if target == "optax" and _restores(report):
+        yield "It restores TrainStates now; for checkpoints of before there is"
+        yield "flaxoptim-compat checkpoint convert."
+
+
+def _restores(report: Report) -> bool:
+    """Whether a place was rewritten that restores checkpoints."""
+    return any(each.code == "FOC215" for file in report.files for each in file.done)
 
 
 def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:

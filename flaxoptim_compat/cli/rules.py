@@ -18,10 +18,17 @@ SUMMARY = "List what scan finds and rewrite changes, by code"
 _HEADINGS = ("code", "name", "rewritten to", "what it finds")
 _END = "flaxoptim-compat explain CODE says what a rule does, why, and when it does not."
 _NARROWEST = 40
+_EPILOG = """\
+examples:
+  flaxoptim-compat rules
+  flaxoptim-compat explain FOC101     # one of them, with examples
+
+Exit status: 0 always."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options: there are none."""
+    parser.epilog = _EPILOG
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -21,10 +21,10 @@ _NAMES = 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.usage = (
-        "%(prog)s [-h] [--only-optim] [--quiet | --verbose] (SCRIPT | -m MODULE) [ARGS ...]"
+        "%(prog)s [-h] [--only-optim] [--quiet | --verbose]\n"
+        "                            (SCRIPT | -m MODULE) [ARGS ...]"
     )
     parser.add_argument(
         "--only-optim",

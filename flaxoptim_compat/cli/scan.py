@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from flaxoptim_compat.cli import program_files
-from flaxoptim_compat.cli.output import print_error, print_text
+from flaxoptim_compat.cli.output import print_error, print_styled, print_text
 
 if TYPE_CHECKING:
+    from flaxoptim_compat.migrate.rules.rule import Rule
     from flaxoptim_compat.migrate.run.reports import Report
 
 SUMMARY = (
     "List where a program uses flax.optim and other names that are gone, and what replaces them"
 )
 
+# Of paths in a command that is printed. It is copied, so it is never folded.
+_LONGEST_PATHS = 40
+
 _EPILOG = f"""\
+examples:
+  flaxoptim-compat scan .                       # what to do first
+  flaxoptim-compat scan src --format concise    # a line for each finding
+
 It runs none of the program. It follows imports, the names that files give to what they import, and
 names that one file imports from another. What it sees and does not understand it lists at the end,
 and what it cannot read.
@@ -32,14 +41,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument(
         "--format",
-        choices=("text", "json", "github", "sarif"),
+        choices=("text", "concise", "json", "github", "sarif"),
         default="text",
-        help="text, the default; json; annotations of GitHub; SARIF 2.1.0 for code hosts, editors",
+        help="text, the default: what to do first, and the findings by file, about two screens of"
+        " them; concise: all findings, a line for each; json; annotations of GitHub; SARIF 2.1.0"
+        " for code hosts, editors",
     )
     parser.add_argument(
         "--statistics",
         action="store_true",
-        help="instead of the findings, how many there are of each rule and in each file",
+        help="instead of the findings, how many there are of each kind and in each file",
     )
     parser.set_defaults(error=parser.error)
 
@@ -58,22 +69,53 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print_error("stopped.")
         return 130
-    print_text("\n".join(_lines(report, arguments)))
+    if arguments.format == "text" and not arguments.statistics:
+        print_styled(_styled_lines(report, arguments))
+    else:
+        print_text("\n".join(_lines(report, arguments)))
     return report.status
+
+
+def _styled_lines(report: Report, arguments: argparse.Namespace) -> list[tuple[str, str]]:
+    from flaxoptim_compat.migrate.formats.as_text import as_text
+
+    return list(as_text(report, _rules(), _rewrite(arguments)))
+
+
+def _rules() -> dict[str, Rule]:
+    from flaxoptim_compat.migrate.rules import rule_modules
+
+    return {code: each.rule for code, each in rule_modules().items()}
+
+
+def _rewrite(arguments: argparse.Namespace) -> str:
+    """The command that rewrites what was scanned, without ``--to``."""
+    paths = shlex.join(str(each) for each in arguments.paths)
+    if len(paths) > _LONGEST_PATHS:
+        # As from pre-commit, which names each file.
+        paths = "PATH"
+    options = [
+        word
+        for name, given in (
+            ("--select", arguments.select),
+            ("--ignore", arguments.ignore),
+            ("--for", arguments.versions),
+        )
+        if given
+        for word in (name, ",".join(given))
+    ]
+    return " ".join(["flaxoptim-compat rewrite", paths, *map(shlex.quote, options)])
 
 
 def _lines(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.statistics:
-        from flaxoptim_compat.migrate.formats.as_text import as_statistics
-        from flaxoptim_compat.migrate.rules import rule_modules
+        from flaxoptim_compat.migrate.formats.as_statistics import as_statistics
 
-        yield from as_statistics(
-            report, {code: each.rule.name for code, each in rule_modules().items()}
-        )
-    elif arguments.format == "text":
-        from flaxoptim_compat.migrate.formats.as_text import as_text
+        yield from as_statistics(report, _rules())
+    elif arguments.format == "concise":
+        from flaxoptim_compat.migrate.formats.as_concise import as_concise
 
-        yield from as_text(report)
+        yield from as_concise(report)
     elif arguments.format == "github":
         from flaxoptim_compat.migrate.formats.as_github import as_github
 
@@ -84,6 +126,5 @@ def _lines(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
         yield as_json(report)
     else:
         from flaxoptim_compat.migrate.formats.as_sarif import as_sarif
-        from flaxoptim_compat.migrate.rules import rule_modules
 
-        yield as_sarif(report, {code: each.rule for code, each in rule_modules().items()})
+        yield as_sarif(report, _rules())

@@ -114,12 +114,14 @@ def start_from_environment() -> None:
     if process == str(os.getpid()):
         import atexit
 
-        names, _, scanned = line.partition(":")
-        atexit.register(_report, process, int(names) if names else None, scanned)
+        names, _, program = line.partition(":")
+        # The program may go to another folder.
+        home = "" if program == "." else os.path.dirname(os.path.abspath(program))
+        atexit.register(_report, process, int(names) if names else None, program, home)
 
 
-def _report(process: str, names: int | None, scanned: str) -> None:
+def _report(process: str, names: int | None, program: str, home: str) -> None:
     if process == str(os.getpid()):
         from flaxoptim_compat.legacy import report
 
-        print(report.line(scanned, names), file=sys.stderr)
+        print(report.line(program, names, home), file=sys.stderr)

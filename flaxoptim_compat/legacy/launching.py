@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -54,8 +53,8 @@ def child_environment(
     }
     extended.pop(hook.REPORT, None)
     if names != 0:
-        scanned = "." if program[0] == "-m" else shlex.quote(program[0])
-        extended[hook.REPORT] = f"{os.getpid()}:{names or ''}:{scanned}"
+        place = "." if program[0] == "-m" else program[0]
+        extended[hook.REPORT] = f"{os.getpid()}:{names or ''}:{place}"
     return extended
 
 

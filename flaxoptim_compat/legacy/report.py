@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
+
 from flaxoptim_compat.legacy import uses
 
+# How many folders the command at the end of the line has.
+_FOLDERS = 3
 
-def line(scanned: str, names: int | None) -> str:
+
+def line(program: str, names: int | None, home: str) -> str:
     """The line that ``flaxoptim-compat run`` ends with.
 
     Args:
-      scanned: the file or folder of the program.
+      program: its file or folder.
       names: how many names it has, the most used ones; all if None.
+      home: the full path of the folder of the program.
     """
     if not uses.counts:
+        # Python keeps there what nothing caught.
+        if hasattr(sys, "last_value"):
+            return "flaxoptim-compat: no legacy names were used before that."
         return "flaxoptim-compat: no legacy names were used; python runs this program as it is."
     shown = [f"{name} ({count}x)" for name, count in uses.counts.most_common(names)]
     used = ", ".join(shown)
     if more := len(uses.counts) - len(shown):
         used += f" and {more} other name{'s' if more > 1 else ''}, which run --verbose lists"
-    return f"flaxoptim-compat: used {used}. To see where: flaxoptim-compat scan {scanned}"
+    where = shlex.join(_to_scan(program, home))
+    return f"flaxoptim-compat: used {used}. To see where: flaxoptim-compat scan {where}"
+
+
+def _to_scan(program: str, home: str) -> list[str]:
+    """The program; if other files used names, its folder, and those of files that are elsewhere."""
+    used = [each for each in uses.imported_files if os.path.isfile(each)]
+    if not used or os.path.isdir(program):
+        return [program]
+    inside = f"{home}{os.sep}"
+    elsewhere = {os.path.dirname(each) for each in used if not each.startswith(inside)}
+    return [os.path.dirname(program) or ".", *sorted(elsewhere)][:_FOLDERS]

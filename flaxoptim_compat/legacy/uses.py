@@ -15,6 +15,8 @@ from flaxoptim_compat import deprecation
 _TAKING_LISTS = "flaxoptim_compat.legacy.lists"
 
 counts: Counter[str] = Counter()
+# The files that did, but for the one that Python was started with.
+imported_files: set[str] = set()
 
 
 def record(name: str, notice: str | None = None) -> None:
@@ -37,6 +39,8 @@ def record(name: str, notice: str | None = None) -> None:
     if _is_in_a_library(frame.f_code.co_filename):
         return
     counts[name] += 1
+    if frame.f_globals.get("__name__") != "__main__":
+        imported_files.add(frame.f_code.co_filename)
     if notice is not None:
         deprecation.warn_at(frame, notice)
 

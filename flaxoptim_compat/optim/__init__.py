@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.catalogue import OPTIMIZERS, PUBLIC
+from flaxoptim_compat.catalogue import MODULES, OPTIMIZERS, PUBLIC
 
 try:
     from flaxoptim_compat.optim.base import ModelParamTraversal as ModelParamTraversal
@@ -38,3 +38,8 @@ for _row in OPTIMIZERS:
     globals()[_row.name] = getattr(_module, _row.name)
 
 __all__ = list(PUBLIC)
+
+
+def __dir__() -> list[str]:
+    # What completes a name at a prompt.
+    return sorted([*PUBLIC, *MODULES])

@@ -34,11 +34,11 @@ class AdaBelief(OptimizerDef):
     ``p' = p - learning_rate · (m̂ / (√ŝ + eps) + weight_decay · p)``.
 
     Args:
-      learning_rate: the step size.
-      beta1: decay of the average of gradients.
-      beta2: decay of the average of squared differences.
+      learning_rate: the step size; None if each step is given one.
+      beta1: decay of the average of gradients, at least 0 and less than 1.
+      beta2: the same for squared differences.
       eps: added to that average at each step, and to its root.
-      weight_decay: decay of the parameter, scaled by the learning rate.
+      weight_decay: the part of the parameter taken off, times the learning rate; 0 is none.
     """
 
     formula = Chain(

@@ -32,10 +32,10 @@ class Adadelta(OptimizerDef):
     ``a' = rho · a + (1 - rho) · d²``, ``p' = p - learning_rate · (d + weight_decay · p)``.
 
     Args:
-      learning_rate: the step size.
-      rho: decay of both averages.
+      learning_rate: the step size; None if each step is given one.
+      rho: decay of both averages, at least 0 and less than 1.
       eps: added inside both roots.
-      weight_decay: decay of the parameter, scaled by the learning rate.
+      weight_decay: the part of the parameter taken off, times the learning rate; 0 is none.
     """
 
     formula = Chain(

@@ -54,14 +54,16 @@ class Adafactor(OptimizerDef):
     ``p' = p - learning_rate · max(rms(p), epsilon2) · u``.
 
     Args:
-      learning_rate: the step size, relative to the size of the parameter.
+      learning_rate: the step size in parts of the root mean square of the parameter; None if each
+        step is given one.
       factored: keep row and column means of the second moment of a matrix.
       multiply_by_parameter_scale: False makes the learning rate absolute.
-      beta1: decay of the average of updates; None for none.
-      decay_rate: exponent of the schedule of the second moment.
+      beta1: decay of the average of updates, at least 0 and less than 1; None for no average.
+      decay_rate: exponent of the schedule of the second moment, between 0 and 1.
       step_offset: the step at which fine-tuning started.
       clipping_threshold: largest root mean square of an update; None for any.
-      weight_decay_rate: decay of the parameter at each step, whatever the rate; None for none.
+      weight_decay_rate: the part of the parameter taken off at each step, whatever the rate; None
+        for nothing.
       min_dim_size_to_factor: factor only if two dimensions are at least this large.
       epsilon1: added to the squared gradient.
       epsilon2: least size of a parameter assumed.

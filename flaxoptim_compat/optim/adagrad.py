@@ -29,7 +29,7 @@ class Adagrad(OptimizerDef):
     ``G' = G + g²``, ``p' = p - learning_rate · g / (√G' + eps)``
 
     Args:
-      learning_rate: the step size.
+      learning_rate: the step size; None if each step is given one.
       eps: added to the root.
     """
 

@@ -33,12 +33,12 @@ class Adam(OptimizerDef):
     ``1 - beta^t``, then ``p' = p - learning_rate · (m̂ / (√v̂ + eps) + weight_decay · p)``.
 
     Args:
-      learning_rate: the step size.
-      beta1: decay of the average of gradients.
-      beta2: decay of the average of squared gradients.
+      learning_rate: the step size; None if each step is given one.
+      beta1: decay of the average of gradients, at least 0 and less than 1.
+      beta2: the same for squared gradients.
       eps: added to the root.
-      weight_decay: decay of the parameter, scaled by the learning rate; it does not enter the
-        averages.
+      weight_decay: the part of the parameter taken off, times the learning rate; 0 is none. It
+        does not enter the averages.
     """
 
     formula = Chain(

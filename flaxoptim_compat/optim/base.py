@@ -35,7 +35,7 @@ from flaxoptim_compat.formula_text.injected import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
 from flaxoptim_compat.optim.formula import Chain, parameters_of
-from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal
+from flaxoptim_compat.optim.model_param_traversal import ModelParamTraversal, selects
 from flaxoptim_compat.optim.optimizer import Optimizer, Params, _NoAux
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.optim.terms import lacks_rate, terms_of
@@ -590,7 +590,7 @@ class MultiOptimizer(OptimizerDef):
     def shown(self, hyper_params: HyperParams) -> str:
         """The class, with the pairs of traversals and definitions."""
         parts = zip(self.traversals, self.sub_optimizers, hyper_params, strict=False)
-        pairs = [f"({_selects(who)}, {part.shown(values)})" for who, part, values in parts]
+        pairs = [f"({selects(who)}, {part.shown(values)})" for who, part, values in parts]
         return f"{type(self).__name__}({', '.join(pairs)})"
 
     def has_chain(self) -> bool:
@@ -728,13 +728,6 @@ def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
             f" {whole}, nor be created with a focus. Select in optax instead: from_optax("
             'optax.partition({"train": tx, "frozen": optax.set_to_zero()}, labels)).'
         )
-
-
-def _selects(traversal: Any) -> str:
-    """A traversal, with the name of its function in place of the address."""
-    filter_fn = getattr(traversal, "__dict__", {}).get("_filter_fn")
-    name = "" if filter_fn is None else getattr(filter_fn, "__qualname__", repr(filter_fn))
-    return f"{type(traversal).__name__}({name})"
 
 
 def _as_array(leaf: Leaf) -> jax.Array:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+
 import jax
 import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, PyTree
 from flaxoptim_compat.bridge.equality import same
+from flaxoptim_compat.bridge.pairing import Pairing
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.optim.legacy_loop import formula_of
 
 
+# Flax 0.11 takes what is in a nnx.Optimizer apart as jax does, and puts it together again; what a
+# named tuple has beside its fields would be lost on the way.
+@jax.tree_util.register_static
 class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[misc]
     """A transformation that knows which definition it does the work of.
 
@@ -20,6 +27,7 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
     """
 
     definition: Definition
+    pairing: Pairing | None
     _settings: tuple[object, ...]
 
     @classmethod
@@ -29,12 +37,14 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         definition: Definition,
         hyper_params: HyperParams,
         params: PyTree,
+        pairing: Pairing | None = None,
     ) -> FromDefinition:
         """The same transformation, with what it was made of; the values are those that it has."""
         made = cls(tx.init, tx.update)
         made.definition = definition
+        made.pairing = pairing
         shapes = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
-        made._settings = (definition, hyper_params, jax.tree.structure(params), shapes)
+        made._settings = (definition, hyper_params, jax.tree.structure(params), shapes, pairing)
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -53,10 +63,27 @@ def conversion_of(
     params: PyTree,
     inject_arrays: bool = True,
     normalise: bool = True,
+    pairing: Pairing | None = None,
 ) -> Conversion:
-    """How to bring a definition with these values, and its state, to optax and back."""
+    """How to bring a definition with these values, and its state, to optax and back.
+
+    Args:
+      definition: any definition.
+      hyper_params: the values to start from.
+      params: the parameters as the definition knows them: which ones there are decides what a
+        MultiOptimizer moves.
+      inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
+      normalise: whether the values are brought to the form in which the definition wants them.
+      pairing: where the parameters are in the model whose structure optax sees, if it is a model.
+    """
     if normalise and definition.on_optax():
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
     assignments = definition.assign(hyper_params, params, range(count))
-    return Conversion(assignments, params, inject_arrays, formula_of)
+    if pairing is None:
+        return Conversion(assignments, params, inject_arrays, formula_of)
+    in_model = [
+        dataclasses.replace(each, leaves=pairing.places(each.leaves)) for each in assignments
+    ]
+    of_model = functools.partial(formula_of, pairing=pairing)
+    return Conversion(in_model, pairing.to_model(params), inject_arrays, of_model)

@@ -35,10 +35,11 @@ class LAMB(OptimizerDef):
     A parameter that starts as zeros never moves.
 
     Args:
-      learning_rate: the step size relative to the norm of the parameter.
-      beta1: decay of the average of gradients.
-      beta2: decay of the average of squared gradients.
-      weight_decay: decay of the parameter.
+      learning_rate: the step size in parts of the norm of the parameter; None if each step is given
+        one.
+      beta1: decay of the average of gradients, at least 0 and less than 1.
+      beta2: the same for squared gradients.
+      weight_decay: the part of the parameter added to the update before it is scaled; 0 is none.
       eps: added to the root.
     """
 

@@ -36,11 +36,11 @@ class LARS(OptimizerDef):
     Where the parameter or the gradient is zero, the rate is the learning rate.
 
     Args:
-      learning_rate: the global step size.
-      beta: how much of the momentum is kept.
-      weight_decay: L2 regularisation, added to the gradient.
+      learning_rate: the global step size; None if each step is given one.
+      beta: how much of the momentum is kept, at least 0 and less than 1.
+      weight_decay: L2 regularisation, this part of the parameter added to the gradient; 0 is none.
       trust_coefficient: how far a layer may move relative to its norm.
-      eps: added to the denominator of the rate.
+      eps: added to the denominator of the rate; 0 or a small number.
       nesterov: look one step ahead along the momentum.
     """
 

@@ -23,6 +23,7 @@ from flaxoptim_compat.bridge.definition import (
     StateTrees,
     Values,
 )
+from flaxoptim_compat.bridge.pairing import Pairing
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.transforms.parameters import require_parameters
 
@@ -42,10 +43,14 @@ class LegacyLoop:
 
     Args:
       definition: any definition.
+      pairing: where its parameters are in the model whose structure optax sees, if it is a model.
     """
 
-    def __init__(self, definition: Any) -> None:
+    def __init__(self, definition: Any, pairing: Pairing | None = None) -> None:
         self._definition = definition
+        # The user's code sees the tree of its parameters, whatever optax is given.
+        self._inward = pairing.to_target if pairing else _as_it_is
+        self._outward = pairing.to_model if pairing else _as_it_is
 
     @property
     def state_fields(self) -> StateFields:
@@ -70,18 +75,21 @@ class LegacyLoop:
             if isinstance(params, tuple) and not params:
                 # No parameters, no states. Code that takes nothing but dicts is not asked.
                 return LegacyState(jnp.zeros((), jnp.int32), ())
-            state = self._definition.init_state(params)
-            return LegacyState(state.step, state.param_states)
+            state = self._definition.init_state(self._inward(params))
+            return LegacyState(state.step, self._outward(state.param_states))
 
         def update(
             grads: PyTree, state: LegacyState, params: PyTree = None
         ) -> tuple[PyTree, LegacyState]:
             require_parameters(type(self._definition).__name__, params)
             new_params, new_state = self._definition.apply_gradient(
-                hyper_params, params, OptimizerState(state.count, state.param_states), grads
+                hyper_params,
+                self._inward(params),
+                OptimizerState(state.count, self._inward(state.param_states)),
+                self._inward(grads),
             )
-            updates = jax.tree.map(lambda new, old: new - old, new_params, params)
-            return updates, LegacyState(new_state.step, new_state.param_states)
+            updates = jax.tree.map(lambda new, old: new - old, self._outward(new_params), params)
+            return updates, LegacyState(new_state.step, self._outward(new_state.param_states))
 
         return optax.GradientTransformation(init, update)
 
@@ -99,7 +107,11 @@ class LegacyLoop:
         return list(pick(nodes[LegacyState].param_states))
 
 
-def formula_of(definition: Definition) -> Formula:
+def _as_it_is(tree: PyTree) -> PyTree:
+    return tree
+
+
+def formula_of(definition: Definition, pairing: Pairing | None = None) -> Formula:
     """What a definition is in optax: its chain, or its own code as a loop."""
     formula = definition.formula if definition.on_optax() else None
-    return LegacyLoop(definition) if formula is None else formula
+    return LegacyLoop(definition, pairing) if formula is None else formula

@@ -32,6 +32,9 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
     def __init__(self, filter_fn: Callable[[str, Any], Any]) -> None:
         self._filter_fn = filter_fn
 
+    def __repr__(self) -> str:
+        return selects(self)
+
     def __getattr__(self, attr: str) -> Any:
         # Flax's traversals answer any name, also those with which copy and pickle ask for methods.
         if attr.startswith("__"):
@@ -68,3 +71,10 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
 
 def _is_model(inputs: PyTree) -> bool:
     return not isinstance(inputs, Mapping) and isinstance(getattr(inputs, "params", None), Mapping)
+
+
+def selects(traversal: Any) -> str:
+    """A traversal, with the name of its function in place of the address."""
+    filter_fn = getattr(traversal, "__dict__", {}).get("_filter_fn")
+    name = "" if filter_fn is None else getattr(filter_fn, "__qualname__", repr(filter_fn))
+    return f"{type(traversal).__name__}({name})"

@@ -31,9 +31,9 @@ class Momentum(OptimizerDef):
     ``p' = p - learning_rate · (g + weight_decay · p + beta · m')``.
 
     Args:
-      learning_rate: the step size.
-      beta: how much of the momentum is kept.
-      weight_decay: L2 regularisation, added to the gradient.
+      learning_rate: the step size; None if each step is given one.
+      beta: how much of the momentum is kept, at least 0 and less than 1.
+      weight_decay: L2 regularisation, this part of the parameter added to the gradient; 0 is none.
       nesterov: look one step ahead along the momentum.
     """
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import jax
+import numpy as np
 from flax import jax_utils, serialization, struct
 from flax.training.train_state import TrainState
 from jax.tree_util import GetAttrKey
@@ -40,7 +42,7 @@ def _register(cls: type[Optimizer]) -> None:
 
     flax.struct itself would put the definition into the tree as it is, not as a snapshot.
     """
-    dataclasses.dataclass(frozen=True)(cls)
+    dataclasses.dataclass(frozen=True, repr=False)(cls)
     data: list[str] = []
     static: list[str] = []
     for field in dataclasses.fields(cls):
@@ -96,6 +98,25 @@ def _of_more_fields(
     return flatten, unflatten
 
 
+def _shown_step(step: Any) -> str:
+    if isinstance(step, int | np.integer):
+        return str(step)
+    is_here = isinstance(step, np.ndarray) or (
+        isinstance(step, jax.Array)
+        and not isinstance(step, jax.core.Tracer)
+        and not step.is_deleted()
+        and step.is_fully_addressable
+    )
+    return np.array2string(np.asarray(step), separator=", ") if is_here else _shown_tree(step)
+
+
+def _shown_tree(tree: PyTree) -> str:
+    leaves = jax.tree.leaves(tree)
+    numbers = sum(math.prod(getattr(leaf, "shape", ())) for leaf in leaves)
+    of_them = "leaf" if len(leaves) == 1 else "leaves"
+    return f"<{len(leaves):,} {of_them}, {numbers:,} number{'' if numbers == 1 else 's'}>"
+
+
 class _NoAux:
     """Stands for the absence of auxiliary outputs."""
 
@@ -129,6 +150,16 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         def __init__(
             self, optimizer_def: OptimizerDef, state: OptimizerState, target: Params
         ) -> None: ...
+
+    def __repr__(self) -> str:
+        # Without arrays: a prompt, a log and a debugger are no place for a thousand of them.
+        shown = [f"step={_shown_step(getattr(self.state, 'step', None))}"]
+        for field in dataclasses.fields(self)[3:]:
+            value = getattr(self, field.name)
+            is_tree = field.metadata.get("pytree_node", True)
+            shown.append(f"{field.name}={_shown_tree(value) if is_tree else repr(value)}")
+        shown.append(f"target={_shown_tree(self.target)}")
+        return f"{type(self).__name__}({self.optimizer_def!r}, {', '.join(shown)})"
 
     def replace(self, **updates: PyTree) -> Self:
         """A copy with some of its fields replaced."""

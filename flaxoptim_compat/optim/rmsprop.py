@@ -36,8 +36,8 @@ class RMSProp(OptimizerDef):
     the square of ``mg' = beta2 · mg + (1 - beta2) · g`` is taken off ``v'`` first.
 
     Args:
-      learning_rate: the step size.
-      beta2: decay of the average of squared gradients.
+      learning_rate: the step size; None if each step is given one.
+      beta2: decay of the average of squared gradients, at least 0 and less than 1.
       eps: added to the root.
       centered: divide by the standard deviation of the gradient rather than its root mean square.
     """

@@ -20,7 +20,7 @@ class GradientDescent(OptimizerDef):
     ``p' = p - learning_rate · g``
 
     Args:
-      learning_rate: the step size.
+      learning_rate: the step size; None if each step is given one.
     """
 
     formula = Chain(rate=RATE)

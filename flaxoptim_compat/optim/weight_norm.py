@@ -159,7 +159,7 @@ class WeightNorm(OptimizerDef):
 
     Args:
       wrapped_optimizer: the definition that moves directions and scales.
-      wn_decay: L2 regularisation of the direction.
+      wn_decay: L2 regularisation, this part of the direction added to its gradient; 0 is none.
       wn_eps: added to the squared norm.
     """
 

@@ -109,6 +109,17 @@ def test_a_definition_in_a_file_that_says_flax_optim(capsys: pytest.CaptureFixtu
     assert "flax.optim" not in sys.modules
 
 
+def test_a_definition_that_is_an_expression(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("old_program.py").write_text(DEFINITION)
+    named = ("--to", "train-state", "--definition", "old_program:definition")
+    written = ("--to", "train-state", "--definition", "optim.Adam(2 * 0.025)")
+    assert convert(ADAM, "new", *named) == 0
+    expected = capsys.readouterr().out
+    assert convert(ADAM, "other", *written) == 0
+    assert Path("other").read_bytes() == Path("new").read_bytes()
+    assert capsys.readouterr().out.replace("other", "new") == expected
+
+
 @pytest.mark.parametrize(
     ("program", "name", "message"),
     [
@@ -121,6 +132,9 @@ def test_a_definition_in_a_file_that_says_flax_optim(capsys: pytest.CaptureFixtu
         ("def definition():\n  1 / 0", "bad:definition", "bad.py:2: division by zero"),
         ("import sys; sys.exit(0)", "bad:definition", "SystemExit at "),
         ("def definition(:", "bad:definition", "SyntaxError"),
+        ("", "dict(a=3)", "this is int, not a definition such"),
+        ("", "optim.Adam(", "this is no Python expression"),
+        ("", "optim.Adams(1)", "has no attribute 'Adams'"),
     ],
 )
 def test_definitions_that_are_none(

@@ -60,6 +60,16 @@ def test_orbax_restores_what_is_written_into_a_train_state(
         assert np.asarray(ours).tobytes() == np.asarray(theirs).tobytes()
 
 
+@pytest.mark.parametrize("sequences", [True, False])
+def test_numbered_names_are_those_of_a_list_or_names(tmp_path: Path, sequences: bool) -> None:
+    tree = {"numbered": {"0": {"w": np.ones(2)}, "1": {"w": np.zeros(2)}}}
+    write_checkpoint(tmp_path / "x", tree, "orbax", sequences=sequences)
+    assert described(contents(tmp_path / "x")) == described(tree)
+    restored = ocp.PyTreeCheckpointer().restore(tmp_path / "x")["numbered"]
+    assert type(restored) is (list if sequences else dict)
+    assert restored[0 if sequences else "0"]["w"].tolist() == [1.0, 1.0]
+
+
 def test_orbax_restores_every_kind_of_leaf(tmp_path: Path) -> None:
     tree = {
         "arrays": {name: array_of(name, (2, 3)) for name in DTYPES},

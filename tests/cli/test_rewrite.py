@@ -38,6 +38,45 @@ def test_write(rewrite: Rewrite, ends: str, mark: str) -> None:
     assert read("a.py") == new
 
 
+RESTORES = """\
+from flax import optim
+from flax.training import checkpoints
+
+optimizer = optim.Adam(0.1).create({"w": 1.0})
+optimizer = checkpoints.restore_checkpoint("run", optimizer)
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "expected"),
+    [
+        ("shim", OLD, "Next: run the program with python, as it is, and go on with rewrite --to"),
+        ("optax", OLD, "Next: run the program, or its tests, with python, as it is.\n"),
+        ("optax", RESTORES, "flaxoptim-compat checkpoint convert.\n"),
+        (
+            "shim",
+            f"import flax.linen as nn\nnn.LSTMCell()\n{OLD}",
+            "Next: do what was left, which the lines above",
+        ),
+    ],
+)
+def test_the_last_line_says_what_is_next(
+    rewrite: Rewrite, target: str, source: str, expected: str
+) -> None:
+    done = rewrite("--write", to=target, a=source)
+    assert expected in "\n".join(done.output.splitlines()[-3:]) + "\n"
+
+
+def test_a_command_that_finds_a_checkpoint_of_before(rewrite: Rewrite) -> None:
+    done = rewrite("--write", "--verify", "grep -q optim.Adam a.py", to="optax", a=RESTORES)
+    assert done.status == 2 and read("a.py") == RESTORES
+    assert "give it an empty folder each time" in done.errors
+    done = rewrite("--write", "--verify", "grep -q optim.Adam a.py", to="shim", a=RESTORES)
+    assert "an empty folder" not in done.errors
+    done = rewrite("--write", "--verify", "false", to="optax", a=RESTORES)
+    assert "an empty folder" not in done.errors
+
+
 @pytest.mark.parametrize("target", ["shim", "optax"])
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])

@@ -19,6 +19,12 @@ from tests.support.processes import output_of, start
 Scan = Callable[..., tuple[int, list[str], str]]
 
 MAP = "import jax\njax.tree_map\n"
+PROGRAM = {
+    "a": MAP,
+    "package__b": "import numpy as np\n\nx = np.float_(1)\ny = np.float_(2)\n",
+    "c": "",
+    "d": "import jax\n",
+}
 MAP_FOUND = "2:1: FOC151 [*] jax.tree_map, gone since jax 0.6.0: jax.tree.map"
 
 
@@ -39,31 +45,68 @@ def scan(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any) -
 
 
 def test_findings(scan: Scan) -> None:
-    status, lines, errors = scan(
-        a=MAP, package__b="import numpy as np\n\nx = np.float_(1)\n", c="", d="import jax\n"
-    )
+    status, lines, errors = scan(**PROGRAM)
     assert (status, errors) == (1, "")
     assert lines == [
-        f"a.py:{MAP_FOUND}",
-        "package/b.py:3:5: FOC155 [*] numpy.float_, gone since numpy 2.0.0: numpy.float64",
-        LEGEND,
-        "2 findings in 2 of 4 files.",
-        "3 files parsed, 1 without any name in question, 0 not read, 0 names not understood.",
+        "3 findings in 2 of 4 files.",
         "",
-        "A plan for 2 findings in 2 files:",
-        "1. rewrite --to shim, for everything at once, deals with 2.",
-        "2. rewrite --to optax, folder by folder, deals with 2.",
-        "   Begin where nothing stays: a.py, package/b.py",
+        "rewrite --to shim deals with all 3.",
+        "rewrite --to optax deals with all 3.",
+        "",
+        "Begin with this, which shows a patch; with --write it changes the files:",
+        "  flaxoptim-compat rewrite . --to shim",
+        "Then go on to optax, with all files at once or folder by folder:",
+        "  flaxoptim-compat rewrite . --to optax",
+        "",
+        "found  code    name                 --to shim  --to optax",
+        "    2  FOC155  removed-numpy-names          2           2",
+        "    1  FOC151  removed-jax-names            1           1",
+        "",
+        LEGEND,
+        "package/b.py: 2 findings",
+        "  lines 3, 4  FOC155  [*]  numpy.float_, gone since numpy 2.0.0: numpy.float64",
+        "",
+        "a.py: 1 finding",
+        "  line 2  FOC151  [*]  jax.tree_map, gone since jax 0.6.0: jax.tree.map",
+        "",
+        "--format concise has a line for each finding, which begins with its place.",
+        "flaxoptim-compat explain FOC155 says what FOC155 is, and what becomes of it.",
     ]
+
+
+def test_a_line_for_each_finding(scan: Scan) -> None:
+    status, lines, errors = scan("--format", "concise", **PROGRAM)
+    assert (status, errors) == (1, "")
+    gone = "FOC155 [*] numpy.float_, gone since numpy 2.0.0: numpy.float64"
+    assert lines == [
+        f"a.py:{MAP_FOUND}",
+        f"package/b.py:3:5: {gone}",
+        f"package/b.py:4:5: {gone}",
+        LEGEND,
+        "3 findings in 2 of 4 files.",
+        "3 files parsed, 1 without any name in question, 0 not read, 0 names not understood.",
+    ]
+
+
+def test_the_next_command_is_about_the_same_files_rules_and_versions(
+    scan: Scan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--select", "FOC1,FOC2", "--ignore", "FOC155", "--for", "jax==0.4.30"]
+    _, lines, _ = scan(*options, **PROGRAM)
+    command = "  flaxoptim-compat rewrite . --select FOC1,FOC2 --ignore FOC155 --for jax==0.4.30"
+    assert f"{command} --to shim" in lines
+    # As from pre-commit, which names each file.
+    Path("with a space.py").write_text(MAP)
+    main(["scan", "--ignore", "FOC155", "with a space.py", *sorted(map(str, Path().rglob("*.py")))])
+    assert "  flaxoptim-compat rewrite PATH --ignore FOC155 --to shim" in capsys.readouterr().out
+    main(["scan", "with a space.py"])
+    assert "  flaxoptim-compat rewrite 'with a space.py' --to shim\n" in capsys.readouterr().out
 
 
 def test_nothing_found(scan: Scan) -> None:
     assert scan(a="1") == (
         0,
-        [
-            "0 findings in 0 of 1 file.",
-            "0 files parsed, 1 without any name in question, 0 not read, 0 names not understood.",
-        ],
+        ["0 findings in 0 of 1 file."],
         "",
     )
 
@@ -74,11 +117,12 @@ def test_what_cannot_be_read_is_never_a_clean_bill(scan: Scan) -> None:
     )
     assert status == 2
     assert lines == [
+        "0 findings in 0 of 4 files.",
+        "3 files not read: see the end.",
+        "",
         "a.py: not read: line 2: Missing parentheses in call to 'print'. Did you mean print(...)?",
         "b.py: not read: it holds null bytes",
         "c.py: not read: it is nested too deeply",
-        "0 findings in 0 of 4 files.",
-        "0 files parsed, 1 without any name in question, 3 not read, 0 names not understood.",
     ]
 
 
@@ -87,13 +131,13 @@ def test_what_is_not_understood_is_no_clean_bill_either(scan: Scan) -> None:
     status, lines, _ = scan(a=either)
     assert status == 1
     assert any(line.startswith("a.py:5:5: not understood: ") for line in lines)
-    assert any(line.endswith("1 name not understood.") for line in lines)
+    assert lines[1] == "1 name not understood: see the end."
 
 
 def test_gin_files(scan: Scan, tmp_path: Path) -> None:
     (tmp_path / "c.gin").write_text("# flax.optim.Adam\nlr = 1\nf.opt = @flax.optim.Adam()  # x\n")
     (tmp_path / "d.gin").write_text("jax.lr = (\n")
-    status, lines, _ = scan()
+    status, lines, _ = scan("--format", "concise")
     assert status == 1
     assert lines[0] == (
         "c.gin:3:10: FOC112 [*] flax.optim.Adam, gone since flax 0.6.0: flaxoptim_compat.optim.Adam"
@@ -104,6 +148,8 @@ def test_gin_files(scan: Scan, tmp_path: Path) -> None:
 
 def test_names_that_come_from_another_file(scan: Scan) -> None:
     status, lines, _ = scan(
+        "--format",
+        "concise",
         lib__common="from flax import optim\n",
         lib__again="from .common import optim as o\n",
         use="from lib import again\nx = again.o.Adam\n",
@@ -126,7 +172,7 @@ def test_it_runs_nothing(scan: Scan, tmp_path: Path) -> None:
 def test_many_files_in_order(scan: Scan) -> None:
     files = {f"d{number % 3}__f{number:03}": MAP for number in range(650)}
     files |= {"d1__bad": "import jax\n(", "deep": "jax = " + "(" * 5000}
-    status, lines, _ = scan(**files)
+    status, lines, _ = scan("--format", "concise", **files)
     assert status == 2
     found = [line.partition(":")[0] for line in lines if MAP_FOUND in line]
     assert found == sorted(f"{name.replace('__', '/')}.py" for name in files if "__f" in name)

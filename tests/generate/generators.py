@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from tests.generate import (
+    api,
     calls,
+    command_line,
     formulas,
     goldens,
     index,
     measured,
+    notebooks,
     pictures,
     releases,
     rewriting,
@@ -19,12 +22,15 @@ from tests.generate.generator import Generator
 
 GENERATORS: dict[str, Generator] = {
     "formulas": formulas.GENERATOR,
+    "api": api.GENERATOR,
     "calls": calls.GENERATOR,
+    "command_line": command_line.GENERATOR,
     "rules": rules.GENERATOR,
     "rewriting": rewriting.GENERATOR,
     "index": index.GENERATOR,
     "versions": versions.GENERATOR,
     "measured": measured.GENERATOR,
+    "notebooks": notebooks.GENERATOR,
     "pictures": pictures.GENERATOR,
     "goldens": goldens.GENERATOR,
     "releases": releases.GENERATOR,

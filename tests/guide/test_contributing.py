@@ -51,7 +51,7 @@ def test_the_paths_are_there(page: Path) -> None:
     missing = {
         path
         for path in paths_in(page.read_text())
-        if not path.startswith((".venv/", "tests/.cache"))
+        if not path.startswith((".venv/", "build/", "tests/.cache"))
         and not (ROOT / path).exists()
         and path not in WORKFLOWS
     }
@@ -81,7 +81,7 @@ def test_the_files_of_an_optimizer_are_all_files_that_name_it() -> None:
 
 def test_the_commands_of_the_set_up_name_what_there_is() -> None:
     extras = PROJECT["optional-dependencies"]
-    (install,) = (block for block in blocks(CONTRIBUTING, "sh") if "-e" in block)
+    (install,) = blocks(section("Set up").partition("That takes")[0], "sh")
     assert re.findall(r"\[(\w+)\]", install) == ["dev"] and "dev" in extras
     for block in blocks(CONTRIBUTING, "sh"):
         for line in block.splitlines():
@@ -162,9 +162,10 @@ def test_workflows_ask_for_little_and_end(name: str) -> None:
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow["concurrency"]["group"]
     for each, job in workflow["jobs"].items():
-        # The only right beyond reading is to say who the run is, where that publishes.
-        expected = {"id-token": "write"} if each == "publish" else None
-        assert job.get("permissions") == expected
+        # The only right beyond reading is to say who the run is, where that publishes; Pages asks
+        # for one more.
+        expected = {"id-token": "write"} | ({"pages": "write"} if name == "pages.yml" else {})
+        assert job.get("permissions") == (expected if each == "publish" else None)
         assert "uses" in job or job["timeout-minutes"] <= 90
         for step in job.get("steps", ()):
             action, _, version = step.get("uses", "").partition("@")
@@ -186,6 +187,15 @@ def test_ci_begins_with_the_oldest_python_that_is_allowed() -> None:
         if re.fullmatch(r"[\d.]+", version)
     }
     assert used <= set(matrix["python"])
+
+
+def test_the_site_is_published_as_contributors_make_it() -> None:
+    (command,) = blocks(section("The site"), "sh")
+    install, make = command.replace(".venv/bin/", "").strip().split(" && ")
+    runs = [step["run"] for step in steps(WORKFLOWS["pages.yml"]) if "run" in step]
+    assert runs == [f"python -m {install}", make]
+    (upload,) = (step for step in steps(WORKFLOWS["pages.yml"]) if "upload" in step.get("uses", ""))
+    assert upload["with"]["path"] == make.split()[-1]
 
 
 def test_only_what_was_tested_is_published() -> None:

@@ -20,12 +20,13 @@ from flax.training.train_state import TrainState
 
 from flaxoptim_compat import cli, optim, transforms
 from tests.support.legacy_program_runs import CASES
-from tests.support.pages import blocks
+from tests.support.pages import blocks, text_of
 from tests.support.places import ROOT
 from tests.support.side_by_side import assert_same
 
 GUIDE = ROOT / "migration_guide"
-PAGES = [ROOT / "README.md", *sorted(GUIDE.rglob("*.md"))]
+NOTEBOOKS = sorted((GUIDE / "notebooks").glob("*.ipynb"))
+PAGES = [ROOT / "README.md", *sorted(GUIDE.rglob("*.md")), *NOTEBOOKS]
 NAMED = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES]
 
 # --- links
@@ -33,7 +34,7 @@ NAMED = [pytest.param(page, id=str(page.relative_to(ROOT))) for page in PAGES]
 
 def prose(page: Path) -> str:
     """A page without its code."""
-    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```.*?^```$", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
     return re.sub(r"`[^`\n]*`", lambda code: re.sub(r"[\[\]]", "", code[0]), text)
 
 
@@ -74,7 +75,8 @@ def test_every_page_can_be_reached_from_the_first_of_the_guide() -> None:
         if page not in reached:
             reached.add(page)
             found = [(page.parent / target.partition("#")[0]).resolve() for target in links(page)]
-            waiting += [file for file in found if file.suffix == ".md" and file.is_file()]
+            pages = [file for file in found if file.suffix in (".md", ".ipynb")]
+            waiting += [page for page in pages if page.is_file()]
     assert set(PAGES) <= reached | {ROOT / "README.md"}
 
 
@@ -82,7 +84,8 @@ def test_the_first_page_lists_the_pages() -> None:
     rows = re.findall(r"^\| \[[^\]]*\]\(([^)]*)\) \|", (GUIDE / "README.md").read_text(), re.M)
     pages = {path.name for path in GUIDE.glob("*.md")} - {"README.md"}
     folders = {f"{path.parent.name}/README.md" for path in GUIDE.glob("*/README.md")}
-    assert set(rows) == pages | folders and len(rows) == len(set(rows))
+    notebooks = {str(path.relative_to(GUIDE)) for path in NOTEBOOKS}
+    assert set(rows) == pages | folders | notebooks and len(rows) == len(set(rows))
 
 
 def test_the_numbers_of_old_programs() -> None:
@@ -101,7 +104,7 @@ def test_the_numbers_of_old_programs() -> None:
 
 def commands() -> Iterator[Any]:
     for page in PAGES:
-        for block in blocks(page.read_text(), "sh"):
+        for block in blocks(text_of(page), "sh"):
             for line in block.replace("\\\n", " ").splitlines():
                 if line.startswith("flaxoptim-compat "):
                     yield pytest.param(line, id=line)

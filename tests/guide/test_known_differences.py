@@ -155,6 +155,13 @@ def test_multioptimizer_takes_more(genuine: Any) -> None:
     )
 
 
+def test_what_a_prompt_shows_of_an_optimizer_is_one_line(genuine: Any) -> None:
+    params = {"w": jnp.ones(300)}
+    ours, theirs = (repr(each.Adam(0.1).create(params)) for each in (optim, genuine))
+    assert len(theirs) > 1000 and "learning_rate" not in theirs
+    assert len(ours) < 200 and "learning_rate=0.1" in ours and "300 numbers" in ours
+
+
 def test_outside_jit_a_step_is_compiled() -> None:
     params = {"w": jnp.linspace(0.1, 1.0, 7)}
     optimizer = optim.Adam(0.1).create(params)

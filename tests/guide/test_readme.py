@@ -9,18 +9,19 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.versions.of_python import read_toml
+from tests.support.nnx_models import needs_nnx
 from tests.support.options import exhaustive
 from tests.support.pages import NUMBER, PAGES, README, blocks
 from tests.support.places import GUIDE, ROOT
 from tests.support.processes import compat
 
 # What takes seconds to compare is for an exhaustive run.
-LONG = ROOT / "migration_guide" / "parity.md"
+MARKS = {GUIDE / "parity.md": exhaustive, GUIDE / "nnx.md": needs_nnx}
 EXAMPLES = [
     pytest.param(
         code,
         id=f"{page.relative_to(ROOT)}-{number}",
-        marks=exhaustive if page == LONG else (),
+        marks=MARKS.get(page, ()),
     )
     for page in PAGES
     for number, code in enumerate(blocks(page.read_text(), "python"), start=1)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.formats.as_text import as_lines
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.examination import Task
 from flaxoptim_compat.migrate.run.pipeline import run
@@ -47,7 +46,7 @@ def test_a_repository_is_one_that_rewrite_understands(
     found = run([Path("project")], Task("", tuple(rule_modules()), Settings()), lambda *_: None)
     plan = plan_of(found)
     assert not found.unread and plan.findings == plan.shim > 20
-    assert plan.optax > plan.findings / 2, list(as_lines(plan))
+    assert plan.optax > plan.findings / 2, plan
 
 
 @pytest.fixture

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import optax
 import pytest
-from flax import traverse_util
+from flax import struct, traverse_util
 
 from flaxoptim_compat import from_optax, optim
+from flaxoptim_compat.catalogue import OPTIMIZERS
 from tests.support.cases import CASES, Case
 
 
@@ -17,6 +20,7 @@ def is_bias(path: str, value: object) -> bool:
     return path.endswith("bias")
 
 
+NAMES = [row.name for row in OPTIMIZERS if row.name != "MultiOptimizer"]
 BIASES = optim.ModelParamTraversal(is_bias)
 SHOWN = {
     "Momentum(learning_rate=0.1, beta=0.9, weight_decay=0, nesterov=False)": optim.Momentum(0.1),
@@ -56,9 +60,76 @@ def test_no_address_is_shown(case: Case) -> None:
 def test_those_of_an_optimizer() -> None:
     optimizer = optim.GradientDescent(0.1).create({"w": jnp.ones(2)})
     text = "GradientDescent(learning_rate=0.1)"
-    assert repr(optimizer).startswith(f"Optimizer(optimizer_def={text}, state=")
+    assert repr(optimizer) == f"Optimizer({text}, step=0, target=<1 leaf, 2 numbers>)"
     replicated = optimizer.replicate(jax.devices()[:1]).optimizer_def
     assert repr(replicated) == f"ReplicatedOptimizer({text})"
+
+
+def test_an_optimizer_of_a_thousand_leaves_is_one_line() -> None:
+    params = {f"layer{number}": jnp.ones((4, 4)) for number in range(1000)}
+    optimizer = optim.GradientDescent(0.1).create(params)
+    assert repr(optimizer) == (
+        "Optimizer(GradientDescent(learning_rate=0.1), step=0,"
+        " target=<1,000 leaves, 16,000 numbers>)"
+    )
+
+
+def test_an_optimizer_wherever_it_is() -> None:
+    optimizer = optim.Momentum(0.1).create({"w": jnp.ones((2, 3)), "b": 1.0})
+    shown = []
+
+    @jax.jit
+    def step(optimizer: optim.Optimizer) -> optim.Optimizer:
+        shown.append(repr(optimizer))
+        return optimizer
+
+    step(optimizer)
+    several = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), optimizer)
+    deleted = jax.tree.map(jnp.copy, optimizer)
+    deleted.state.step.delete()
+    shown += map(repr, (several, deleted, jax.eval_shape(lambda: optimizer)))
+    shown.append(repr(optimizer.replace(state=optimizer.state.replace(step=7))))
+    definition = "Momentum(learning_rate=0.1, beta=0.9, weight_decay=0, nesterov=False)"
+    target = "target=<2 leaves, 7 numbers>)"
+    assert shown == [
+        f"Optimizer({definition}, step=<1 leaf, 1 number>, {target}",
+        f"Optimizer({definition}, step=[0, 0], target=<2 leaves, 14 numbers>)",
+        f"Optimizer({definition}, step=<1 leaf, 1 number>, {target}",
+        f"Optimizer({definition}, step=<1 leaf, 1 number>, {target}",
+        f"Optimizer({definition}, step=7, {target}",
+    ]
+
+
+def test_an_optimizer_with_more_fields() -> None:
+    class Named(optim.Optimizer):
+        name: str = struct.field(pytree_node=False, default="")
+        average: object = None
+
+    plain = optim.GradientDescent(0.1).create(jnp.ones(2))
+    optimizer = Named(plain.optimizer_def, plain.state, plain.target, "big", jnp.ones(2))
+    assert repr(optimizer) == (
+        "Named(GradientDescent(learning_rate=0.1), step=0, name='big',"
+        " average=<1 leaf, 2 numbers>, target=<1 leaf, 2 numbers>)"
+    )
+
+
+def test_a_traversal() -> None:
+    assert repr(BIASES) == "ModelParamTraversal(is_bias)"
+
+
+def test_what_completes_a_name() -> None:
+    assert {"Adam", "Optimizer", "adam", "base"} < set(dir(optim))
+    assert not {"importlib", "annotations", "TYPE_CHECKING", "OPTIMIZERS"} & set(dir(optim))
+    assert all(hasattr(optim, name) for name in dir(optim))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_says_what_each_argument_is(name: str) -> None:
+    cls = getattr(optim, name)
+    described = inspect.getdoc(cls).partition("Args:\n")[2]
+    for each in inspect.signature(cls).parameters:
+        assert f"  {each}: " in described, each
+    assert "None" in described or "learning_rate" not in described
 
 
 def test_one_around_optax() -> None:

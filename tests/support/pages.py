@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 from tests.support.places import ROOT
 
 README = (ROOT / "README.md").read_text()
 PAGES = [ROOT / "README.md", *sorted((ROOT / "migration_guide").rglob("*.md"))]
 NUMBER = re.compile(r"[-+]?\d[\d.]*(e[-+]\d+)?")
+
+
+def text_of(page: Path) -> str:
+    """A page of the guide; of a notebook, what is not code."""
+    if page.suffix != ".ipynb":
+        return page.read_text()
+    cells = json.loads(page.read_text())["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
 
 
 def blocks(text: str, language: str) -> list[str]:

@@ -196,11 +196,13 @@ class VerificationError(Exception):
     Args:
       message: what happened.
       output: what the command printed.
+      is_after: whether it failed with the new files, and not with the old ones already.
     """
 
-    def __init__(self, message: str, output: str) -> None:
+    def __init__(self, message: str, output: str, is_after: bool) -> None:
         super().__init__(message)
         self.output = output
+        self.is_after = is_after
 
 
 def write(changes: Sequence[Replacement]) -> Outcome:
@@ -235,7 +237,7 @@ def write_verified(
     status, output = _run(command)
     if status:
         message = f"The command fails before anything is rewritten, with exit status {status}."
-        raise VerificationError(f"{message} No file was changed.", output)
+        raise VerificationError(f"{message} No file was changed.", output, False)
     journal = Journal(changes)
     say(f"Should this be killed, the files as they were come back with:\n\n  {journal.command}\n")
     try:
@@ -252,7 +254,7 @@ def write_verified(
         return Outcome([], outcome.failed)
     if status:
         message = f"The command fails after the rewrite, with exit status {status}."
-        raise VerificationError(f"{message} {_put_back(journal)}", output)
+        raise VerificationError(f"{message} {_put_back(journal)}", output, True)
     journal.remove()
     return outcome
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from flaxoptim_compat.migrate.formats.as_text import MOST_HELD, held, how_many, others, summary
+from flaxoptim_compat.migrate.formats.sentences import MOST_HELD, counts, held, how_many, others
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.run.reports import Report
 
@@ -31,7 +31,7 @@ def as_github(report: Report) -> Iterator[str]:
         yield _command("notice", *one.spot, "holds optimizers", message)
         if one.joining:
             yield _command("notice", *one.unit.joined[0], "joins optimizers", one.joining)
-    yield from list(summary(report))[-2:]
+    yield from counts(report)
     yield from filter(None, [others(staying), how_many(report.becoming, staying)])
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import urllib.parse
 from collections.abc import Mapping
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat import __version__
-from flaxoptim_compat.migrate.formats.as_text import held
+from flaxoptim_compat.addresses import page_of_rule, urls
+from flaxoptim_compat.migrate.formats.sentences import held
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.run.reports import Noted, Report
@@ -26,14 +26,14 @@ def as_sarif(report: Report, rules: Mapping[str, Rule]) -> str:
       rules: by their codes.
     """
     order = {code: number for number, code in enumerate(rules)}
-    home = _home()
+    home = urls().get("Documentation") or urls().get("Repository")
     run = {
         "tool": {
             "driver": {
                 "name": "flaxoptim-compat",
                 "version": __version__,
                 **({"informationUri": home} if home else {}),
-                "rules": [_rule(rule, home) for rule in rules.values()],
+                "rules": [_rule(rule) for rule in rules.values()],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -57,16 +57,16 @@ def as_sarif(report: Report, rules: Mapping[str, Rule]) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def _rule(rule: Rule, home: str) -> dict[str, Any]:
+def _rule(rule: Rule) -> dict[str, Any]:
     text = "\n\n".join(each for each in (rule.summary, rule.what, rule.why, rule.refuses) if each)
-    page = f"{home.rstrip('/')}/blob/main/migration_guide/rules/{rule.code}.md"
+    page = page_of_rule(rule.code)
     return {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.what or rule.summary},
         "help": {"text": text, "markdown": text},
-        **({"helpUri": page} if home else {}),
+        **({"helpUri": page} if page else {}),
         "defaultConfiguration": {"level": "warning"},
     }
 
@@ -116,13 +116,3 @@ def _location(path: Path, place: Place | None) -> dict[str, Any]:
             "endColumn": place.end_column,
         }
     return {"physicalLocation": physical}
-
-
-def _home() -> str:
-    """Where the project is at home, if its package says so."""
-    try:
-        urls = metadata.metadata("flaxoptim_compat").get_all("Project-URL") or []
-    except metadata.PackageNotFoundError:
-        return ""
-    named: dict[str, str] = dict(each.split(", ", 1) for each in urls)
-    return named.get("Repository") or named.get("Homepage", "")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, UnitReport
+from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, Spot, UnitReport
 
 _REASONS = 5
 
@@ -35,6 +35,7 @@ class Plan(NamedTuple):
       findings: how many there are.
       files: in how many files.
       shim: with how many of them ``rewrite --to shim`` deals.
+      shim_leaves: the first one with which it does not; None: it deals with all.
       optax: with how many of them ``rewrite --to optax`` deals.
       becoming: how many optimizers become TrainStates with ``rewrite --to optax``.
       staying: those that do not, and what holds them.
@@ -45,6 +46,7 @@ class Plan(NamedTuple):
     findings: int
     files: int
     shim: int
+    shim_leaves: Spot | None
     optax: int
     becoming: int
     staying: list[UnitReport]
@@ -66,6 +68,15 @@ def plan_of(report: Report) -> Plan:
         findings=report.findings,
         files=len(files),
         shim=sum(one.shim for each in open_files for one in each.findings),
+        shim_leaves=next(
+            (
+                Spot(each.path, one.place)
+                for each in files
+                for one in each.findings
+                if each.off_limits or not one.shim
+            ),
+            None,
+        ),
         optax=sum(one.optax for each in open_files for one in each.findings),
         becoming=report.becoming,
         staying=report.staying,

@@ -9,6 +9,7 @@ import tokenize
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from flaxoptim_compat.addresses import page_of_rule
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
@@ -63,8 +64,11 @@ def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:
         if finding.reason:
             line = _first_line(document, finding.start)
             text = f"# {finding.code}: {finding.reason}"
-            if text not in [*_comments_above(document, line), *marks.get(line, [])]:
-                marks.setdefault(line, []).append(text)
+            there = [*_comments_above(document, line), *marks.get(line, [])]
+            # With the address of its page, if it has one by now.
+            if not any(each == text or each.startswith(f"{text} (http") for each in there):
+                page = page_of_rule(finding.code)
+                marks.setdefault(line, []).append(f"{text} ({page})" if page else text)
     return marks
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 from tests.support.scanned_folders import HELD, MAP, Scan
 
 
@@ -33,16 +31,6 @@ def test_sarif(scan: Scan) -> None:
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is False
     assert "'(' was never closed" in str(invocation["toolExecutionNotifications"])
-
-
-def test_where_rules_are_explained(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
-    from flaxoptim_compat.migrate.formats import as_sarif
-
-    monkeypatch.setattr(as_sarif, "_home", lambda: "https://example.org/it/")
-    _, lines = scan("--format", "sarif", a="1")
-    driver = json.loads("\n".join(lines))["runs"][0]["tool"]["driver"]
-    page = "https://example.org/it/blob/main/migration_guide/rules/FOC151.md"
-    assert page in [rule["helpUri"] for rule in driver["rules"]]
 
 
 def test_what_holds_optimizers(scan: Scan) -> None:

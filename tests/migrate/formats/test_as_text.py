@@ -1,35 +1,22 @@
-"""What ``flaxoptim-compat scan`` prints for people: its statistics, and the plan at its end."""
+"""What ``flaxoptim-compat scan`` prints for people: what to do first, and what was found."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.formats.as_text import as_lines
+from flaxoptim_compat.migrate.formats.as_text import as_text
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.run.plan import Plan, Reason, plan_of
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report
+from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.run.plan import plan_of
+from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, Spot, UnitReport
 from tests.support.found_files import found
 from tests.support.scanned_folders import MAP, Scan
+from tests.support.terminal import on_a_terminal
 
-
-def test_statistics(scan: Scan) -> None:
-    status, lines = scan("--statistics", a=MAP, b=MAP * 2 + "jax.tree_leaves(x)\n", c="1")
-    assert status == 1
-    assert lines[:4] == [
-        "4  FOC151 removed-jax-names (--to shim: 4, --to optax: 4)",
-        "",
-        "b.py: 3 findings (3 FOC151)",
-        "a.py: 1 finding (1 FOC151)",
-    ]
-
-
-def test_statistics_are_text(scan: Scan, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        scan("--statistics", "--format", "json")
-    assert caught.value.code == 2
-    assert "--statistics is text" in capsys.readouterr().err
+RULES = {code: each.rule for code, each in rule_modules().items()}
 
 
 def place(line: int, cell: int = 0) -> Place:
@@ -49,6 +36,10 @@ def reported(folder: Path, **files: list[Noted]) -> Report:
     return Report(reports, [], [], [])
 
 
+def text(report: Report) -> list[str]:
+    return [line for line, _ in as_text(report, RULES, "flaxoptim-compat rewrite .")]
+
+
 def test_what_stays_because_of_another_place_counts_with_it(tmp_path: Path) -> None:
     why, other = "It is given away.", "Its class is unknown."
     report = reported(
@@ -60,7 +51,8 @@ def test_what_stays_because_of_another_place_counts_with_it(tmp_path: Path) -> N
         e=[],
     )
     plan = plan_of(report)
-    assert plan[:4] == (9, 4, 9, 4)
+    assert (plan.findings, plan.files, plan.shim, plan.optax) == (9, 4, 9, 4)
+    assert plan.shim_leaves is None
     assert [each.name for each in plan.begin_with] == ["d.py", "c.py"]
     assert [(each.number, each.text, each.path.name) for each in plan.reasons] == [
         (3, why, "a.py"),
@@ -74,47 +66,157 @@ def test_files_that_are_left_alone_are_a_reason(tmp_path: Path) -> None:
     report.files[0].off_limits = "it is read-only"
     plan = plan_of(report)
     assert (plan.shim, plan.optax, plan.begin_with) == (0, 0, [])
+    assert plan.shim_leaves == (report.files[0].path, place(1))
     assert [(each.number, each.text) for each in plan.reasons] == [(2, "it is read-only")]
 
 
-def test_nothing_is_said_of_nothing(tmp_path: Path) -> None:
-    assert list(as_lines(plan_of(reported(tmp_path, a=[])))) == []
-
-
-def test_the_lines_fit(tmp_path: Path) -> None:
-    paths = [Path("a_folder/" * number, "x" * 7 * number + ".py") for number in range(1, 9)]
-    reasons = [
-        Reason(10**number, "A reason. " * 3 * number, path, place(number, number % 2))
-        for number, path in enumerate(paths[:5])
+def many(names: Iterable[str]) -> list[Noted]:
+    """Findings of all kinds, each of which is another one."""
+    codes = list(RULES)
+    return [
+        Noted(codes[number % len(codes)], place(number + 1), name, "?", True, False, "", "")
+        for number, name in enumerate(names)
     ]
-    for begin_with in ([], paths[:1], paths[:3], paths, paths[::-1]):
-        lines = list(as_lines(Plan(12345, 678, 12000, 1000, 0, [], begin_with, reasons)))
-        assert len(lines) <= 12
+
+
+def test_a_huge_repository_takes_two_screens(tmp_path: Path) -> None:
+    found = many(f"name {number}" for number in range(60))
+    report = reported(tmp_path, **{f"file{number}": found for number in range(600)})
+    for number, file in enumerate(report.files):
+        file.unknown = [(place(9), "it may be anything")]
+        file.findings = [
+            each._replace(reason=f"Reason {number % 20}. " * 8) for each in file.findings
+        ]
+        spot = Spot(file.path, place(number + 1))
+        file.units = [UnitReport([spot, spot], [spot], "It is given away. " * 8, [spot])]
+    lines = [line.replace(str(tmp_path), "project") for line in text(report)]
+    assert lines[:2] == [
+        "36,000 findings in 600 of 600 files.",
+        "600 names not understood: see the end.",
+    ]
+    assert f"and {len(RULES) - 8} more, which --statistics lists" in lines
+    assert "and 590 more, which --statistics lists" in lines
+    assert "and 595 more, which --format concise lists" in lines
+    assert len(lines) < 80 and max(map(len, lines)) <= 100
+
+
+def test_the_lines_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in (1, 20):
+        report = reported(
+            Path(),
+            a=many("some words " * number for _ in range(300)),
+            b=many(["other words " * number] * 2),
+        )
+        report.files[0].findings[0] = noted(1, False, "A reason. " * 3 * number)
+        lines = text(report)
         assert max(map(len, lines)) <= 80
-    assert lines[:3] == [
+        assert any("A reason. A reason." in line for line in lines)
+
+
+def test_findings_that_are_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    five = [noted(number) for number in (3, 3, 4, 8, 9, 11)]
+    two = [noted(7)._replace(code="FOC202", what=what) for what in ("one", "two")]
+    three = [
+        noted(number)._replace(code="FOC203", what=f"thing {number}") for number in (30, 20, 25)
+    ]
+    lines = text(reported(Path(), a=[*five, *two, *three]))
+    assert lines[lines.index("a.py: 11 findings") + 1 :][:5] == [
+        "  lines 3, 4, 8, +2  FOC201  [*]  what: instead",
+        "  line 7             FOC202  [*]  one: instead",
+        "  line 7             FOC202  [*]  two: instead",
+        "  lines 20, 25, 30   FOC203  [*]  thing 30: instead, and 2 others like it",
         "",
-        "A plan for 12,345 findings in 678 files:",
-        "1. rewrite --to shim, for everything at once, deals with 12,000.",
     ]
 
 
-def test_the_end_of_a_scan(scan: Scan) -> None:
+def test_one_file_with_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = [
+        noted(number)._replace(code=code, what=f"{code} {number % 2}")
+        for number, code in enumerate([*RULES, *RULES])
+    ]
+    lines = text(reported(Path(), a=found))
+    assert f"a.py: {len(found)} findings" in lines
+    assert f"  and {len(found) - 40} more, which --format concise lists" in lines
+    # With another file, both are counted.
+    lines = text(reported(Path(), a=found, b=[noted(1)]))
+    assert lines[lines.index("found  file") + 1 :][:2] == [f"   {len(found)}  a.py", "    1  b.py"]
+    assert not any("and" in line and "concise" in line for line in lines)
+
+
+def test_what_nobody_rewrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    left = noted(4, False)._replace(code="FOC151", shim=False)
+    lines = text(reported(Path(), a=[noted(1)._replace(code="FOC151"), left, left]))
+    assert lines[2] == "rewrite --to shim deals with 1 and leaves 2: a.py:4 and 1 more."
+    lines = text(reported(Path(), a=[left]))
+    assert lines[2:5] == [
+        "rewrite --to shim has nothing to do here.",
+        "rewrite --to optax deals with none.",
+        "",
+    ]
+    assert not any("flaxoptim-compat rewrite" in line for line in lines)
+
+
+def test_after_the_first_rewrite_the_second_is_next(scan: Scan) -> None:
+    program = "from flaxoptim_compat import optim\noptim.Adam(0.1).create({})\n"
+    _, lines = scan(a=program)
+    assert lines[2:8] == [
+        "rewrite --to shim has nothing to do here.",
+        "rewrite --to optax deals with all 2.",
+        "Of 1 optimizer 1 becomes a TrainState, 0 stay.",
+        "",
+        "Begin with this, which shows a patch; with --write it changes the files:",
+        "  flaxoptim-compat rewrite . --to optax",
+    ]
+
+
+def test_what_stays_and_why(scan: Scan) -> None:
     makes = "from flax import optim\ndef make(p):\n    return optim.Adam(0.1).create(p)\n"
     uses = (
         "from unknown import send\nfrom a import make\n"
         "def train(p, g):\n    o = make(p)\n    send(o)\n    return o.apply_gradient(g).target\n"
     )
     _, lines = scan(a=makes, b=uses, c="from flax import optim\n")
-    plan = lines[lines.index("") :]
-    assert plan[1:] == [
-        "A plan for 8 findings in 3 files:",
-        "1. rewrite --to shim, for everything at once, deals with 8.",
-        "2. rewrite --to optax, folder by folder, deals with 3.",
-        "   Of 1 optimizer 0 become TrainStates, 1 stays. What holds them:",
-        "   1  It is given to unknown.send, which may expect an Optimizer. (b.py:5)",
-        "   Begin where nothing stays: c.py",
-        "3. The rest is yours. These reasons keep most of it from --to optax:",
-        "   5  It is given to unknown.send, which may expect an Optimizer. (b.py:5)",
+    assert lines[:7] == [
+        "8 findings in 3 of 3 files.",
+        "",
+        "rewrite --to shim deals with all 8.",
+        "rewrite --to optax deals with 3 and leaves 5, most for these reasons:",
+        "  5  It is given to unknown.send, which may expect an Optimizer. (b.py:5)",
+        "Of 1 optimizer 0 become TrainStates, 1 stays. b.py:5 holds it.",
+        "Nothing stays in c.py.",
     ]
-    _, lines = scan("--statistics")
-    assert not any("A plan" in line for line in lines)
+
+
+def test_the_line_that_holds_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    report = reported(Path(), a=[noted(1, False, "why")], b=[noted(2)])
+    spots = [Spot(Path("a.py"), place(number)) for number in range(9)]
+    report.files[0].units = [
+        UnitReport(spots[:1], spots[1:2], "why", []),
+        UnitReport(spots[2:5], spots[5:7], "why", spots[7:8]),
+    ]
+    lines = text(report)
+    assert lines[5:7] == [
+        "Of 4 optimizers 0 become TrainStates, 4 stay. a.py:5 holds 3 of them, 1 other",
+        "line the rest; a.py:7, which may be any of these, keeps them together.",
+    ]
+
+
+def test_colours_on_a_terminal_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Old versions of rich take it as set when it is empty.
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    (tmp_path / "a.py").write_text(MAP)
+    usual = {"TERM": "xterm", "COLORTERM": ""}
+    heading, command = b"\033[1m1 finding in 1 of 1 file.\033[0m", b"\033[36m  flaxoptim-compat"
+    status, shown, _ = on_a_terminal(["scan", "."], tmp_path, "stdout", usual)
+    assert status == 1 and heading in shown and command in shown
+    _, shown, _ = on_a_terminal(["scan", "."], tmp_path, "stdout", {**usual, "NO_COLOR": "1"})
+    assert heading in shown and command not in shown
+    _, shown, _ = on_a_terminal(["scan", "."], tmp_path, "stdout", {**usual, "TERM": "dumb"})
+    assert b"\033" not in shown
+    _, _, shown = on_a_terminal(["scan", "."], tmp_path, "stderr", usual)
+    assert b"\033" not in shown

@@ -38,7 +38,7 @@ def test_the_magic_that_installs_is_found(
             '%load_ext autoreload\nx = """\n%load_ext flaxoptim_compat\n"""',
         )
     )
-    assert main(["scan", str(path)]) == 1
+    assert main(["scan", "--format", "concise", str(path)]) == 1
     lines = capsys.readouterr().out.replace(f"{tmp_path}/", "").splitlines()
     assert [line for line in lines if "FOC" in line] == [
         "n.ipynb:cell 3:2:1: FOC111 [*] %load_ext flaxoptim_compat:"

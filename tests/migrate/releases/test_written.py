@@ -150,9 +150,9 @@ def test_scan_says_what_rewrite_will_do(
     rewrite: Rewrite, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rewrite("--check", a=PROGRAM)
-    assert main(["scan", "a.py", "--for", "jax==0.10.0"]) == 1
+    assert main(["scan", "a.py", "--format", "concise", "--for", "jax==0.10.0"]) == 1
     assert "FOC151 [*] jax.core.get_aval" in capsys.readouterr().out
-    assert main(["scan", "a.py", "--for", "jax==0.4.30"]) == 1
+    assert main(["scan", "a.py", "--format", "concise", "--for", "jax==0.4.30"]) == 1
     assert "FOC151 [-] jax.core.get_aval" in capsys.readouterr().out
 
 

@@ -107,7 +107,7 @@ def test_files_that_are_nested_too_deeply_for_the_parser_of_python(
     for name, text in NESTED.items():
         Path(f"{name}.py").write_text(f"{text}\n")
     Path("z.py").write_text(MAP)
-    assert main(["scan", "."]) == 2
+    assert main(["scan", ".", "--format", "concise"]) == 2
     lines = capsys.readouterr().out.splitlines()
     unread = [line.partition(": not read: ") for line in lines if "not read: " in line]
     assert [name for name, _, _ in unread] == [f"{name}.py" for name in NESTED]

@@ -187,7 +187,7 @@ def test_the_first_ten_are_printed(rewrite: Rewrite, scan: Scan) -> None:
         Path(f"a{number:02}.py").write_text(text)
     output = rewrite("--check", to="optax").output
     assert output.count(": holds 1 optimizer") == 10
-    assert "and 3 more, which scan --format json lists\nOf 13 optimizers 0 become" in output
+    assert "and 3 more, which scan --format concise lists\nOf 13 optimizers 0 become" in output
     assert len(scan()["optimizers"]["held"]) == 13
     assert "optimizer" not in rewrite("--check", to="shim").output.splitlines()[-2]
 

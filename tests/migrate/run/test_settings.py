@@ -120,7 +120,7 @@ def test_the_commands_obey(
     monkeypatch.chdir(tmp_path)
     Path("pyproject.toml").write_text(f"[tool.flaxoptim-compat]\n{text}\n")
     Path("a.py").write_text(PROGRAM)
-    assert main(["scan", "a.py", *options]) == (1 if expected else 0)
+    assert main(["scan", "a.py", "--format", "concise", *options]) == (1 if expected else 0)
     lines = capsys.readouterr().out.splitlines()
     found = [line.split(":")[1] + line.split(":")[3][:7] for line in lines if " FOC" in line]
     assert found == expected

@@ -1,0 +1,18 @@
+"""Help that fits the terminal: sentences are folded, and indented lines stay as they are."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import textwrap
+
+
+class HelpText(argparse.HelpFormatter):
+    """For descriptions and epilogs with examples in them."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        blocks = itertools.groupby(text.splitlines(), lambda line: line[:1].isspace() or not line)
+        return "\n".join(
+            "\n".join(lines) if stays else textwrap.fill(" ".join(lines), width)
+            for stays, lines in blocks
+        )

@@ -1,0 +1,141 @@
+"""The notebooks of the guide run, in time, and print what is committed with them."""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbclient.exceptions import CellExecutionError
+from packaging.requirements import Requirement
+from PIL import Image
+
+from flaxoptim_compat.versions.of_python import read_toml
+from tests.generate import notebooks
+from tests.support import compiling
+from tests.support.places import ROOT
+
+PATHS = sorted(notebooks.FOLDER.glob("*.ipynb"))
+NAMED = [pytest.param(path, id=path.stem) for path in PATHS]
+PROJECT = read_toml((ROOT / "pyproject.toml").read_text())["project"]
+# A notebook may take two minutes with two cores. This is how long one core may work, which does not
+# depend on what else the machine does.
+LIMIT = 120
+
+
+def read(path: Path) -> Any:
+    return nbformat.reads(path.read_text(), as_version=nbformat.NO_CONVERT)
+
+
+def outputs(notebook: Any) -> list[Any]:
+    return [output for cell in notebook.cells for output in cell.get("outputs", ())]
+
+
+def pictures(notebook: Any) -> list[bytes]:
+    data = [output.get("data", {}) for output in outputs(notebook)]
+    return [base64.b64decode(each["image/png"]) for each in data if "image/png" in each]
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_a_notebook_prints_what_is_committed(path: Path, tmp_path: Path) -> None:
+    before = os.times()
+    content = notebooks.executed(path.read_bytes(), tmp_path, compiling.variables(devices=1))
+    found, committed = (notebooks.comparable(each) for each in (content, path.read_bytes()))
+    for cell, expected in zip(found.cells, committed.cells, strict=True):
+        assert cell == expected
+    assert found == committed
+    after = os.times()
+    # Windows does not count what children do.
+    worked = sum(after[2:4]) - sum(before[2:4])
+    assert worked < LIMIT
+
+
+def of_cells(*cells: Any) -> bytes:
+    return nbformat.writes(nbformat.v4.new_notebook(cells=list(cells))).encode()
+
+
+def test_an_error_in_a_cell_is_one(tmp_path: Path) -> None:
+    cell = nbformat.v4.new_code_cell("1 / 0")
+    with pytest.raises(CellExecutionError, match="ZeroDivisionError"):
+        notebooks.executed(of_cells(cell), tmp_path)
+
+
+def test_what_differs_from_run_to_run_is_not_kept(tmp_path: Path) -> None:
+    source = "import os, sys\nprint(os.getcwd(), '\\x1b[1mbold\\x1b[0m')\n!echo 1"
+    cell = nbformat.v4.new_code_cell(source, id="one", metadata={"collapsed": True, "tags": ["a"]})
+    (found,) = nbformat.reads(
+        notebooks.executed(of_cells(cell), tmp_path).decode(), as_version=4
+    ).cells
+    assert found.outputs[0].text == "/content bold\n1\n"
+    assert found.id == "one" and found.metadata == {"tags": ["a"]}
+
+
+def test_a_warning_is_a_difference(tmp_path: Path) -> None:
+    def with_(source: str, folder: str) -> object:
+        (tmp_path / folder).mkdir()
+        cell = nbformat.v4.new_code_cell(source, id="one")
+        content = notebooks.executed(of_cells(cell), tmp_path / folder)
+        notebook: Any = notebooks.comparable(content)
+        return notebook.cells[0].outputs
+
+    assert with_("import warnings", "a") != with_("import warnings\nwarnings.warn('x')", "b")
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_a_notebook_begins_with_its_heading_and_one_installation(path: Path) -> None:
+    heading, install, *others = read(path).cells
+    assert heading.cell_type == "markdown" and heading.source.startswith("# ")
+    assert install.metadata.tags == ["skip-execution"]
+    assert [cell for cell in others if "tags" in cell.metadata] == []
+    (line,) = (line for line in install.source.splitlines() if not line.startswith("#"))
+    (wanted,) = re.findall(r'^%pip install -q "([^"]+)"$', line)
+    requirement = Requirement(wanted)
+    assert requirement.name == PROJECT["name"]
+    assert requirement.extras <= set(PROJECT["optional-dependencies"])
+    # Beside the checkout it is the same, from the folder of the notebook.
+    (beside,) = re.findall(
+        r'^# In a checkout of the project: %pip install -q "([./]+)', install.source
+    )
+    assert (path.parent / beside).resolve() == ROOT
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_headings_go_down_step_by_step(path: Path) -> None:
+    texts = [cell.source for cell in read(path).cells if cell.cell_type == "markdown"]
+    levels = [len(each) for each in re.findall(r"^(#+) ", "\n".join(texts), re.MULTILINE)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_a_notebook_carries_its_outputs(path: Path) -> None:
+    notebook = read(path)
+    nbformat.validate(notebook)
+    _, *executed = (cell for cell in notebook.cells if cell.cell_type == "code")
+    assert [cell.execution_count for cell in executed] == list(range(1, len(executed) + 1))
+    assert not any(output.output_type == "error" for output in outputs(notebook))
+    assert path.stat().st_size < 300_000
+
+
+@pytest.mark.parametrize("path", NAMED)
+def test_the_pictures_can_be_seen_and_heard(path: Path) -> None:
+    notebook = read(path)
+    for picture in pictures(notebook):
+        shown = Image.open(io.BytesIO(picture)).convert("L")
+        low, high = shown.getextrema()
+        assert min(shown.size) > 300 and high - low > 200
+    shown_by = [
+        cell for cell in notebook.cells if any("data" in o for o in cell.get("outputs", ()))
+    ]
+    assert len(shown_by) == len(pictures(notebook)) >= 2
+    for cell in shown_by:
+        alt = notebooks.alternative(cell)
+        assert len(alt) > 50 and alt.endswith(".")
+        (output,) = (output for output in cell.outputs if "data" in output)
+        assert output.metadata == {"image/png": {"alt": alt}}
