@@ -58,7 +58,8 @@ def _reported(arguments: argparse.Namespace) -> int:
     print_text(str(report))
     if path is not None:
         report.save(path)
-        print_text(f"\nWrote {path}.")
+        what_next = ": open it in a browser" if path.suffix == ".html" else ""
+        print_text(f"\nWrote {path}{what_next}.")
     return 0 if report.equal else 1
 
 

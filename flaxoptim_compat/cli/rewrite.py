@@ -114,7 +114,7 @@ def _show(report: Report, arguments: argparse.Namespace) -> int:
         say = _print_aside
     changed = [each for each in report.files if each.new is not None]
     verb = "would be changed" if arguments.check else "changed in the patch"
-    for line in account(report, arguments.to, verb):
+    for line in account(report, arguments.to, verb, is_patch=not arguments.check):
         say(line)
     if changed:
         say(f"No file was changed. To change {'it' if len(changed) == 1 else 'them'}, add --write.")

@@ -181,7 +181,8 @@ def test_reports(suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
     path.write_text("of yesterday")
     assert run(OLD, NEW, "--report", str(path)) == 0
     out, _ = capsys.readouterr()
-    assert out.endswith(f"\nWrote {path}.\n")
+    what_next = ": open it in a browser" if suffix == "html" else ""
+    assert out.endswith(f"\nWrote {path}{what_next}.\n")
     assert [entry.name for entry in Path().iterdir()] == [path.name]
     text = path.read_text()
     assert OLD in text

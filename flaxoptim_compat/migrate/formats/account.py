@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Container, Iterator
 from pathlib import Path
 
-from flaxoptim_compat.migrate.formats.sentences import counted, optimizers, summary
-from flaxoptim_compat.migrate.run.reports import Noted, Report, place_of
+from flaxoptim_compat.migrate.formats.sentences import (
+    asides,
+    counted,
+    counts,
+    first_of,
+    optimizers,
+)
+from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, place_of
+
+# Short on a whole repository as well; files that change, and changes of numbers, are listed all.
+_LEFT = 12
+_ASIDES = 5
+_FILES = 8
+_CODES = 7
 
 
-def account(report: Report, target: str, verb: str, failed: Container[Path] = ()) -> Iterator[str]:
+def account(
+    report: Report,
+    target: str,
+    verb: str,
+    failed: Container[Path] = (),
+    is_patch: bool = False,
+) -> Iterator[str]:
     """The lines that say what became of each finding.
 
     Args:
@@ -17,39 +36,61 @@ def account(report: Report, target: str, verb: str, failed: Container[Path] = ()
       target: ``shim`` or ``optax``.
       verb: what happened to files that have a new content.
       failed: those of them that could not be written.
+      is_patch: whether they stand in a patch, which names them.
     """
     changed = [each for each in report.files if each.new is not None and each.path not in failed]
-    left = 0
-    for file in report.files:
-        if file.off_limits and file.findings:
-            left += len(file.findings)
-            yield f"{file.path}: left alone, with {_findings(file.left)}: {file.off_limits}"
-            continue
-        for each in file.left:
-            left += 1
-            yield f"{place_of(file.path, each.place)}: {each.code} left: {_why_left(each)}"
+    yield from first_of(list(_left(report)), _LEFT, "scan --format concise")
     for file in changed:
         for each in file.done:
             if each.change:
                 place = place_of(file.path, each.place)
                 yield f"{place}: {each.code} changes numbers: {each.change}"
-        yield f"{file.path}: {verb}: {_findings(file.done)}"
-    yield from summary(report)
+    files = [f"{each.path}: {verb}: {_findings(each.done)}" for each in changed]
+    yield from first_of(files, _FILES, "the patch") if is_patch else files
+    for lines in asides(report):
+        yield from first_of(lines, _ASIDES, "scan --format concise")
+    yield from counts(report)
     if target == "optax":
         yield from optimizers(report)
     done = sum(len(each.done) for each in changed)
+    left = sum(len(_left_in(each)) for each in report.files)
     yield (
         f"rewrite --to {target}: {counted(len(changed), 'file')} {verb},"
         f" {counted(done, 'finding')} dealt with, {left:,} left."
     )
 
 
-def _why_left(finding: Noted) -> str:
-    return finding.reason or f"{finding.what}: {finding.instead}"
+def _left_in(file: FileReport) -> list[Noted]:
+    return file.findings if file.off_limits else file.left
+
+
+def _left(report: Report) -> Iterator[str]:
+    """What is left: files as a whole, and places, each with those that stay because of it."""
+    places = [each for file in report.files if not file.off_limits for each in file.left]
+    reasons = {each.reason for each in places if each.reason}
+    others = collections.Counter(each.cause for each in places if each.cause in reasons)
+    for file in report.files:
+        if file.off_limits and file.findings:
+            yield f"{file.path}: left alone, with {_findings(file.findings)}: {file.off_limits}"
+            continue
+        for each in file.left:
+            if each.cause not in reasons:
+                # Once, where the reason is met first.
+                number = others.pop(each.reason, 0)
+                yield f"{place_of(file.path, each.place)}: {each.code} left: {_why(each, number)}"
+
+
+def _why(finding: Noted, others: int) -> str:
+    text = finding.reason or f"{finding.what}: {finding.instead}"
+    if not others:
+        return text
+    stay = "stays" if others == 1 else "stay"
+    return f"{text} {counted(others, 'other place')} {stay} for this reason."
 
 
 def _findings(findings: list[Noted]) -> str:
     codes = sorted({each.code for each in findings})
     if not codes:
         return "marks where something is left"
-    return f"{counted(len(findings), 'finding')} ({', '.join(codes)})"
+    kinds = ", ".join(codes) if len(codes) <= _CODES else f"of {len(codes)} kinds"
+    return f"{counted(len(findings), 'finding')} ({kinds})"

@@ -13,6 +13,7 @@ from flaxoptim_compat.migrate.formats.sentences import (
     LEGEND,
     asides,
     counted,
+    first_of,
     found,
     how_many,
     mark,
@@ -80,7 +81,7 @@ def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterat
     if len(files) > 1:
         yield "", ""
         yield heading, _HEADING
-        yield from _plain(_some(rows, _KINDS, "--statistics"))
+        yield from _plain(first_of(rows, _KINDS, "--statistics"))
     yield from _of_files(files)
     code = rows[0].split()[1]
     yield "", ""
@@ -175,7 +176,7 @@ def _counted_files(files: Sequence[FileReport]) -> Iterator[Line]:
     heading, *lines = in_columns([("found", "file"), *rows], right={0})
     yield "", ""
     yield heading, _HEADING
-    yield from _plain(_some(lines, _FILES, "--statistics"))
+    yield from _plain(first_of(lines, _FILES, "--statistics"))
 
 
 def _entries(file: FileReport, room: int) -> Iterator[str]:
@@ -244,14 +245,7 @@ def _asides(report: Report) -> Iterator[Line]:
     for lines in asides(report):
         if lines:
             yield "", ""
-            yield from _plain(_some(lines, _ASIDES, "--format concise"))
-
-
-def _some(lines: Sequence[str], most: int, option: str) -> Iterator[str]:
-    """The first lines, how many others there are, and what lists them."""
-    yield from lines[:most]
-    if (others := len(lines) - most) > 0:
-        yield f"and {others:,} more, which {option} lists"
+            yield from _plain(first_of(lines, _ASIDES, "--format concise"))
 
 
 def _plain(lines: Iterable[str]) -> Iterator[Line]:

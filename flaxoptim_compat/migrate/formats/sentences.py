@@ -99,6 +99,19 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def first_of(lines: Sequence[str], most: int, option: str) -> Iterator[str]:
+    """The first lines, how many others there are, and what lists them.
+
+    Args:
+      lines: all of them.
+      most: how many are shown.
+      option: what lists them.
+    """
+    yield from lines[:most]
+    if (number := len(lines) - most) > 0:
+        yield f"and {number:,} more, which {option} lists"
+
+
 def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
     """How many become TrainStates with ``rewrite --to optax``, and the line that holds each other.
 

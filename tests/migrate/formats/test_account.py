@@ -1,0 +1,86 @@
+"""What ``flaxoptim-compat rewrite`` says of what it did: short, however much there was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.rewriting_folders import OLD, Rewrite, read
+
+GIVEN_AWAY = """\
+import my_project
+from flax import optim
+
+optimizer = optim.Adam(0.1).create({"w": 1.0})
+my_project.keep(optimizer)
+print(optimizer.target)
+print(optimizer.state.step)
+"""
+
+
+def test_a_reason_is_said_where_it_is_met_and_counts_what_stays_for_it(rewrite: Rewrite) -> None:
+    done = rewrite("--check", to="optax", a=GIVEN_AWAY)
+    left = [line for line in done.output.splitlines() if " left: " in line]
+    assert left == [
+        "a.py:5:17: FOC218 left: It is given to my_project.keep, which may expect an Optimizer."
+        " 4 other places stay for this reason."
+    ]
+    assert done.output.splitlines()[-2].endswith(" dealt with, 5 left.")
+
+
+def test_a_reason_of_another_file_is_not_said_again(rewrite: Rewrite) -> None:
+    made = 'from flax import optim\n\noptimizer = optim.Adam(0.1).create({"w": 1.0})\n'
+    done = rewrite(
+        "--check",
+        to="optax",
+        made=made,
+        used="import my_project\nimport made\n\nmy_project.keep(made.optimizer)\n",
+    )
+    left = [line for line in done.output.splitlines() if " left: " in line]
+    assert len(left) == 1
+    assert left[0].startswith("used.py:4:") and " 2 other places stay " in left[0]
+
+
+def test_much_that_is_left_is_counted(rewrite: Rewrite) -> None:
+    lines = [f'print("flax.optim.Adam{number}")' for number in range(40)]
+    done = rewrite("--check", a="import flax\n\n" + "\n".join(lines) + "\nflax.optim.Adam\n")
+    said = done.output.splitlines()
+    assert len([line for line in said if " left: " in line]) == 12
+    assert "and 28 more, which scan --format concise lists" in said
+    assert said[-2].endswith(" dealt with, 40 left.")
+
+
+def test_files_that_change_are_all_named_but_beside_a_patch(rewrite: Rewrite) -> None:
+    Path("folder").mkdir()
+    for number in range(20):
+        Path(f"folder/f{number:02}.py").write_text(OLD)
+    patch = rewrite(paths=("folder",))
+    assert patch.output.count("+++ ") == 20
+    assert patch.errors.count(": changed in the patch: ") == 8
+    assert "and 12 more, which the patch lists\n" in patch.errors
+    assert rewrite("--check", paths=("folder",)).output.count(": would be changed: ") == 20
+    assert rewrite("--write", paths=("folder",)).output.count(": changed: ") == 20
+    assert read("folder/f19.py") != OLD
+
+
+def test_what_was_not_read_is_counted(rewrite: Rewrite) -> None:
+    Path("folder").mkdir()
+    for number in range(9):
+        Path(f"folder/f{number}.py").write_text("from flax import optim\n)\n")
+    said = rewrite("--check", paths=("folder",)).output.splitlines()
+    assert len([line for line in said if ": not read: " in line]) == 5
+    assert "and 4 more, which scan --format concise lists" in said
+    assert any(line.endswith(" 9 not read, 0 names not understood.") for line in said)
+
+
+def test_many_kinds_are_a_number(rewrite: Rewrite) -> None:
+    uses = """\
+from flax import optim
+import flax
+import jax
+
+optimizer: flax.optim.Optimizer = optim.Adam(0.1).create(jax.tree_map(abs, {"w": 1.0}))
+optimizer = optimizer.apply_gradient({"w": 1.0}, learning_rate=0.2).replace(target={"w": 2.0})
+print(optimizer.target, optimizer.state.step)
+"""
+    (line, *_) = rewrite("--check", to="optax", a=uses).output.splitlines()
+    assert line.startswith("a.py: would be changed: ") and line.endswith(" kinds)")
