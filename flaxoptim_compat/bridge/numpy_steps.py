@@ -7,17 +7,16 @@ returns; the others called jax somewhere, and returned its arrays.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import experimental
 
 from flaxoptim_compat.bridge.definition import Definition, Leaf, ParamState
 from flaxoptim_compat.bridge.traced import Outcome
+from flaxoptim_compat.versions.of_jax import enable_x64
 
 
 def moved_by_numpy(
@@ -25,7 +24,7 @@ def moved_by_numpy(
     leaves: Sequence[Leaf],
     states: Sequence[ParamState],
     gradients: Sequence[Leaf],
-    step: Callable[[], Outcome],
+    step: Callable[[Sequence[Leaf], Sequence[ParamState]], Outcome],
 ) -> Outcome | None:
     """Do a step in which there is no array of jax as numpy would have done it.
 
@@ -34,7 +33,7 @@ def moved_by_numpy(
       leaves: the parameters.
       states: the state of each.
       gradients: the gradient of each.
-      step: does the step with jax.
+      step: does the step of such parameters and states with jax.
 
     Returns:
       What the step comes to, or None where numpy would not have done it.
@@ -49,10 +48,14 @@ def moved_by_numpy(
     wide = (np.result_type(each) == np.float64 for each in [*leaves, *gradients, *moments])
     if not formula.operators_only and not any(wide):
         return None
-    with _wide():
-        moved, count, new_states = step()
     if not formula.operators_only:
+        with enable_x64(True):
+            moved, count, new_states = step(leaves, states)
         return list(map(_in_jax, moved)), count, jax.tree.map(_in_jax, list(new_states))
+    widened = [_widened(*each) for each in zip(leaves, states, gradients, strict=True)]
+    leaves, states = [leaf for leaf, _ in widened], [state for _, state in widened]
+    with enable_x64(True):
+        moved, count, new_states = step(leaves, states)
     return (
         list(map(_in_numpy, moved, leaves)),
         count,
@@ -67,11 +70,17 @@ def _is_of_numpy(leaf: Leaf) -> bool:
     return isinstance(leaf, float)
 
 
-def _wide() -> contextlib.AbstractContextManager[None]:
-    """A block in which jax keeps 64 bits, in this thread."""
-    # Up to jax 0.7 it is in jax.experimental.
-    wide: Any = vars(jax if hasattr(jax, "enable_x64") else experimental)["enable_x64"]
-    return cast("contextlib.AbstractContextManager[None]", wide(True))
+def _widened(leaf: Leaf, state: ParamState, gradient: Leaf) -> tuple[Leaf, ParamState]:
+    """A parameter and its moments in the dtypes that sums of numpy would have."""
+    moments = jax.tree.leaves(state)
+    dtype = np.result_type(gradient, *moments)
+    return _at_least(leaf, dtype), jax.tree.map(lambda moment: _at_least(moment, dtype), state)
+
+
+def _at_least(leaf: Leaf, dtype: Any) -> Leaf:
+    # Half precision stays, here as everywhere.
+    is_single = getattr(leaf, "dtype", None) == np.float32
+    return np.asarray(leaf, dtype) if is_single and dtype == np.float64 else leaf
 
 
 def _in_numpy(new: Leaf, old: Leaf) -> Leaf:

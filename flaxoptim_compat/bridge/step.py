@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 
 import jax
@@ -39,9 +38,20 @@ def apply_gradient(
         _let_broadcast(definition, hyper_params, target, gradients)
         outcome = traced(definition, hyper_params, target, step, states, gradients)
     else:
-        args = definition, hyper_params, target, step, states, gradients
-        on_jax = functools.partial(_concrete, *args)
-        outcome = moved_by_numpy(definition, target.leaves, states, gradients, on_jax) or on_jax()
+        outcome = moved_by_numpy(
+            definition,
+            target.leaves,
+            states,
+            gradients,
+            lambda wide, moments: _concrete(
+                definition,
+                hyper_params,
+                Target(target.treedef.unflatten(wide)),
+                step,
+                moments,
+                gradients,
+            ),
+        ) or _concrete(definition, hyper_params, target, step, states, gradients)
     leaves, count, new_states = outcome
     # Leaves that no optimizer moves stay the very objects they were.
     new = [old if leaf is None else leaf for leaf, old in zip(leaves, target.leaves, strict=True)]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import jax
 import numpy as np
 import optax
 
@@ -31,6 +30,7 @@ from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_optax import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredList
+from flaxoptim_compat.versions.of_jax import enable_x64
 
 FORMS: dict[Form, str] = {
     "train-state": "a TrainState",
@@ -119,17 +119,12 @@ def _converted(
         ) from error
 
 
-@contextlib.contextmanager
-def _precision_of(found: FoundOptimizer) -> Iterator[None]:
+def _precision_of(found: FoundOptimizer) -> contextlib.AbstractContextManager[None]:
     """Let jax take parameters of 64 bits as they are, if there are any, as their program did."""
-    before = jax.config.read("jax_enable_x64")
     dtypes = [getattr(each.value, "dtype", None) for each in found.parameters]
     if any(dtype in (np.float64, np.complex128) for dtype in dtypes):
-        jax.config.update("jax_enable_x64", True)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_x64", before)
+        return enable_x64(True)
+    return contextlib.nullcontext()
 
 
 def _in_optax(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:

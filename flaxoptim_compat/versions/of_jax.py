@@ -69,6 +69,19 @@ def optimization_barrier(tree: Any) -> Any:
     return jax.tree.unflatten(treedef, barrier.bind(*leaves))
 
 
+def enable_x64(wide: bool) -> AbstractContextManager[None]:
+    """A block in which jax keeps 64 bits, or does not, in this thread.
+
+    Up to jax 0.7 it is in jax.experimental only, and since 0.9 no longer there.
+    """
+    import jax
+    from jax import experimental
+
+    found: Any = vars(jax if hasattr(jax, "enable_x64") else experimental)["enable_x64"]
+    context: AbstractContextManager[None] = found(wide)
+    return context
+
+
 def is_tracing() -> bool:
     """Whether a function is being traced where this is called."""
     from jax._src import core

@@ -65,6 +65,34 @@ def test_what_only_adds_and_multiplies_stays_with_numpy(
     assert all(map(np.array_equal, jax.tree.leaves(ours), jax.tree.leaves(theirs)))
 
 
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="rules of numpy 2 for numbers"
+)
+@pytest.mark.parametrize("name", OF_NUMPY)
+@pytest.mark.parametrize("widths", list(itertools.product((np.float32, np.float64), repeat=3)))
+def test_the_widest_operand_decides(genuine: Any, name: str, widths: tuple[Any, ...]) -> None:
+    of_param, of_grad, of_moment = widths
+    moved = []
+    for namespace in (optim, genuine):
+        definition = cases.case(name).build(namespace)
+        target = {"vector": np.linspace(-1, 1, 5, dtype=of_param)}
+        state = definition.init_state(target)
+        moments = in_numpy(state.param_states, of_moment)
+        moments = jax.tree.map(lambda each: each + each.dtype.type(0.1), moments)
+        grads = {"vector": np.linspace(0.3, 0.7, 5, dtype=of_grad)}
+        moved.append(
+            definition.apply_gradient(
+                definition.hyper_params, target, state.replace(param_states=moments), grads
+            )
+        )
+    ours, theirs = ((target, state.param_states) for target, state in moved)
+    assert described(ours) == described(theirs)
+    for mine, genuine_one in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        # Where numpy rounded a product to 32 bits before it added it to 64, here nothing is.
+        single = np.float32 in widths
+        np.testing.assert_allclose(mine, genuine_one, rtol=0, atol=1e-7 if single else 0)
+
+
 @pytest.mark.filterwarnings("ignore:Explicitly requested dtype float64:UserWarning")
 @pytest.mark.parametrize("name", OF_JAX)
 def test_the_others_return_arrays_of_jax(genuine: Any, name: str) -> None:

@@ -48,6 +48,35 @@ def test_half_precision_parameters_keep_their_dtype(genuine: Any, name: str, dty
         assert widened.target["w"].dtype == jnp.float32
 
 
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("name", ["GradientDescent", "Momentum", "Adam", "RMSProp", "Adagrad"])
+def test_half_precision_gradients_and_moments_beside_wider_parameters(
+    genuine: Any, name: str, half: Any
+) -> None:
+    params = {"w": jnp.linspace(0.5, 1.0, 8)}
+    grads = {"w": jnp.linspace(0.1, 1.0, 8).astype(half)}
+    mine = getattr(optim, name)(0.1).create(params)
+    with_train_state = mine.to_train_state().apply_gradients(grads=grads)
+    mine = mine.apply_gradient(grads)
+    theirs = getattr(genuine, name)(0.1).create(params).apply_gradient(grads)
+    assert {leaf.dtype for leaf in jax.tree.leaves(mine.target)} == {jnp.dtype(jnp.float32)}
+    last_place = float(jnp.finfo(half).eps * jnp.max(jnp.abs(theirs.target["w"] - params["w"])))
+    np.testing.assert_allclose(mine.target["w"], theirs.target["w"], rtol=0, atol=last_place)
+    np.testing.assert_allclose(mine.target["w"], with_train_state.params["w"], rtol=0, atol=1e-7)
+    wide = getattr(genuine, name)(0.1).create(params)
+    wide = wide.apply_gradient({"w": grads["w"].astype(jnp.float32)})
+    if name in ("GradientDescent", "Momentum"):
+        np.testing.assert_array_equal(mine.target["w"], wide.target["w"])
+    narrow = mine.replace(state=jax.tree.map(_halved(half), mine.state))
+    after = narrow.apply_gradient({"w": grads["w"].astype(jnp.float32)})
+    same = jax.tree.map(lambda one, other: one.dtype == other.dtype, after.state, narrow.state)
+    assert all(jax.tree.leaves(same))
+
+
+def _halved(half: Any) -> Any:
+    return lambda leaf: leaf.astype(half) if jnp.issubdtype(leaf.dtype, jnp.inexact) else leaf
+
+
 @pytest.mark.parametrize("name", ["Adam", "AdaBelief", "LAMB"])
 def test_half_precision_bias_correction_is_done_in_float32(genuine: Any, name: str) -> None:
     params = {"w": jnp.linspace(0.5, 1.0, 8, dtype=jnp.bfloat16)}

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import jax
-from jax import experimental
+from flaxoptim_compat.versions import of_jax
 
 __all__ = ["disable_x64", "enable_x64"]
-
-# Before jax 0.8 it was only in jax.experimental, from where it went in 0.9.
-_context: Any = vars(jax if hasattr(jax, "enable_x64") else experimental)["enable_x64"]
 
 
 @contextmanager
@@ -22,12 +17,12 @@ def enable_x64(new_val: bool = True) -> Iterator[None]:
     Args:
       new_val: False to disallow them.
     """
-    with _context(new_val):
+    with of_jax.enable_x64(new_val):
         yield
 
 
 @contextmanager
 def disable_x64() -> Iterator[None]:
     """Do without 64-bit numbers in a block."""
-    with _context(False):
+    with of_jax.enable_x64(False):
         yield
