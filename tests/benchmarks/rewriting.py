@@ -33,8 +33,6 @@ BARS = {
     "--to optax": Bar("--to optax", PARSED, 12),
 }
 COPIES, LINEAR = 10, 12
-# What a process is allowed for its start.
-START = 0.3
 _SIZES = (100, 10, 1000)
 # Of fewer files, parsing is over before it can be timed well.
 _FEWEST = 100
@@ -118,8 +116,8 @@ def _copies(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement
         effort.report(setting)
         one, ten = f"{label}, one", f"{label}, {COPIES}"
         functions = {
-            one: functools.partial(clock.run_started, label, folder / "one"),
-            ten: functools.partial(clock.run_started, label, folder / "ten"),
+            one: functools.partial(clock.run, label, folder / "one"),
+            ten: functools.partial(clock.run, label, folder / "ten"),
         }
         yield from clock.rows(setting, functions, effort.rounds(5), (Bar(ten, one, LINEAR),))
 
@@ -147,7 +145,7 @@ class _Clock:
             "from flax import optim\np = optim.Adam(0.1).create({}).target\n"
         )
         for label in COMMANDS:
-            self.run(label, folder / "warm")
+            self._user(self._command(label, folder / "warm"))
         # What each takes for next to nothing: its imports.
         self._starts = {
             label: min(self._user(self._command(label, folder / "warm")) for _ in range(3))
@@ -206,10 +204,6 @@ class _Clock:
         return float(done.stdout)
 
     def run(self, label: str, tree: Path) -> float:
-        """One of the commands, without what its start may take."""
-        return max(self._user(self._command(label, tree)) - START, 0.001)
-
-    def run_started(self, label: str, tree: Path) -> float:
         """One of the commands, without what it takes for next to nothing."""
         return max(self._user(self._command(label, tree)) - self._starts[label], 0.001)
 
@@ -226,7 +220,7 @@ class _Clock:
         try:
             done = self._process(command, folder)
         except subprocess.TimeoutExpired:
-            raise _Stopped(_used() - before - START) from None
+            raise _Stopped(_used() - before) from None
         # 1: it has found something.
         if done.returncode not in (0, 1):
             raise RuntimeError(f"{command} failed: {done.stdout}{done.stderr}")

@@ -354,7 +354,7 @@ def test_every_kind_of_work_is_recorded() -> None:
     assert set(recorded.machine) == set(MACHINE)
     assert list(dict.fromkeys(each.work for each in recorded.rows)) == [
         "compiled step", "memory", "bandwidth", "trace + lower", "outside jit", "MultiOptimizer",
-        "dispatch", "import", "checkpoints",
+        "dispatch", "import", "checkpoints", "rewriting",
     ]  # fmt: skip
 
 

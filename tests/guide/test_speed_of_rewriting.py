@@ -87,6 +87,7 @@ def test_a_command_that_hangs_is_stopped(
     clock: rewriting._Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rewriting, "COMMANDS", {"scan": ["--version"], "bad": ["--nothing"]})
+    monkeypatch.setattr(clock, "_starts", {"scan": 0.0, "bad": 0.0})
     assert 0 < clock.run("scan", tmp_path) < 60
     with pytest.raises(RuntimeError, match="failed"):
         clock.run("bad", tmp_path)
