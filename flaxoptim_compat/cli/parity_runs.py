@@ -15,11 +15,11 @@ from flaxoptim_compat.cli.progress import Progress, optimizers, steps
 from flaxoptim_compat.legacy.named_code import NamedCode, failure, place_of
 from flaxoptim_compat.parity import genuine, trial
 from flaxoptim_compat.parity.comparison import compare
+from flaxoptim_compat.parity.counterparts import counterpart, is_definition, is_optimizer
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.named_sides import named_parameters, named_side
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report, check
-from flaxoptim_compat.parity.sides import is_definition, is_optimizer
 from flaxoptim_compat.parity.survey import matrix
 
 _STEPS = 100
@@ -121,7 +121,7 @@ def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
         )
     kind = type(definition).__name__
     if not isinstance(definition, optim.OptimizerDef):
-        ours = genuine.as_genuine(old, optim)
+        ours = counterpart(old, optim)
         if ours is None:
             raise ParityError(f"{text}: this package has no {kind}. Name what to compare it with.")
         return ours, f"flaxoptim_compat.optim.{kind}", ""
@@ -142,9 +142,9 @@ def _genuine(old: Any, kind: str, params: Any) -> tuple[Any, str]:
     if module is None:
         problem = genuine.problem()
         return None, f"Compared with optax, because {problem}." if problem else ""
-    theirs = genuine.as_genuine(old, module)
+    theirs = counterpart(old, module)
     if theirs is None:
-        return None, f"Compared with optax, because the genuine flax.optim has no {kind}."
+        return None, f"Compared with optax, because the genuine flax.optim has no {kind} like it."
     try:
         if not is_optimizer(theirs):
             jax.eval_shape(theirs.init_state, params)

@@ -1,4 +1,4 @@
-"""A ``flax.optim`` that is really there, and a definition as it is in that one.
+"""A ``flax.optim`` that is really there.
 
 It is loaded once more under a private name, with a ``jax`` that still has the names of the time, so
 that the program's own ``flax.optim`` and the installed jax stay as they are.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import inspect
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -16,19 +15,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from flax import serialization
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.installing import existing_flax_optim
 from flaxoptim_compat.legacy.lost import ENTRIES
-from flaxoptim_compat.parity.sides import is_optimizer
 from flaxoptim_compat.versions.of_python import warnings_ignored
 
 # Inside flax, for the sake of its relative imports.
 _NAME = "flax._optim_beside_flaxoptim_compat"
-_OF_FLAX = ("flax.optim.", f"{_NAME}.", "flaxoptim_compat.optim.")
-# Of WeightNorm: the argument that is a definition itself.
-_PART = "wrapped_optimizer"
 
 
 def find() -> ModuleType | None:
@@ -109,53 +103,3 @@ def _try_a_step(module: Any) -> None:
     # Anew, because flax.optim sets a filter of its own, by which its warning is always shown.
     with warnings_ignored():
         jax.eval_shape(module.Momentum(0.1).create(params).apply_gradient, params)
-
-
-def as_genuine(subject: Any, module: Any) -> Any:
-    """The same in another flax.optim: a definition, or an Optimizer with its state.
-
-    Args:
-      subject: a definition or an Optimizer of any flax.optim: this package's or a genuine one.
-      module: the flax.optim to make it in.
-
-    Returns:
-      The same; None if there is no such class, or a class of the user's is involved.
-    """
-    with warnings_ignored():
-        if not is_optimizer(subject):
-            return _definition(subject, module)
-        definition = _definition(subject.optimizer_def, module)
-        if definition is None:
-            return None
-        fresh = definition.create(subject.target)
-        return fresh.restore_state(serialization.to_state_dict(subject))
-
-
-def _definition(definition: Any, module: Any) -> Any:
-    kind = type(definition)
-    other = getattr(module, kind.__name__, None)
-    if not f"{kind.__module__}.".startswith(_OF_FLAX) or not isinstance(other, type):
-        return None
-    if hasattr(definition, "sub_optimizers"):
-        parts = [_definition(part, module) for part in definition.sub_optimizers]
-        if any(part is None for part in parts):
-            return None
-        return other(*zip(definition.traversals, parts, strict=True))
-    arguments = _arguments(definition, other, module)
-    if arguments.get(_PART, definition) is None:
-        return None
-    return other(**arguments)
-
-
-def _arguments(definition: Any, other: type, module: Any) -> dict[str, Any]:
-    """The values of the constructor's arguments, which have the names of the hyper-parameters."""
-    found = {}
-    for name in inspect.signature(other).parameters:
-        if name == _PART:
-            found[name] = _definition(getattr(definition, name), module)
-        elif hasattr(definition.hyper_params, name):
-            found[name] = getattr(definition.hyper_params, name)
-        else:
-            # Not all are kept as hyper-parameters: the dtype of a momentum is not.
-            found[name] = getattr(definition, name)
-    return found

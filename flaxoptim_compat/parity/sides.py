@@ -14,6 +14,7 @@ import optax
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat.bridge import injected
+from flaxoptim_compat.parity.counterparts import is_definition, is_optimizer
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.moments import Moment, moments_in, renamed
 from flaxoptim_compat.parity.recordings.recording import Recording
@@ -98,20 +99,6 @@ def _next(leaf: Any) -> Any:
 def _short(subject: Any) -> str:
     text = repr(subject)
     return text if len(text) <= 80 else f"{text[:77]}..."
-
-
-def is_definition(subject: Any) -> bool:
-    """Whether it is a definition, of this package or of the genuine flax.optim."""
-    return not isinstance(subject, type) and all(
-        hasattr(subject, name) for name in ("hyper_params", "init_state", "create")
-    )
-
-
-def is_optimizer(subject: Any) -> bool:
-    """Whether it is an Optimizer, of this package or of the genuine flax.optim."""
-    return not isinstance(subject, type) and all(
-        hasattr(subject, name) for name in ("optimizer_def", "state", "target")
-    )
 
 
 def _of_flax(definition: Any, optimizer: Any = None) -> Side:

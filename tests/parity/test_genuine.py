@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import shutil
 import sys
 import warnings
@@ -15,9 +14,7 @@ import pytest
 from flaxoptim_compat import optim
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.parity import genuine
-from tests.support.cases import CASES, Case
 from tests.support.oracle.wheel import genuine_wheel
-from tests.support.side_by_side import assert_same
 
 
 @pytest.fixture
@@ -140,36 +137,3 @@ def test_a_genuine_definition_is_compared_with_ours(
     assert parity("optim.theirs") == 0
     out, _ = capsys.readouterr()
     assert "second  flaxoptim_compat.optim.Momentum\n" in out
-
-
-def hyper_params(definition: Any) -> Any:
-    found = definition.hyper_params
-    each = found if isinstance(found, list) else [found]
-    return [dataclasses.asdict(one) for one in each]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_definition_has_the_same_hyper_params(case: Case, genuine: Any) -> None:
-    from flaxoptim_compat.parity.genuine import as_genuine
-
-    ours = case.build(optim)
-    theirs = as_genuine(ours, genuine)
-    expected = case.build(genuine)
-    assert type(theirs) is type(expected)
-    assert hyper_params(theirs) == hyper_params(expected)
-    params = case.parameters()
-    assert_same(theirs.init_state(params), expected.init_state(params))
-    assert getattr(theirs, "dtype_momentum", None) == getattr(expected, "dtype_momentum", None)
-
-
-def test_classes_of_the_user_have_no_genuine_one(genuine: Any) -> None:
-    from flaxoptim_compat.parity.genuine import as_genuine
-
-    class Adam(optim.Adam):
-        pass
-
-    everything = optim.ModelParamTraversal(lambda path, value: True)
-    assert as_genuine(optim.Adam(0.1), genuine) is not None
-    assert as_genuine(Adam(0.1), genuine) is None
-    assert as_genuine(optim.WeightNorm(Adam(0.1)), genuine) is None
-    assert as_genuine(optim.MultiOptimizer((everything, Adam(0.1))), genuine) is None

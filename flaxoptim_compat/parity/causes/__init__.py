@@ -15,7 +15,7 @@ from typing import Any
 import optax
 
 from flaxoptim_compat.parity.causes.context import Context, fitting
-from flaxoptim_compat.parity.causes.legacy import Legacy, legacy
+from flaxoptim_compat.parity.causes.legacy_side import Legacy, legacy
 from flaxoptim_compat.parity.causes.of_optax import definition_of
 from flaxoptim_compat.parity.causes.search import explained
 from flaxoptim_compat.parity.causes.surgery import from_state

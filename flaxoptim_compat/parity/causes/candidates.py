@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.parity.causes.legacy import Legacy
+from flaxoptim_compat.parity.causes.legacy_side import Legacy
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import (
     Address,

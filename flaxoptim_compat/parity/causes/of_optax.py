@@ -12,13 +12,11 @@ import dataclasses
 import functools
 import inspect
 import itertools
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import optax
 
-from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
 from flaxoptim_compat.optim.kinds import KINDS
 
 Settings = Mapping[str, Any]
@@ -80,7 +78,7 @@ def definition_of(tx: optax.GradientTransformation) -> Any:
     for pattern in _patterns():
         found = pattern.hyper_params(stages)
         if found is not None and isinstance(found["learning_rate"], int | float):
-            return _quietly_made(pattern.kind, found)
+            return pattern.kind(**found)
     return None
 
 
@@ -110,16 +108,9 @@ def _patterns() -> list[_Pattern]:
 
 def _chain_of(kind: Any, values: Settings) -> optax.GradientTransformation:
     values = {name: value for name, value in values.items() if name != "dtype_momentum"}
-    definition = _quietly_made(kind, values)
+    definition = kind(**values)
     chain: optax.GradientTransformation = definition.optax_chain(definition.hyper_params)
     return chain
-
-
-def _quietly_made(kind: Any, values: Settings) -> Any:
-    with warnings.catch_warnings():
-        # The user did not make it.
-        warnings.simplefilter("ignore", FlaxOptimDeprecationWarning)
-        return kind(**values)
 
 
 def _stages(tx: optax.GradientTransformation) -> list[_Stage]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.parity.causes.legacy import Legacy
+from flaxoptim_compat.parity.causes.legacy_side import Legacy
 
 # From here on the arithmetic takes longer than to compile it.
 LARGE = 2**17

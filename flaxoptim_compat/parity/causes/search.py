@@ -17,7 +17,7 @@ from flaxoptim_compat.parity.causes.candidates import (
     together,
 )
 from flaxoptim_compat.parity.causes.context import Context
-from flaxoptim_compat.parity.causes.legacy import OF_FLAX, Legacy
+from flaxoptim_compat.parity.causes.legacy_side import OF_FLAX, Legacy
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import parts_of
 from flaxoptim_compat.parity.causes.mistakes import KNOWN

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +11,7 @@ import jax.numpy as jnp
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
+from flaxoptim_compat.parity.counterparts import recorded
 from flaxoptim_compat.parity.recordings.recording import Recording
 
 
@@ -30,10 +28,8 @@ def recorded_optimizer(recording: Recording) -> Any:
       None where the recording does not say all that is needed: parameters without an optimizer, a
       class that is not flax.optim's, a MultiOptimizer, whose filters are functions.
     """
-    with warnings.catch_warnings():
-        # The user did not make it.
-        warnings.simplefilter("ignore", FlaxOptimDeprecationWarning)
-        definition = _definition(recording.definition)
+    description = recorded(recording.definition)
+    definition = None if description is None else description.made_in(optim)
     if definition is None:
         return None
     params = jax.tree.map(jnp.asarray, recording.params)
@@ -52,25 +48,6 @@ def recorded_optimizer(recording: Recording) -> Any:
     return optim.Optimizer(
         definition, state.replace(step=step, param_states=treedef.unflatten(states)), params
     )
-
-
-def _definition(described: Mapping[str, Any]) -> Any:
-    """The definition that was described; None if this package has none that is surely the same."""
-    name, module = described.get("class"), described.get("module")
-    hyper_params, parts = described.get("hyper_params"), described.get("parts")
-    # Also a copy of Flax's files in a package of the user's.
-    if not (isinstance(module, str) and "optim" in module.split(".") and name in optim.__all__):
-        return None
-    if not isinstance(hyper_params, dict) or not isinstance(parts, list):
-        return None
-    cls = getattr(optim, name)
-    known = set(inspect.signature(cls).parameters) - {"dtype_momentum"}
-    if cls is not optim.WeightNorm:
-        return cls(**hyper_params) if set(hyper_params) == known and not parts else None
-    if len(parts) != 1 or set(hyper_params) != known - {"wrapped_optimizer"}:
-        return None
-    wrapped = _definition(parts[0])
-    return None if wrapped is None else cls(wrapped, **hyper_params)
 
 
 def _filled(state: Any, moments: Mapping[str, Any], prefix: str = "") -> Any:

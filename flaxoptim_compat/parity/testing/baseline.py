@@ -16,13 +16,14 @@ import numpy as np
 
 from flaxoptim_compat.atomic import appearing_file
 from flaxoptim_compat.parity.comparison import compare
+from flaxoptim_compat.parity.counterparts import is_optimizer
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.gradients import Gradients, gradients
 from flaxoptim_compat.parity.overrides import overrides as read_overrides
 from flaxoptim_compat.parity.recordings import recorder
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
-from flaxoptim_compat.parity.sides import Side, is_optimizer, side
+from flaxoptim_compat.parity.sides import Side, side
 from flaxoptim_compat.parity.testing.assertions import starting_parameters
 from flaxoptim_compat.parity.tolerance import Tolerance
 from flaxoptim_compat.parity.trial import gradients as trial_gradients

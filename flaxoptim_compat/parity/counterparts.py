@@ -1,0 +1,135 @@
+"""A definition or an Optimizer of one flax.optim, made anew in another one.
+
+There is this package's, there may be a genuine one, or a copy of its files, and there are those
+that only a recording remembers. A definition of any of them is described in one way, and made in
+one way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flax import serialization
+
+from flaxoptim_compat.catalogue import BY_NAME, DTYPE, WRAPPED
+from flaxoptim_compat.versions.of_python import warnings_ignored
+
+_MULTI = "MultiOptimizer"
+
+
+def is_definition(subject: Any) -> bool:
+    """Whether it is a definition, of this package or of the genuine flax.optim."""
+    return not isinstance(subject, type) and all(
+        hasattr(subject, name) for name in ("hyper_params", "init_state", "create")
+    )
+
+
+def is_optimizer(subject: Any) -> bool:
+    """Whether it is an Optimizer, of this package or of the genuine flax.optim."""
+    return not isinstance(subject, type) and all(
+        hasattr(subject, name) for name in ("optimizer_def", "state", "target")
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """What makes a definition what it is, in whichever flax.optim.
+
+    Args:
+      kind: the name of its class.
+      arguments: what the class is given, by name, other definitions excepted.
+      parts: these.
+      traversals: those of a MultiOptimizer, one for each part.
+    """
+
+    kind: str
+    arguments: Mapping[str, Any]
+    parts: Sequence[Description] = ()
+    traversals: Sequence[Any] = ()
+
+    def made_in(self, module: Any) -> Any:
+        """The definition in a flax.optim; None if that has no such class, or one that differs."""
+        cls = getattr(module, self.kind, None)
+        parts = [each.made_in(module) for each in self.parts]
+        if not isinstance(cls, type) or any(part is None for part in parts):
+            return None
+        if self.kind == _MULTI:
+            return cls(*zip(self.traversals, parts, strict=True)) if self.traversals else None
+        given = {**self.arguments, **dict(zip([WRAPPED], parts, strict=False))}
+        # The dtype is no number, so a recording has none: whoever relies on it compares the two.
+        known = inspect.signature(cls).parameters
+        surplus = len(parts) > 1 or set(given) - set(known)
+        return None if surplus or set(known) - set(given) - {DTYPE} else cls(**given)
+
+
+def described(definition: Any) -> Description | None:
+    """What a definition is.
+
+    Returns:
+      None if its class is no optimizer of flax.optim, or one that the user derived from such a
+      class, which may do anything.
+    """
+    cls = type(definition)
+    if cls.__name__ not in {*BY_NAME, _MULTI} or cls.__mro__[1].__name__ != "OptimizerDef":
+        return None
+    wrapped = getattr(definition, WRAPPED, None)
+    found = [
+        described(part)
+        for part in getattr(definition, "sub_optimizers", [wrapped] if wrapped else [])
+    ]
+    parts = [part for part in found if part is not None]
+    if len(parts) != len(found):
+        return None
+    if cls.__name__ == _MULTI:
+        return Description(_MULTI, {}, parts, definition.traversals)
+    fields = {field.name for field in dataclasses.fields(definition.hyper_params)}
+    names = fields & {*BY_NAME[cls.__name__].hyper_params}
+    arguments = {name: getattr(definition.hyper_params, name) for name in names}
+    if hasattr(definition, DTYPE):
+        arguments[DTYPE] = getattr(definition, DTYPE)
+    return Description(cls.__name__, arguments, parts)
+
+
+def recorded(entry: Any) -> Description | None:
+    """What a recording says of a definition; None if that is not surely one of flax.optim.
+
+    Args:
+      entry: ``class``, ``module``, ``hyper_params`` and ``parts``, unless the file was changed.
+    """
+    if not isinstance(entry, Mapping):
+        return None
+    kind, module = entry.get("class"), entry.get("module")
+    arguments, parts = entry.get("hyper_params"), entry.get("parts")
+    # Also a copy of Flax's files in a package of the user's.
+    if not (isinstance(module, str) and "optim" in module.split(".") and kind in BY_NAME):
+        return None
+    if not isinstance(arguments, dict) or not isinstance(parts, list):
+        return None
+    found = [recorded(part) for part in parts]
+    known = [part for part in found if part is not None]
+    return Description(kind, arguments, known) if len(known) == len(found) else None
+
+
+def counterpart(subject: Any, module: Any) -> Any:
+    """The same in a flax.optim: itself, if it is of that one.
+
+    Args:
+      subject: a definition or an Optimizer of any flax.optim.
+      module: the flax.optim to have it in.
+
+    Returns:
+      None if there is none, or a class of the user's is involved.
+    """
+    definition = subject.optimizer_def if is_optimizer(subject) else subject
+    description = described(definition)
+    if description is None or isinstance(definition, module.OptimizerDef):
+        return None if description is None else subject
+    # The user did not make it.
+    with warnings_ignored():
+        made = description.made_in(module)
+        if made is None or definition is subject:
+            return made
+        return made.create(subject.target).restore_state(serialization.to_state_dict(subject))
