@@ -27,6 +27,11 @@ class Overrides:
     constant: Mapping[str, Any]
     changing: Mapping[str, np.ndarray[Any, Any]]
 
+    @property
+    def values(self) -> dict[str, Any]:
+        """All of them, by name."""
+        return {**self.constant, **self.changing}
+
     def given(self, step: int) -> dict[str, Any]:
         """What a step has to be given."""
         return {name: values[step] for name, values in self.changing.items()}

@@ -25,7 +25,8 @@ from flaxoptim_compat.parity.measuring import (
 )
 from flaxoptim_compat.parity.overrides import Overrides
 from flaxoptim_compat.parity.report import PARAMETER, Track
-from flaxoptim_compat.parity.sides import Side, recorded_step
+from flaxoptim_compat.parity.sides import Side
+from flaxoptim_compat.parity.stepping import Stepper
 from flaxoptim_compat.versions.of_jax import optimization_barrier
 
 Progress = Callable[[int, int], None]
@@ -67,9 +68,8 @@ class Run:
         self._overrides = overrides
         self.steps = steps
         self.notes: list[str] = []
-        start = (self._begun(0, params), self._begun(1, params))
-        self._names = tuple(self._taken(number, start[number]) for number in range(2))
-        self._start = self._settled(start)
+        self._steppers = (self._begun(0, params), self._begun(1, params))
+        self._start = self._settled((self._steppers[0].start, self._steppers[1].start))
         self.matching = Matching(sides, self._start)
         self.notes += self.matching.notes
         self._begin = [first for first, _ in self.matching.arrays(self._start)]
@@ -124,23 +124,17 @@ class Run:
                 size = 2 * size if time.monotonic() - begin < _SECONDS else size
             yield done, np.asarray(rows, np.float64)[:count], carry
 
-    def _begun(self, number: int, params: Any) -> Any:
-        side = self.sides[number]
-        own = side.params if side.params is not None else params
+    def _begun(self, number: int, params: Any) -> Stepper:
+        """A side at the start; the overrides that it does not take are told in a note."""
         with self._blamed(number, "could not start"):
-            return jax.tree.map(jnp.asarray, side.start(jax.tree.map(jnp.asarray, own)))
-
-    def _taken(self, number: int, carry: Any) -> set[str]:
-        """The overrides that a side takes; what it does not take is told in a note."""
-        values = {**self._overrides.constant, **self._overrides.changing}
-        taken = self.sides[number].overridable(carry, values)
-        left = sorted(set(values) - taken)
+            stepper = Stepper(self.sides[number], params, self._overrides)
+        left = sorted(set(self._overrides.values) - stepper.names)
         if left:
             self.notes.append(
                 f"The {_ORDINALS[number]} side goes by its own {', '.join(left)}: it has no such"
                 " hyper-parameter that could be set at each step (see optax.inject_hyperparams)."
             )
-        return taken
+        return stepper
 
     def _blamed(self, number: int, what: str) -> AbstractContextManager[None]:
         return _told(f"The {_ORDINALS[number]} side ({self.sides[number].name}) {what}:")
@@ -182,10 +176,9 @@ class Run:
         carry, grads = optimization_barrier((carry, grads))
 
         def step_of(number: int) -> Any:
-            overrides = self._overrides.of_step(given["overrides"], self._names[number])
-            recorded = given.get(_ORDINALS[number])
+            mine = given[_ORDINALS[number]]
             with self._blamed(number, "failed in a step"):
-                return self.sides[number].step(carry[number], grads[number], overrides, recorded)
+                return self._steppers[number].step(carry[number], grads[number], mine)
 
         return step_of(0), step_of(1)
 
@@ -216,12 +209,9 @@ class Run:
 
     def _given(self, step: int, carry: Carry) -> dict[str, Any]:
         """What a step is given from outside."""
-        given: dict[str, Any] = {"overrides": self._overrides.given(step)}
-        given |= self._grads.given(step, self.sides[0].params_of(carry[0]))
-        for name, side in zip(_ORDINALS, self.sides, strict=True):
-            if side.recording is not None:
-                given[name] = recorded_step(side.recording, step)
-        return given
+        grads = self._grads.given(step, self.sides[0].params_of(carry[0]))
+        steppers = zip(_ORDINALS, self._steppers, strict=True)
+        return {**grads, **{name: stepper.given(step) for name, stepper in steppers}}
 
     def _inputs(self, first: int, count: int) -> Any:
         """What some steps are given, stacked, and filled up with copies of the last."""

@@ -18,7 +18,8 @@ import numpy as np
 from flaxoptim_compat.bridge.compiled import compiled_steps
 from flaxoptim_compat.parity.causes.context import Context
 from flaxoptim_compat.parity.causes.scope import LARGE, Scope, size_of
-from flaxoptim_compat.parity.sides import recorded_step, side
+from flaxoptim_compat.parity.sides import side
+from flaxoptim_compat.parity.stepping import Stepper
 from flaxoptim_compat.parity.tolerance import Tolerance
 
 Key = TypeVar("Key")
@@ -59,27 +60,20 @@ class _Runner:
     """One side on its way, with the gradients it is given."""
 
     def __init__(self, subject: Any, context: Context, scope: Scope) -> None:
-        self._side = side(subject)
-        self._overrides = context.overrides
-        given = scope.pick(context.params)
-        own = self._side.params if self._side.params is not None else given
+        params = scope.pick(context.params)
+        self._stepper = Stepper(side(subject), params, context.overrides)
         # A copy: the user's step may donate what it is given.
-        self._carry = self._side.start(jax.tree.map(jnp.array, own))
-        values = {**context.overrides.constant, **context.overrides.changing}
-        self._names = self._side.overridable(self._carry, values)
-        compiled = size_of(given) > LARGE
-        self._step = jax.jit(self._side.step) if compiled else self._side.step
-        self.tree = self._side.params_of(self._carry)
+        self._carry = jax.tree.map(jnp.array, self._stepper.start)
+        compiled = size_of(params) > LARGE
+        self._step = jax.jit(self._stepper.step) if compiled else self._stepper.step
+        self.tree = self._stepper.side.params_of(self._carry)
 
     def advance(self, step: int, grads: Any) -> None:
         """Do a step."""
-        overrides = self._overrides.of_step(self._overrides.given(step), self._names)
-        recording = self._side.recording
-        recorded = None if recording is None else recorded_step(recording, step)
         grads = jax.tree.unflatten(jax.tree.structure(self.tree), jax.tree.leaves(grads))
         with compiled_steps(False):
-            self._carry = self._step(self._carry, grads, overrides, recorded)
-        self.tree = self._side.params_of(self._carry)
+            self._carry = self._step(self._carry, grads, self._stepper.given(step))
+        self.tree = self._stepper.side.params_of(self._carry)
 
 
 def fits(

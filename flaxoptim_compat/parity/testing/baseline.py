@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from flaxoptim_compat.atomic import appearing_file
@@ -24,6 +23,7 @@ from flaxoptim_compat.parity.recordings import recorder
 from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.sides import Side, side
+from flaxoptim_compat.parity.stepping import Stepper
 from flaxoptim_compat.parity.testing.assertions import starting_parameters
 from flaxoptim_compat.parity.tolerance import Tolerance
 from flaxoptim_compat.parity.trial import gradients as trial_gradients
@@ -119,27 +119,23 @@ class Trajectory:
         if source.count is not None and source.count < self.steps:
             raise ParityError(f"There are gradients for {source.count} of {self.steps} steps.")
         given = read_overrides(self.overrides, self.steps)
-        values = {**given.constant, **given.changing}
-        params = (
-            starting_parameters(self.params, self.subject) if one.params is None else one.params
-        )
-        carry = one.start(jax.tree.map(jnp.asarray, params))
-        names = one.overridable(carry, values)
+        params = starting_parameters(self.params, self.subject) if one.params is None else None
+        stepper = Stepper(one, params, given)
 
         def step(carry: Any, index: Any, inputs: Any) -> tuple[Any, Any]:
             before = one.params_of(carry)
             grads, _ = source.of_step(before, before, index, inputs)
             carry, grads = optimization_barrier((carry, grads))
-            return one.step(carry, grads, given.of_step(inputs["overrides"], names), None), grads
+            return stepper.step(carry, grads, inputs), grads
 
-        compiled = jax.jit(step)
+        compiled, carry = jax.jit(step), stepper.start
         state = _recorded(one, carry)
         recording.state(state)
         for index in range(self.steps):
             before = one.params_of(carry)
-            inputs = {"overrides": given.given(index), **source.given(index, before)}
+            inputs = {**stepper.given(index), **source.given(index, before)}
             carry, grads = compiled(carry, np.int32(index), inputs)
-            recording.gradients(state, grads, given.of_step(inputs["overrides"], names))
+            recording.gradients(state, grads, stepper.overrides_of(inputs))
             state = _recorded(one, carry)
             recording.state(state)
         recording.finish()
