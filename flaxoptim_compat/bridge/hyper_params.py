@@ -20,7 +20,7 @@ from jax.typing import DTypeLike
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
-from flaxoptim_compat.transforms.dtypes import (
+from flaxoptim_compat.transforms.casting import (
     dtype_of,
     is_like_a_python_number,
     like_a_python_number,

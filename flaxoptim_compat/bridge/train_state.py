@@ -28,7 +28,7 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.bridge.masks import Layout
 from flaxoptim_compat.transforms import hold
-from flaxoptim_compat.transforms.dtypes import with_dtype
+from flaxoptim_compat.transforms.casting import with_dtype
 
 # Flax's TrainState treats what stands under this key differently; flax.optim knew no such key.
 _OVERWRITE = "_overwrite_with_gradient"

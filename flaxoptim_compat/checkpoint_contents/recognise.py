@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+from flaxoptim_compat.checkpoint_contents.array_table import leaves_of
 from flaxoptim_compat.checkpoint_contents.fields import Kind
 from flaxoptim_compat.checkpoint_contents.legacy import (
     generation,
@@ -20,7 +21,6 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
     moments,
     with_inner_states,
 )
-from flaxoptim_compat.checkpoint_contents.tables import leaves_of
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 
 Path = tuple[str, ...]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from flaxoptim_compat.checkpoint_contents.optax_states import injected
-from flaxoptim_compat.checkpoint_contents.recognise import (
-    FoundOptimizer,
-    Path,
-    find_optimizers,
-)
-from flaxoptim_compat.checkpoint_contents.tables import (
+from flaxoptim_compat.checkpoint_contents.array_table import (
     leaves_of,
     size_text,
     table,
     total_size,
     value_text,
+)
+from flaxoptim_compat.checkpoint_contents.optax_states import injected
+from flaxoptim_compat.checkpoint_contents.recognise import (
+    FoundOptimizer,
+    Path,
+    find_optimizers,
 )
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from flaxoptim_compat.checkpoint_files.stored import StoredArray

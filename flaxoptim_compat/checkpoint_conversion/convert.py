@@ -12,14 +12,14 @@ import optax
 
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.pairing import Paths
+from flaxoptim_compat.checkpoint_contents.array_table import leaves_of
 from flaxoptim_compat.checkpoint_contents.recognise import (
     Form,
     FoundOptimizer,
     Path,
     find_optimizers,
 )
-from flaxoptim_compat.checkpoint_contents.tables import leaves_of
-from flaxoptim_compat.checkpoint_conversion.definitions import Choice, given, guessed
+from flaxoptim_compat.checkpoint_conversion.choice import Choice, given, guessed
 from flaxoptim_compat.checkpoint_conversion.nnx import (
     as_train_state,
     nnx_entries,
@@ -27,7 +27,7 @@ from flaxoptim_compat.checkpoint_conversion.nnx import (
 )
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
-from flaxoptim_compat.checkpoint_conversion.to_optax import optax_dict
+from flaxoptim_compat.checkpoint_conversion.to_opt_state import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredList
 from flaxoptim_compat.versions.of_jax import enable_x64

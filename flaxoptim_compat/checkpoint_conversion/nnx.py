@@ -25,7 +25,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
     number,
     parameters_of,
 )
-from flaxoptim_compat.checkpoint_conversion.definitions import Choice
+from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_conversion.states import (
     fresh_states,
     refuse_copies,

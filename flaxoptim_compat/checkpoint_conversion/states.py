@@ -11,7 +11,7 @@ from flax import serialization
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import checkpoints
-from flaxoptim_compat.checkpoint_conversion.definitions import Choice
+from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
 # Those that give a parameter the same state wherever it stands.

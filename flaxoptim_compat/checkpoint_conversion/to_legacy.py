@@ -17,7 +17,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
     at,
     number,
 )
-from flaxoptim_compat.checkpoint_conversion.definitions import Choice
+from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError

@@ -12,7 +12,7 @@ from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.checkpoint_contents.legacy import is_list_of_states
-from flaxoptim_compat.checkpoint_conversion.definitions import Choice
+from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.optim.legacy_loop import formula_of

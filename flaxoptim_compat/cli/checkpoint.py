@@ -100,7 +100,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
 
 def _convert(arguments: argparse.Namespace) -> int:
-    from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+    from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
     from flaxoptim_compat.cli.progress import Progress
 
     definitions = None

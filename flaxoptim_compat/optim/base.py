@@ -31,7 +31,7 @@ from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.step import apply_gradient as run_step
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
-from flaxoptim_compat.formula_text.injected import injected_function
+from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
 from flaxoptim_compat.optim.formula import Chain, parameters_of

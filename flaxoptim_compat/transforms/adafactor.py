@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.transforms.dtypes import with_dtype
+from flaxoptim_compat.transforms.casting import with_dtype
 from flaxoptim_compat.transforms.inlined import inlined
 from flaxoptim_compat.transforms.parameters import require_parameters
 

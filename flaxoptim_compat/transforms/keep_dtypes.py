@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.transforms.dtypes import dtype_of, with_dtype
+from flaxoptim_compat.transforms.casting import dtype_of, with_dtype
 
 
 def keep_dtypes(inner: optax.GradientTransformation) -> optax.GradientTransformation:

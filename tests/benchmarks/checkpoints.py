@@ -12,7 +12,7 @@ from typing import Any
 from flax import serialization
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.models import parameters
 from tests.benchmarks.subjects import GENUINE, OURS, subjects

@@ -19,7 +19,7 @@ from flax.core import FrozenDict
 import flaxoptim_compat
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge import checkpoints
-from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 from flaxoptim_compat.checkpoint_files.source import Source
 from tests.support.cases import CASES, Case
 from tests.support.side_by_side import assert_same_bits

@@ -15,7 +15,7 @@ from flax import serialization
 
 from flaxoptim_compat import from_nnx, optim, to_nnx
 from flaxoptim_compat.checkpoint_contents.summary import summary
-from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 from flaxoptim_compat.checkpoint_files import CheckpointError, open_checkpoint
 from tests.support import cases
 from tests.support.compiled_steps import gradients, legacy_step, optax_step

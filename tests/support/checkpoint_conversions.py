@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import serialization
 
-from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 
 
 def written(path: Path, tree: Any) -> Path:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.formula_text.injected import injected_function
+from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.migrate.optax_text.program_expressions import quoted
 from flaxoptim_compat.migrate.program.document import Document

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from flaxoptim_compat.bridge.pairing import Paths
 from flaxoptim_compat.checkpoint_contents.recognise import Form
+from flaxoptim_compat.checkpoint_conversion.conversion_report import report
 from flaxoptim_compat.checkpoint_conversion.convert import convert
-from flaxoptim_compat.checkpoint_conversion.report import report
 from flaxoptim_compat.checkpoint_files.opening import open_checkpoint
 from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
 

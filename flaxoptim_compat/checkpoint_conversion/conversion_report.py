@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from flaxoptim_compat.checkpoint_contents.optax_states import injected
-from flaxoptim_compat.checkpoint_contents.recognise import Form
-from flaxoptim_compat.checkpoint_contents.tables import (
+from flaxoptim_compat.checkpoint_contents.array_table import (
     leaves_of,
     size_text,
     total_size,
     value_text,
 )
+from flaxoptim_compat.checkpoint_contents.optax_states import injected
+from flaxoptim_compat.checkpoint_contents.recognise import Form
 from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.formula_text.injected import injected_function
+from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.optim.formula import parameters_of
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from flaxoptim_compat.transforms.dtypes import (
+from flaxoptim_compat.transforms.casting import (
     dtype_of,
     is_like_a_python_number,
     like_a_python_number,

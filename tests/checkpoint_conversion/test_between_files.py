@@ -16,7 +16,7 @@ from flax.training import checkpoints
 from orbax.checkpoint import PyTreeCheckpointer
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.checkpoint_conversion.files import convert_checkpoint
+from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.cli.progress import Progress
 from tests.data import goldens
