@@ -10,6 +10,7 @@ from typing import Any
 
 from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
 from flaxoptim_compat.legacy.registry import Registry
 
 
@@ -38,9 +39,7 @@ class Alias(ModuleType):
                 raise
             value = row.serve()
         if not name.startswith("__"):
-            # Making an optimizer warns; naming its class does not.
-            quiet = entry.name.startswith("flax.optim")
-            uses.record(f"{entry.name}.{name}", None if quiet else self._notice(name))
+            uses.record(f"{entry.name}.{name}", self._notice(name))
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -51,8 +50,19 @@ class Alias(ModuleType):
             return
         super().__setattr__(name, value)
 
-    def _notice(self, name: str) -> str:
-        return (self._rows().get(name) or _one_name(self.__dict__["__entry__"], name)).notice
+    def _notice(self, name: str) -> str | None:
+        entry: Entry = self.__dict__["__entry__"]
+        # Making an optimizer warns; naming its class does not.
+        if entry.name.startswith("flax.optim"):
+            return None
+        if entry.name.startswith(NN):
+            # A module moves to Linen as a whole, so that each of its lines need not say so.
+            if uses.counts[f"{entry.name}.{name}"]:
+                return None
+            if name in LINEN_INSTEAD_OF_NN:
+                gone = f"{entry.name}.{name} is gone since {entry.gone_since}"
+                return f"{gone}. In Linen: {LINEN_INSTEAD_OF_NN[name]}"
+        return (self._rows().get(name) or _one_name(entry, name)).notice
 
     def _rows(self) -> dict[str, Entry]:
         entry: Entry = self.__dict__["__entry__"]

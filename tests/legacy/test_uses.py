@@ -59,3 +59,35 @@ jnp.broadcast_to(arr=[1, 2], shape=(2, 2))
         "jax.numpy.clip() (2x), jax.Array.device() (1x), jax.numpy.broadcast_to() (1x)"
     )
     assert "program.py:9: FlaxOptimDeprecationWarning: jax.numpy.broadcast_to takes" in done.stderr
+
+
+def test_each_name_of_flax_nn_warns_once(tmp_path: Path) -> None:
+    program = """
+from flax import nn
+class Net(nn.Module):
+    def apply(self, x):
+        return nn.Dense(nn.relu(nn.Dense(x, 3)), 2)
+class Other(nn.Module):
+    def apply(self, x):
+        return nn.Dense(nn.relu(x), 2)
+Net.init_by_shape, Other.init_by_shape, nn.Dense, nn.relu, nn.Dense
+"""
+    write(tmp_path, program=program)
+    done = compat(["run", "program.py"], tmp_path)
+    assert in_line(done.stderr) == "flax.nn.Module (2x), flax.nn.Dense (2x), flax.nn.relu (1x)"
+    warned = [line for line in done.stderr.splitlines() if "is gone since" in line]
+    warned = [line.removeprefix(f"{tmp_path}/") for line in warned]
+    assert [line.partition(": FlaxOptimDeprecationWarning: ")[::2] for line in warned] == [
+        (
+            "program.py:3",
+            "flax.nn.Module is gone since flax 0.4.0. In Linen: subclass flax.linen.Module, turn"
+            " the arguments of apply that configure it into annotated fields of the class, and"
+            " rename apply to __call__, decorated with flax.linen.compact.",
+        ),
+        (
+            "program.py:9",
+            "flax.nn.Dense is gone since flax 0.4.0. In Linen: flax.nn.Dense(inputs, ...) is"
+            " flax.linen.Dense(...)(inputs), with use_bias= for bias=.",
+        ),
+        ("program.py:9", "flax.nn.relu is gone since flax 0.4.0. Use flax.linen.relu instead."),
+    ]

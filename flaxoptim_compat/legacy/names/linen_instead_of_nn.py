@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What Flax called the package.
+NN = ("flax.nn", "flax.deprecated.nn")
+
 _CALLED_TWICE = (
     "flax.nn.{name}(inputs, ...) is flax.linen.{name}(...)(inputs), "
     "with use_bias= for bias={scale}."

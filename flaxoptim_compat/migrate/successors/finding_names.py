@@ -6,6 +6,7 @@ import ast
 import functools
 from collections.abc import Iterator
 
+from flaxoptim_compat.legacy.names.linen_instead_of_nn import NN
 from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
@@ -16,7 +17,6 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.successors import calls
 from flaxoptim_compat.migrate.successors.lost_uses import LostUse, Rearranged
 from flaxoptim_compat.migrate.successors.successor import (
-    NN,
     OBJECTS_TODAY,
     SERVED_NN,
     TENSORBOARD,

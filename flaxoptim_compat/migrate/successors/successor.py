@@ -8,7 +8,7 @@ from typing import NamedTuple
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.lost import OF_PACKAGES
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
-from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN
+from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
 from flaxoptim_compat.legacy.names.public import ERA, is_public, public
 
 _LINEN = (
@@ -61,7 +61,6 @@ ONLY_SERVED = frozenset(
 BACK = frozenset({"numpy.long"})
 _ALL = {entry.name: entry for entry in OF_PACKAGES}
 _TABLE = {name: entry for name, entry in _ALL.items() if name not in OBJECTS_TODAY | BACK}
-NN = ("flax.nn", "flax.deprecated.nn")
 # What serves them, also for programs that were rewritten.
 SERVED_NN = "flaxoptim_compat.nn"
 
