@@ -37,11 +37,15 @@ _HANDS_ON = frozenset(
     {
         "abs",
         "broadcast_in_dim",
+        "complex",
         "concatenate",
+        "conj",
         "convert_element_type",
         "copy",
         "expand_dims",
+        "imag",
         "neg",
+        "real",
         "reshape",
         "rev",
         "select_n",
@@ -93,9 +97,9 @@ _STANDS_ALONE_UNLESS_SCALAR = frozenset(
 def rounding_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same function, to be compiled, with the bits that it has operation by operation.
 
-    It takes ``ZERO`` before the arguments of ``function``. Complex numbers are excepted. Where
-    several arrays are divided by one number it does so as one call of jax would that divides them
-    all, such as optax's correction of a bias.
+    It takes ``ZERO`` before the arguments of ``function``. Where several arrays are divided by one
+    number it does so as one call of jax would that divides them all, such as optax's correction of
+    a bias.
     """
 
     def rounding(zero: jax.Array, *args: Any) -> Any:
@@ -181,7 +185,7 @@ class _Evaluation:
         return any(not each.isdisjoint(readers) for each in merged)
 
     def _guarded(self, value: _Value) -> _Value:
-        if not jnp.issubdtype(value.dtype, jnp.floating):
+        if not jnp.issubdtype(value.dtype, jnp.inexact):
             return value
         if value.dtype.itemsize >= 4:
             # Adding -0.0 changes no bit, and rounded together with a product it is the product.
@@ -197,7 +201,7 @@ class _Evaluation:
         if known is None:
             zero = self._zero.astype(dtype)
             known = lax.broadcast(
-                -zero if jnp.issubdtype(dtype, jnp.floating) else zero,
+                -zero if jnp.issubdtype(dtype, jnp.inexact) else zero,
                 shape,
             )
             self._known_zeros[dtype, shape] = known
@@ -316,9 +320,17 @@ def _stands_alone(equation: core.JaxprEqn) -> bool:
     if _inner(equation):
         return not _hands_on(equation)
     name = equation.primitive.name
+    # LLVM may compute complex numbers in any order, in which even (a - b) + b is a.
+    if _is_complex(equation):
+        return name == "abs" or name not in _HANDS_ON
     if name in _STANDS_ALONE:
         return any(math.prod(_array(atom).shape) > 1 for atom in equation.invars)
     return name in _STANDS_ALONE_UNLESS_SCALAR and math.prod(_array(equation.outvars[0]).shape) > 1
+
+
+def _is_complex(equation: core.JaxprEqn) -> bool:
+    numbers = [*equation.invars, *equation.outvars]
+    return any(jnp.issubdtype(_array(atom).dtype, jnp.complexfloating) for atom in numbers)
 
 
 def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[_Unit]]]:

@@ -28,6 +28,11 @@ def with_dtype(array: Any, dtype: Any) -> Any:
     return array.astype(dtype)
 
 
+def real_part(array: Any) -> Any:
+    """What ``array.real`` returns: the array itself if it is not complex."""
+    return array.real if jnp.issubdtype(array.dtype, jnp.complexfloating) else array
+
+
 def is_like_a_python_number(value: Any) -> bool:
     """Whether a number takes the dtype of the array that it is multiplied with."""
     return isinstance(value, int | float) or getattr(value, "weak_type", False)

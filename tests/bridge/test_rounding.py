@@ -126,7 +126,20 @@ def test_what_is_handed_on_is_not_hidden_again() -> None:
     assert names.count("xor") == 1
 
 
-def test_a_complex_result_is_computed_as_it_is() -> None:
-    x = (numbers(8) + 1j * numbers(8)).astype(jnp.complex64)
-    compiled, by_itself = both(lambda x: x + 2.0, x)
-    assert_same(compiled, by_itself)
+OF_COMPLEX: dict[str, Callable[..., Any]] = {
+    "a product and a sum": lambda x, y: x * y + x,
+    "a number and a sum": lambda x, y: 0.9 * x + 0.1 * y,
+    "a difference taken back": lambda x, y: y + (x * y - y),
+    "constant terms": lambda x, y: (x + 0.1) + (0.2 + y),
+    "a constant divisor": lambda x, y: x / 3.0 + y,
+    "the square of a size": lambda x, y: 0.001 * ((x - y).conj() * (x - y)).real + 0.9 * x.imag,
+    "a size below": lambda x, y: x / (jnp.sqrt(jnp.abs(y) ** 2 + 0.25) + 1e-8),
+    "functions": lambda x, y: jnp.exp(0.1 * x) * lax.rsqrt(y) + y**2,
+    "sums": lambda x, y: jnp.sum(x * y, axis=0) / jnp.linalg.norm(y),
+}
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_so_are_those_of_complex_numbers(name: str) -> None:
+    x, y = (lax.complex(numbers(33, 129), numbers(33, 129)) for _ in range(2))
+    assert_same(*both(OF_COMPLEX[name], x, y))

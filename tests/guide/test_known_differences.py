@@ -129,6 +129,12 @@ def test_complex_parameters_use_absolute_squares(genuine: Any) -> None:
     np.testing.assert_allclose(
         theirs.state.param_states["w"].grad_sq_ema, share * (3.0 + 4.0j) ** 2, rtol=1e-6
     )
+    adafactor = optim.Adafactor(0.1).create(params).apply_gradient(grads)
+    np.testing.assert_array_equal(adafactor.state.param_states["w"].v, [9.0, 9.0])
+    # Flax says with jax's warning that it drops the other part.
+    with pytest.warns(Warning, match="Casting "):
+        theirs = genuine.Adafactor(0.1).create(params).apply_gradient(grads)
+    np.testing.assert_array_equal(theirs.state.param_states["w"].v, [9.0, 9.0])
 
 
 @pytest.mark.usefixtures("x64")

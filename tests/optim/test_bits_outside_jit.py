@@ -67,6 +67,30 @@ def test_every_case(case: cases.Case, dtype: str) -> None:
         assert_same(optimizer, by_operation)
 
 
+def turned(tree: Any, by: complex) -> Any:
+    """Complex numbers of the size of these, of which every other one is real."""
+
+    def leaf(array: jax.Array) -> jax.Array:
+        turns = jnp.where(jnp.arange(array.size).reshape(array.shape) % 2, by, 1.0)
+        return array * turns.astype(jnp.complex64)
+
+    return jax.tree.map(leaf, tree)
+
+
+# The momentum of Adafactor is one of real numbers, as in Flax.
+@pytest.mark.filterwarnings("ignore:Casting ")
+@pytest.mark.parametrize("case", each(cases.CASES, ONE_EACH))
+def test_every_case_of_complex_parameters(case: cases.Case) -> None:
+    params = with_long_rows(case, "float32")
+    params = {**params, "long": turned(params["long"], 0.6 + 0.8j)}
+    optimizer = case.build(optim).create(params)
+    for number in range(STEPS):
+        grads = jax.tree.map(jnp.asarray, cases.gradients(number, params))
+        grads["long"] = turned(grads["long"], 0.8 - 0.6j)
+        optimizer, by_operation = both(optimizer, grads)
+        assert_same(optimizer, by_operation)
+
+
 @settings(deadline=None, max_examples=15, derandomize=True)
 @given(
     st.sampled_from(["Adam", "LAMB", "Adafactor", "RMSProp", "LARS", "Momentum"]),
