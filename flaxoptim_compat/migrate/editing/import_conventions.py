@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-# Modules that importing the package alone makes available.
+# Modules that importing the package alone makes available, in every version that may be installed.
 _COME_ALONG = {
-    "jax": ("dtypes", "errors", "lax", "nn", "numpy", "random", "sharding", "tree", "tree_util"),
-    "flax": ("core", "linen", "serialization", "struct", "traverse_util"),
+    "jax": frozenset(
+        "api_util custom_batching custom_derivatives debug distributed dlpack dtypes errors image lax"
+        " monitoring nn numpy ops profiler random scipy sharding stages tree tree_util typing".split()
+    ),
+    "flax": frozenset("core jax_utils linen serialization struct traverse_util".split()),
 }
 # Of these packages, `from package import module` is what people write.
 _TAKEN_APART = frozenset(["flax", "flaxoptim_compat"])
