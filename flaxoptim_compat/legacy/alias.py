@@ -10,7 +10,9 @@ from typing import Any
 
 from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
+from flaxoptim_compat.legacy.no_such_name import no_such_name
 from flaxoptim_compat.legacy.registry import Registry
 
 
@@ -35,6 +37,8 @@ class Alias(ModuleType):
         except AttributeError:
             # What serves the module may have lost this name, which is somewhere else.
             row = self._rows().get(name)
+            if row is None and f"{entry.name}.{name}" in GONE:
+                raise no_such_name(self, name, sys._getframe(1)) from None
             if row is None:
                 raise
             value = row.serve()

@@ -11,7 +11,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable
-from opcode import opmap
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -19,6 +18,7 @@ from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.finders import find_elsewhere
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
+from flaxoptim_compat.legacy.no_such_name import no_such_name
 from flaxoptim_compat.legacy.registry import Registry
 
 _MARK = "_flaxoptim_compat_original"
@@ -43,7 +43,7 @@ def _attach(module: ModuleType, registry: Registry) -> None:
         if original is not None and (entry is None or _answers(original, name, gone)):
             return _ask(original, module, name, sys._getframe(1))
         if entry is None:
-            raise _no_such_name(module, name, sys._getframe(1))
+            raise no_such_name(module, name, sys._getframe(1))
         # In a module that is no package, a module is an attribute like others.
         if entry.is_module and hasattr(module, "__path__"):
             return importlib.import_module(entry.name)
@@ -62,25 +62,8 @@ def _ask(
         return original(name)
     except AttributeError:
         if f"{module.__name__}.{name}" in GONE:
-            raise _no_such_name(module, name, asked_from) from None
+            raise no_such_name(module, name, asked_from) from None
         raise
-
-
-def _no_such_name(module: ModuleType, name: str, asked_from: FrameType) -> Exception:
-    message = f"module {module.__name__!r} has no attribute {name!r}"
-    advice = GONE.get(f"{module.__name__}.{name}")
-    if advice is None:
-        return AttributeError(message, name=name, obj=module)
-    message = f"{module.__name__}.{name} is gone for good: {advice}."
-    # Of an AttributeError a from-import keeps nothing, and says only that it cannot import.
-    if _is_from_import(asked_from):
-        return ImportError(message, name=module.__name__)
-    return AttributeError(message, name=name, obj=module)
-
-
-def _is_from_import(frame: FrameType) -> bool:
-    code = frame.f_code.co_code
-    return frame.f_lasti >= 0 and code[frame.f_lasti] == opmap["IMPORT_FROM"]
 
 
 def _answers(original: Callable[[str], Any], name: str, gone: set[str]) -> bool:

@@ -19,7 +19,6 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "jax": (
         "flaxoptim_compat.legacy.lists:accept_lists",
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",
-        "flaxoptim_compat.legacy.calls.serving:serve_methods",
     ),
     "flax": (
         "flaxoptim_compat.legacy.linen_behaviour:return_frozen_dicts",
@@ -31,12 +30,14 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
 
 
 # The modules of which something is switched on, when they are imported.
-MODULES = frozenset({*BEHAVIOURS, *calls.BY_MODULE})
+MODULES = frozenset({*BEHAVIOURS, *calls.LOST_BY_MODULE, *calls.BY_MODULE})
 
 
 def switch_on(module: str) -> list[Callable[[], None]]:
     """Switch the behaviours of a module on; returns what undoes each."""
     undo = [object_at(path)() for path in BEHAVIOURS.get(module, ())]
+    if module in calls.LOST_BY_MODULE:
+        undo += object_at("flaxoptim_compat.legacy.calls.serving:serve_methods")(module)
     if module in calls.BY_MODULE:
         undo += object_at("flaxoptim_compat.legacy.calls.serving:serve")(module)
     return undo

@@ -56,3 +56,11 @@ assert flax.nn.stochastic is served.stochastic and make_rng is served.make_rng
 assert flax.nn.attention.Cache is served.attention.Cache
 """
     output_of(["-c", code], tmp_path)
+
+
+def test_a_module_that_is_gone_says_too_which_of_its_names_are_gone_for_good() -> None:
+    with flaxoptim_compat.installed(era=True):
+        with pytest.raises(ImportError, match=r"jax.experimental.maps.xmap is gone for good: use"):
+            exec("from jax.experimental.maps import xmap", {})
+        with pytest.raises(ImportError, match=r"cannot import name 'never'"):
+            exec("from jax.experimental.maps import never", {})

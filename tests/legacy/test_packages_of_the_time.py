@@ -15,9 +15,11 @@ from tests.support.places import ROOT
 
 # {package or part of one: how many of its modules fail, for a reason that is not a lost name}
 PACKAGES = {
+    "brax": 0,
     "chex": 0,
     "diffrax": 0,
     "distrax": 0,
+    "elegy": 0,
     "equinox": 0,
     "haiku": 0,
     "jmp": 0,
@@ -43,5 +45,6 @@ def test_all_modules_can_be_imported(name: str) -> None:
         cwd=folder,
     )
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    assert found["modules"] > 3
+    # What is absent, as gym is, is needed by the smaller part.
+    assert found["imported"] > max(3, found["modules"] / 2)
     assert len(found["errors"]) <= PACKAGES[name], found["errors"]

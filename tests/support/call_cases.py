@@ -15,8 +15,6 @@ import numpy as np
 
 from tests.support.old_names import Case, Old
 
-MODULES = ()
-
 VECTOR = np.asarray([-2.5, 4.0, 0.0, 1.5, 3.0, -1.0], np.float32)
 MATRIX = np.asarray([[1, 2, -4], [0.5, 3, 8]], np.float32)
 
@@ -382,4 +380,27 @@ LINEN: dict[str, Case] = {
 }
 
 
-CASES: dict[str, Case] = {**NUMPY, **JAX, **VALUES, **ARRAYS, **LINEN}
+PAIR = "flax.training.early_stopping.EarlyStopping.update() as a pair"
+
+
+def _stopping(old: Old, take_apart: Callable[[Any], tuple[Any, Any]]) -> Any:
+    stopping = old("flax.training.early_stopping.EarlyStopping")(min_delta=0.1, patience=1)
+    seen: list[Any] = []
+    for metric in (4.0, 3.0, 2.95, 3.5, 1.0, 0.99):
+        improved, stopping = take_apart(stopping.update(metric))
+        seen.append([improved, stopping.should_stop, stopping.best_metric, stopping.patience_count])
+    return seen
+
+
+TRAINING: dict[str, Case] = {
+    f"{PAIR}: {how}": partial(_stopping, take_apart=take_apart)
+    for how, take_apart in (
+        ("unpacked", lambda pair: pair),
+        ("by their places", lambda pair: (pair[0], pair[1])),
+        ("from the end", lambda pair: (pair[-2], pair[-1])),
+        ("as a slice", lambda pair: pair[:2]),
+        ("as a tuple", tuple),
+    )
+}
+
+CASES: dict[str, Case] = {**NUMPY, **JAX, **VALUES, **ARRAYS, **LINEN, **TRAINING}

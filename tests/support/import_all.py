@@ -10,17 +10,19 @@ from pathlib import Path
 
 
 def main(folder: Path, *names: str) -> None:
-    """Print how many modules there are, and the errors."""
+    """Print how many modules there are, how many could be imported, and the errors."""
     warnings.simplefilter("ignore")
     found = [each for name in names for each in modules(folder, name)]
+    imported = 0
     errors: dict[str, str] = {}
     for name in found:
         try:
             importlib.import_module(name)
+            imported += 1
         except Exception as error:
             if not is_of_another(error, names):
                 errors[name] = f"{type(error).__name__}: {error}"
-    print(json.dumps({"modules": len(found), "errors": errors}))
+    print(json.dumps({"modules": len(found), "imported": imported, "errors": errors}))
 
 
 def modules(folder: Path, name: str) -> list[str]:

@@ -12,20 +12,6 @@ from tests.support import jax_update_cases
 from tests.support.jax_update_cases import EXACT, FLAGS, INTEGERS, MATRIX, VECTOR
 from tests.support.old_names import Case, Old
 
-# Of these, every public name is served or left out for a reason.
-MODULES = (
-    *("jax", "jax.numpy", "jax.numpy.fft", "jax.numpy.linalg", "jax.random", "jax.lax"),
-    *("jax.nn", "jax.nn.initializers", "jax.ops", "jax.tree_util", "jax.flatten_util"),
-    *("jax.profiler", "jax.image", "jax.dtypes", "jax.dlpack", "jax.errors", "jax.sharding"),
-    *("jax.scipy.linalg", "jax.scipy.special", "jax.scipy.signal", "jax.scipy.ndimage"),
-    *("jax.scipy.stats", "jax.test_util", "jax.util", "jax.linear_util", "jax.prng"),
-    *("jax.abstract_arrays", "jax.lib.xla_bridge", "jax.experimental"),
-    *("jax.experimental.maps", "jax.experimental.pjit", "jax.experimental.host_callback"),
-    *("jax.experimental.x64_context", "jax.example_libraries.optimizers"),
-    *("jax.example_libraries.stax", "jax.experimental.multihost_utils"),
-    *("jax.experimental.mesh_utils", "jax.experimental.ode", "jax.stages", "jax.custom_batching"),
-)
-
 
 def _key(old: Old, seed: int = 0) -> Any:
     return old("jax.random.PRNGKey")(seed)
@@ -170,8 +156,107 @@ def _known_when_traced(old: Old) -> Any:
     return old("jax.jit")(lambda x: old("jax.core.concrete_or_error")(int, x))(3)
 
 
+def _primitive(old: Old, made: Any, function: Callable[..., Any], slopes: list[float]) -> Any:
+    """What comes of a primitive of one's own, and of what transforms it."""
+    mlir = {
+        name: old(f"jax.interpreters.mlir.{name}") for name in ("lower_fun", "register_lowering")
+    }
+    mlir["register_lowering"](made, mlir["lower_fun"](function, multiple_results=False))
+    rules = [lambda g, *_, slope=slope: slope * g for slope in slopes]
+    old("jax.interpreters.ad.defjvp")(made, *rules)
+    x = [EXACT] * len(slopes)
+    return [
+        made.bind(*map(old("jax.numpy.asarray"), x)),
+        old("jax.jit")(made.bind)(*x),
+        old("jax.vmap")(made.bind)(*x),
+        old("jax.grad")(lambda *args: made.bind(*args).sum())(*x),
+        str(old("jax.make_jaxpr")(made.bind)(*x)).split()[-4:],
+    ]
+
+
+def _of_one(old: Old) -> Any:
+    made = old("jax.lax.standard_unop")({np.floating}, "doubled")
+    return _primitive(old, made, lambda x: 2 * x, [2.0])
+
+
+def _of_two(old: Old) -> Any:
+    made = old("jax.lax.standard_naryop")([{np.floating}] * 2, "added")
+    return _primitive(old, made, lambda x, y: x + 2 * y, [1.0, 2.0])
+
+
+def _with_a_dtype(old: Old) -> Any:
+    shaped = old("jax.core.ShapedArray")((2,), np.float32)
+
+    def single(*dtypes: Any, **_: Any) -> Any:
+        return np.dtype(np.int8)
+
+    one = old("jax.lax.unop")(single, {np.floating}, "one").abstract_eval(shaped)[0]
+    two = old("jax.lax.naryop")(single, [{np.floating}] * 2, "two").abstract_eval(shaped, shaped)
+    return [one.dtype, two[0].dtype, two[0].shape]
+
+
+def _of_no_such_dtype(old: Old) -> Any:
+    return old("jax.lax.standard_unop")({np.floating}, "one").bind(
+        old("jax.numpy.asarray")(INTEGERS)
+    )
+
+
+def _flattened(old: Old, module: str) -> Any:
+    wrapped = old("jax.linear_util.wrap_init")
+    tree = {"a": 1, "b": [2, 3]}
+    leaves, structure = old("jax.tree_util.tree_flatten")((tree,))
+    try:
+        function = wrapped(lambda tree: {"c": tree["b"]})
+    except TypeError:
+        # Of whom jax is to tell in errors, which it asks for since 0.5.
+        told = old("jax.api_util.debug_info")("jit", lambda tree: {"c": tree["b"]}, (tree,), {})
+        function = wrapped(lambda tree: {"c": tree["b"]}, debug_info=told)
+    flat, out = old(f"{module}.flatten_fun_nokwargs")(function, structure)
+    return [flat.call_wrapped(*leaves), str(out())]
+
+
+def _on_a_mesh(old: Old) -> Any:
+    shard_map = "jax.experimental.shard_map."
+    mesh = old(f"{shard_map}Mesh")(np.array(old("jax.local_devices")()[:1]), ("x",))
+    spec = old(f"{shard_map}P")("x")
+    doubled = old(f"{shard_map}shard_map")(lambda x: 2 * x, mesh, (spec,), spec)
+    jaxpr = old("jax.make_jaxpr")(doubled)(EXACT)
+    return [
+        doubled(EXACT),
+        [each.primitive is old(f"{shard_map}shard_map_p") for each in jaxpr.eqns],
+        isinstance(old(f"{shard_map}shard_map_p"), old(f"{shard_map}ShardMapPrimitive")),
+        old(f"{shard_map}pmap")(lambda x: 2 * x)(EXACT[None]),
+        old(f"{shard_map}tree_map")(lambda x: x + 1, [1, {"a": 2}]),
+        old(f"{shard_map}unzip3")([(1, 2, 3), (4, 5, 6)]),
+        old(f"{shard_map}partition_list")([True, False, True], [1, 2, 3]),
+        old(f"{shard_map}merge_lists")([True, False, True], [2], [1, 3]),
+        old(f"{shard_map}map")(max, [1, 5], (3, 4)),
+    ]
+
+
+def _counted(old: Old) -> Any:
+    jaxpr = _jaxpr_of(old, lambda x: old("jax.lax.sin")(x) * 2.0 + old("jax.lax.sin")(x))
+    name = "jax.jaxpr_util."
+    return [
+        old(f"{name}primitives")(jaxpr),
+        len(list(old(f"{name}all_eqns")(jaxpr))),
+        old(f"{name}histogram")(jaxpr, lambda equation: len(equation.invars)),
+    ]
+
+
 CASES: dict[str, Case] = {
     **jax_update_cases.CASES,
+    "a primitive of one's own": _of_one,
+    "a primitive of two arrays": _of_two,
+    "primitives with a dtype": _with_a_dtype,
+    "a primitive of another dtype": _of_no_such_dtype,
+    "flatten_fun_nokwargs": lambda old: _flattened(old, "jax"),
+    "flatten_fun_nokwargs of shard_map": lambda old: _flattened(old, "jax.experimental.shard_map"),
+    "what shard_map has": _on_a_mesh,
+    "primitives of a jaxpr": _counted,
+    "TranslationRule": lambda old: isinstance(old("jax.interpreters.xla.TranslationRule"), type),
+    "csr_matrix": lambda old: old("jax.experimental.sparse.linalg.csr_matrix")(MATRIX).nnz,
+    "no TPU of Colab": lambda old: old("jax.tools.colab_tpu.setup_tpu")(),
     "tree_map where the first tree has None": _multimap,
     "tree_map with None as a leaf": _none_as_leaf,
     "tree_map of what does not fit": _raising,

@@ -86,6 +86,10 @@ FIXES: dict[str, tuple[str, str]] = {
         "import jax.config as c\nc.update('a', 1)\n",
         "from jax import config as c\nc.update('a', 1)\n",
     ),
+    "the module flax.config": (
+        "import flax.config\nflax.config.flax_profile\n",
+        "import flax\nflax.config.flax_profile\n",
+    ),
     "a variable": (
         ("import jax\nf = jax.tree_map\nf(g, x)\n"),
         ("import jax\nf = jax.tree.map\nf(g, x)\n"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.calls.row import Call
+from flaxoptim_compat.legacy.calls.row import Call, Lost
 
 _CELLS = "flaxoptim_compat.legacy.calls.linen_cells:"
 _ATTENTION = "flaxoptim_compat.legacy.calls.linen_attention:"
+_STOPPING = "flaxoptim_compat.legacy.calls.flax_early_stopping:"
 
 
 def _cell(name: str, arguments: str, carry: str) -> Call:
@@ -73,3 +74,14 @@ CHECKPOINTS = (
 )
 
 ENTRIES: tuple[Call, ...] = (*CELLS, *LAYERS, *MODULES, *CHECKPOINTS)
+
+METHODS: tuple[Lost, ...] = tuple(
+    Lost(
+        "flax.training.early_stopping.EarlyStopping.update() as a pair",
+        f"{_STOPPING}{served_by}",
+        f"{_STOPPING}not_a_pair",
+        "stopping = stopping.update(metric); stopping.has_improved",
+        attribute,
+    )
+    for served_by, attribute in (("unpacked", "__iter__"), ("at", "__getitem__"))
+)

@@ -18,7 +18,7 @@ import jax
 from flaxoptim_compat.legacy import uses
 from flaxoptim_compat.legacy.calls.arguments import Arguments
 from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
-from flaxoptim_compat.legacy.calls.tables import ALL_ARRAYS, BY_MODULE, METHODS
+from flaxoptim_compat.legacy.calls.tables import ALL_ARRAYS, BY_MODULE, LOST_BY_MODULE
 from flaxoptim_compat.legacy.entry import object_at
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
@@ -34,15 +34,11 @@ def serve(module: str) -> list[Callable[[], None]]:
     return [_serve(name, row) for name, row in BY_MODULE[module].items()]
 
 
-def serve_methods() -> Callable[[], None]:
-    """Give arrays the methods back that they have lost, and return what takes them away again."""
-    undo = [_serve_lost(row) for row in METHODS]
-
-    def undo_all() -> None:
-        for each in undo:
-            each()
-
-    return undo_all
+def serve_methods(module: str) -> list[Callable[[], None]]:
+    """Give the classes of a module what they have lost, and return what takes it away again."""
+    # Which classes lack it is asked of all before any has it.
+    found = [(row, object_at(row.classes)()) for row in LOST_BY_MODULE[module]]
+    return [_serve_lost(row, classes) for row, classes in found]
 
 
 def _serve(name: str, row: Call) -> Callable[[], None]:
@@ -79,7 +75,7 @@ def _value(holder: Any, attribute: str) -> Any:
         return getattr(holder, attribute, None)
 
 
-def _serve_lost(row: Lost) -> Callable[[], None]:
+def _serve_lost(row: Lost, classes: list[type]) -> Callable[[], None]:
     attribute = row.attribute or row.old.rpartition(".")[2].removesuffix("()")
     served = object_at(row.served_by)
     is_property = isinstance(served, property)
@@ -92,7 +88,7 @@ def _serve_lost(row: Lost) -> Callable[[], None]:
 
     put: Any = property(counted) if is_property else counted
     # Some are there still, only to say that they are gone.
-    before = [(each, vars(each).get(attribute)) for each in object_at(row.classes)()]
+    before = [(each, vars(each).get(attribute)) for each in classes]
     for each, _ in before:
         setattr(each, attribute, put)
 

@@ -6,7 +6,7 @@ from flaxoptim_compat.legacy.calls import of_flax, of_jax
 from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
 
 ENTRIES: tuple[Call, ...] = (*of_jax.ENTRIES, *of_flax.ENTRIES)
-METHODS: tuple[Lost, ...] = of_jax.METHODS
+METHODS: tuple[Lost, ...] = (*of_jax.METHODS, *of_flax.METHODS)
 ALL_ARRAYS = of_jax.ALL_ARRAYS
 
 # {module: the names in it that are served, each with its row}
@@ -14,3 +14,8 @@ BY_MODULE: dict[str, dict[str, Call]] = {}
 for _row in ENTRIES:
     for _name in _row.names.split():
         BY_MODULE.setdefault(module_of(_name), {})[_name] = _row
+
+# {module: what its classes have lost}
+LOST_BY_MODULE: dict[str, list[Lost]] = {}
+for _lost in METHODS:
+    LOST_BY_MODULE.setdefault(module_of(_lost.old), []).append(_lost)

@@ -23,6 +23,8 @@ _TENSORFLOW = (
     "install tensorflow and tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
     " other names"
 )
+_GLOBAL_DEVICE_ARRAYS = "there are no GlobalDeviceArrays any more"
+_DOTTED = "look variables up by their keys, as in nested dicts"
 _TEXT = "use numpy.genfromtxt with dtype=None"
 
 
@@ -57,13 +59,25 @@ GONE: dict[str, str] = dict(
         *_of("jax.experimental.multihost_utils", "pjit", "import it from jax.experimental.pjit"),
         *_of("jax.experimental.maps", "xmap xmap_p serial_loop SerialLoop EMPTY_ENV", _XMAP),
         *_of("jax.experimental.maps", "make_xmap_callable", _XMAP),
+        *_of("jax.experimental.maps", "AxisName ResourceSet", _XMAP),
+        *_of("jax.experimental.mesh_utils", "logger", "use logging.getLogger"),
+        *_of(
+            "jax.experimental.shard_map",
+            "AxisNames o process_env_traces register_rule register_standard",
+            _MACHINERY,
+        ),
+        *_of(
+            "jax.experimental.shard_map", "HashableFunction as_hashable_function", "write your own"
+        ),
+        *_of("jax.experimental.sparse.transform", "popattr", "use getattr and delattr"),
+        *_of("jax.experimental.sparse.transform", "setnewattr", "use hasattr and setattr"),
         *_of("jax.experimental.pjit", "AUTO", "use jax.sharding.AxisType.Auto"),
         *_of("jax.experimental.pjit", "ParsedPartitionSpec hashable_pytree pjit_p", _MACHINERY),
         *_of("jax.experimental.pjit", "get_array_mapping parse_flatten_op_sharding", _MACHINERY),
         *_of(
             "jax.experimental.host_callback",
-            "CallbackException FLAGS TapFunctionException XlaBuilder XlaDevice XlaLocalClient XlaOp"
-            " XlaShape config id_p id_tap_dep_p outside_call_p stop_outfeed_receiver",
+            "CallbackException DType FLAGS TapFunctionException XlaBuilder XlaDevice XlaLocalClient"
+            " XlaOp XlaShape config id_p id_tap_dep_p logger outside_call_p stop_outfeed_receiver",
             _CALLBACK,
         ),
         *_of("jax.lax", "infeed infeed_p outfeed outfeed_p", _CALLBACK),
@@ -71,8 +85,8 @@ GONE: dict[str, str] = dict(
         *_of("jax.lax", "xeinsum", "use jax.numpy.einsum and jax.lax.psum"),
         *_of(
             "jax.lax",
-            "naryop naryop_dtype_rule random_gamma_grad_p scan_bind standard_primitive"
-            " standard_abstract_eval unop unop_dtype_rule",
+            "naryop_dtype_rule random_gamma_grad_p scan_bind standard_primitive"
+            " standard_abstract_eval unop_dtype_rule",
             _MACHINERY,
         ),
         *_of(
@@ -181,7 +195,10 @@ GONE: dict[str, str] = dict(
         *_of("jax.interpreters", "sharded_jit", _SHARDED_JIT),
         *_of("jax.experimental", "sharded_jit", _SHARDED_JIT),
         *_of("jax.interpreters", "invertible_ad", "write the inverse, and use jax.custom_vjp"),
+        *_of("jax.experimental", "gda_serialization", "use jax.experimental.array_serialization"),
+        *_of("jax.tools.colab_tpu", "message", "it was about the TPUs of Colab before jax 0.4"),
         *_of("jax.experimental", "callback", "use jax.make_jaxpr, and evaluate its equations"),
+        *_of("jax.jaxpr_util", "print_histogram vars_by_fanout", "write your own"),
         *_of("jax.util", "HashableFunction as_hashable_function cache toposort", "write your own"),
         *_of(
             "numpy",
@@ -208,7 +225,12 @@ GONE: dict[str, str] = dict(
         *_of(
             "flax.errors",
             "GDACheckpointingRequiredError GDARestoreTargetRequiredError",
-            "there are no GlobalDeviceArrays any more",
+            _GLOBAL_DEVICE_ARRAYS,
         ),
+        *_of("flax.training.checkpoints", "GDA_PH", _GLOBAL_DEVICE_ARRAYS),
+        *_of("flax.core.lift", "Axis", "write Optional[int]"),
+        *_of("flax.core.lift", "ScanAxis", "write int"),
+        *_of("flax.linen", "dotgetter", _DOTTED),
+        *_of("flax.linen.dotgetter", "DotGetter is_leaf", _DOTTED),
     ]
 )

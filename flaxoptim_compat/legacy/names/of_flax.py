@@ -1,4 +1,4 @@
-"""``flax.nn``, ``flax.deprecated``, and the class that Linen renamed."""
+"""``flax.nn``, ``flax.deprecated``, and what single modules of Flax have lost."""
 
 from __future__ import annotations
 
@@ -77,4 +77,26 @@ ENTRIES: tuple[Entry, ...] = (
     ),
     *group("flax.linen.recurrent", "jax.nn.initializers", "flax 0.6.5", "orthogonal zeros"),
     Entry("flax.linen.recurrent.Shape", "flax.typing:Shape", "flax 0.8.1"),
+    Entry("flax.linen.dtypes.Array", "flax.typing:Array", "flax 0.8.1"),
+    Entry("flax.linen.module.Array", "flax.typing:Array", "flax 0.8.1"),
+    Entry("flax.core.scope.jax_config", "jax:config", "flax 0.7.5"),
+    Entry("flax.jax_utils.config", "jax:config", "flax 0.6.6"),
+    Entry(
+        "flax.training.checkpoints.GlobalDeviceArray",
+        f"{STAND_INS}jax_global_device_array:GlobalDeviceArray",
+        "flax 0.6.7",
+        instead="jax.Array",
+    ),
+    Entry(
+        "flax.core.lift.named_call",
+        f"{STAND_INS}flax_core_lift:named_call",
+        "flax 0.6.0",
+        instead="jax.named_call",
+    ),
+    Entry(
+        "flax.config",
+        f"{STAND_INS}flax_config",
+        "flax 0.6.4",
+        instead="the object flax.config",
+    ),
 )

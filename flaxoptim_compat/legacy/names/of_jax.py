@@ -29,6 +29,7 @@ TREES = (
 TRANSFORMATIONS = (
     Entry("jax.partial", "functools:partial", "jax 0.2.21"),
     *group("jax", "jax.stages", "jax 0.3.3", "Compiled Lowered"),
+    *group("jax", "jax.api_util", "jax 0.4.16", "flatten_fun_nokwargs"),
     Entry("jax.clear_backends", "jax.extend.backend:clear_backends", "jax 0.4.36"),
     Entry("jax.ShapedArray", "jax.core:ShapedArray", "jax 0.4.14"),
     Entry(

@@ -106,6 +106,8 @@ XLA = (
         "nothing: all primitives are supported",
     ),
     *group("jax.interpreters.xla", "jax", "jax 0.4.11", "Device DeviceArray=Array"),
+    # A rule was annotated with it: any function that can be called so was one.
+    *group("jax.interpreters.xla", "collections.abc", "jax 0.4.29", "TranslationRule=Callable"),
     Entry("jax.interpreters.xla._DeviceArray", "jax:Array", "jax 0.4.9"),
     Entry("jax.interpreters.xla.ShapedArray", "jax.core:ShapedArray", "jax 0.4.24"),
     Entry("jax.interpreters.xla.abstractify", "jax:typeof", "jax 0.7.0"),
@@ -203,4 +205,44 @@ UTIL = (
     ),
 )
 
-ENTRIES: tuple[Entry, ...] = (*CORE, *BATCHING, *XLA, *LIB, *UTIL)
+_SHARD_MAP = "jax.experimental.shard_map"
+# What modules of jax.experimental had imported for themselves.
+EXPERIMENTAL = (
+    *group(
+        "jax.experimental.custom_partitioning",
+        "jax.api_util",
+        "jax 0.4.31",
+        "argnums_partial flatten_fun_nokwargs",
+    ),
+    *group(
+        "jax.experimental.custom_partitioning", "jax.errors", "jax 0.4.31", "UnexpectedTracerError"
+    ),
+    *group("jax.experimental.sparse.csr", "jax.typing", "jax 0.4.35", "ArrayLike"),
+    *group("jax.experimental.sparse.linalg", "scipy.sparse", "jax 0.7.0", "csr_matrix"),
+    *group("jax.experimental.jet", "jax.api_util", "jax 0.5.0", "shaped_abstractify"),
+    *group(_SHARD_MAP, "jax.api_util", "jax 0.5.0", "shaped_abstractify"),
+    *group(_SHARD_MAP, "jax.api_util", "jax 0.5.1", "flatten_fun_nokwargs"),
+    *group(_SHARD_MAP, "jax", "jax 0.6.1", "pmap"),
+    *group(_SHARD_MAP, "jax.core", "jax 0.6.1", "Tracer"),
+    *group(_SHARD_MAP, "jax.sharding", "jax 0.6.1", "NamedSharding P=PartitionSpec PartitionSpec"),
+    *group(_SHARD_MAP, "jax.sharding", "jax 0.8.0", "Mesh"),
+    *group(
+        _SHARD_MAP,
+        "jax.tree_util",
+        "jax 0.6.1",
+        "KeyPath PyTreeDef keystr tree_flatten tree_leaves tree_map tree_structure tree_unflatten",
+    ),
+    *group(
+        _SHARD_MAP,
+        "jax.experimental.multihost_utils",
+        "jax 0.6.1",
+        "global_array_to_host_local_array host_local_array_to_global_array",
+    ),
+    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "split_list", "your own {}"),
+    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "unzip2", "zip(*pairs)"),
+    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.4.36", "unzip3", "zip(*triples)"),
+    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "map=safe_map", "list(map(...))"),
+    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "zip=safe_zip", "list(zip(...))"),
+)
+
+ENTRIES: tuple[Entry, ...] = (*CORE, *BATCHING, *XLA, *LIB, *UTIL, *EXPERIMENTAL)

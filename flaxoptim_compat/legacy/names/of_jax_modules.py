@@ -36,6 +36,12 @@ OF_JAX_ITSELF = (
 STOOD_IN_FOR = (
     Entry("jax.config", STAND_INS + "jax_config", "jax 0.4.29", "the object jax.config"),
     Entry("jax.util", STAND_INS + "jax_util", "jax 0.8.0", "functions of your own"),
+    Entry(
+        "jax.tools.colab_tpu",
+        STAND_INS + "jax_colab_tpu",
+        "jax 0.9.2",
+        "nothing: jax finds TPUs by itself",
+    ),
     Entry("jax.lib.xla_bridge", STAND_INS + "jax_xla_bridge", "jax 0.9.0", "jax.extend.backend"),
     Entry("jax.lib.xla_client", STAND_INS + "jax_xla_client", "jax 0.9.0", "jaxlib.xla_client"),
     Entry("jax.lib.xla_extension", STAND_INS + "jaxlib_xla_extension", "jax 0.9.0", "jax"),

@@ -252,7 +252,30 @@ INTERPRETERS = (
     ),
 )
 
+# Jax keeps all of the module here but for its one function.
+SHARD_MAP = (
+    *_private(
+        "jax.experimental.shard_map",
+        "jax._src.shard_map",
+        "jax 0.6.1",
+        "HashablePartial JaxType MaybeTracer NoFail ShardMapPrimitive ShardMapTrace"
+        " ShardMapTracer SpecErrorType broadcast_prefix eager_rules generate_key_paths"
+        " no_fail prefix_errors shard_map_p",
+    ),
+    *_private("jax.experimental.shard_map", "jax._src.shard_map", "jax 0.8.0", "AxisName Specs"),
+    *_private("jax.experimental.shard_map", "jax._src.util", "jax 0.4.36", "merge_lists"),
+    *_private("jax.experimental.shard_map", "jax._src.util", "jax 0.6.1", "memoize partition_list"),
+)
+
 OTHER = (
+    *_private(
+        "jax.lax",
+        "jax._src.lax.lax",
+        "jax 0.4.24",
+        "naryop standard_naryop standard_unop unop",
+    ),
+    *_private("jax.cloud_tpu_init", "jax._src.cloud_tpu_init", "jax 0.10.0", "cloud_tpu_init"),
+    *_private("jax.experimental.sparse.api", "jax._src.core", "jax 0.9.2", "Shape"),
     *_private(
         "jax.ad_checkpoint",
         "jax._src.ad_checkpoint",
@@ -289,6 +312,8 @@ MODULES = (
     _module("jax.interpreters.xla.xb", "jax._src.xla_bridge", "jax 0.4.36"),
     _module("jax.interpreters.xla.xc", "jaxlib.xla_client", "jax 0.4.36"),
     _module("jax.ad_util", "jax._src.ad_util", "jax 0.2.6"),
+    _module("jax.cloud_tpu_init", "jax._src.cloud_tpu_init", "jax 0.11.0"),
+    _module("jax.jaxpr_util", "jax._src.jaxpr_util", "jax 0.4.16"),
     _module("jax.lax.dtypes", "jax._src.dtypes", "jax 0.4.24"),
 )
 
@@ -301,4 +326,11 @@ FURTHER_DOWN = (
     _module("jax._src.prng", "jax._src.random.prng", "jax 0.10.2"),
 )
 
-ENTRIES: tuple[Entry, ...] = (*CORE, *INTERPRETERS, *OTHER, *MODULES, *FURTHER_DOWN)
+ENTRIES: tuple[Entry, ...] = (
+    *CORE,
+    *INTERPRETERS,
+    *SHARD_MAP,
+    *OTHER,
+    *MODULES,
+    *FURTHER_DOWN,
+)

@@ -115,7 +115,8 @@ def _successor_of(reading: Reading, use: NameUse) -> Successor | None:
     if isinstance(statement, ast.ImportFrom) and statement.module in OBJECTS_TODAY:
         of_module = successor(f"{statement.module}.config")
         if of_module is not None and use.name != of_module.old:
-            return of_module._replace(old=use.name, today="", instead="use the object jax.config")
+            instead = f"use the object {statement.module}"
+            return of_module._replace(old=use.name, today="", instead=instead)
     return _in_linen(reading, successor(use.name))
 
 

@@ -27,6 +27,8 @@ PUBLIC: dict[str, str] = {
     "jax.tree_util.tree_multimap": "jax.tree_util:tree_map",
     "jax.ops.index": "numpy:s_",
     "jax.config.config": "jax:config",
+    # Flax's module had no such object in it, as that of jax had: it stands for the module.
+    "flax.config.config": "flax:config",
     "jax.experimental.maps.Mesh": "jax.sharding:Mesh",
     "jax.experimental.maps.mesh": "jax.sharding:Mesh",
     "jax.lib.xla_bridge.get_backend": "jax.extend.backend:get_backend",
@@ -50,7 +52,7 @@ IMPORTED: dict[str, str] = {
 
 TENSORBOARD = "flax.metrics.tensorboard"
 # As modules they are gone, but their package has an object by that name.
-OBJECTS_TODAY = frozenset({"jax.config"})
+OBJECTS_TODAY = frozenset({"flax.config", "jax.config"})
 # Served to a program that runs as it is, by what no program is to be made to import.
 ONLY_SERVED = frozenset(
     entry.name

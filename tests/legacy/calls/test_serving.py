@@ -13,7 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
-from flax import linen
+from flax import linen, serialization
+from flax.training.early_stopping import EarlyStopping
 
 import flaxoptim_compat
 from flaxoptim_compat.legacy import lost, uses
@@ -161,6 +162,25 @@ def test_they_are_gone_afterwards() -> None:
         X.device()
     with pytest.raises(TypeError):
         linen.LSTMCell()
+
+
+def test_early_stopping_is_what_it_was_but_for_its_parts() -> None:
+    before = uses.counts.copy()
+    with flaxoptim_compat.installed(era=True):
+        stopping = EarlyStopping(patience=3).update(2.0)
+        assert type(stopping) is EarlyStopping and stopping.has_improved and stopping
+        assert jax.tree.structure(stopping) == jax.tree.structure(EarlyStopping(patience=3))
+        assert serialization.to_state_dict(stopping)["best_metric"] == 2.0
+        assert pickle.loads(pickle.dumps(stopping)) == stopping
+        assert uses.counts == before
+        with pytest.warns(flaxoptim_compat.FlaxOptimDeprecationWarning, match="as a pair is gone"):
+            improved, same = stopping
+        assert improved is True and same is stopping
+        with pytest.raises(IndexError):
+            stopping[2]
+    for take_apart in (list, lambda pair: pair[0]):
+        with pytest.raises(TypeError):
+            take_apart(stopping)
 
 
 def test_the_message_names_what_to_write(served: None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import flax
 import jax
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def objects_of_today(entry: Entry) -> list[Any]:
     tree_function = entry.attribute.removeprefix("tree_").replace("multimap", "map")
     if entry.attribute.startswith("tree_"):
         return [getattr(jax.tree, tree_function), getattr(jax.tree_util, f"tree_{tree_function}")]
-    known = {"jax.config": jax.config, "jax.ops.index": np.s_}
+    known = {"flax.config": flax.config, "jax.config": jax.config, "jax.ops.index": np.s_}
     if entry.name in known:
         return [known[entry.name]]
     if entry.name.startswith(NN) and entry.attribute in ("activation", "initializers", "pooling"):
@@ -90,7 +91,7 @@ def test_every_name_stands_for_what_served_it(entry: Entry) -> None:
     forms = (lost_name.today, lost_name.imported, YOUNG.get(entry.name, ""))
     is_lacking = any(map(INSTALLED.lacking, forms))
     # Where only the module is gone, these are about the object.
-    for text in texts[:1] if entry.name == "jax.config" else texts:
+    for text in texts[:1] if entry.name in OBJECTS_TODAY else texts:
         new = rewrite_alone(text, releases=INSTALLED)
         assert new != text
         if f": {lost_name.what}: " in new:

@@ -26,8 +26,8 @@ IMPORTED = {
 }
 
 
-def main() -> None:
-    """Let flax import what it asks for, and print all."""
+def put_what_flax_imports() -> None:
+    """Let flax import what it asks for."""
     for name, attributes in IMPORTED.items():
         module: Any = ModuleType(name)
         vars(module).update(dict.fromkeys(attributes.split(), object))
@@ -36,6 +36,11 @@ def main() -> None:
         if package:
             setattr(sys.modules[package], last, module)
     vars(jax.experimental.pjit)["PartitionSpec"] = jax.sharding.PartitionSpec
+
+
+def main() -> None:
+    """Print all."""
+    put_what_flax_imports()
     recorded = signatures()
     # Methods of one class that another one inherits are compared once.
     inherited = {
