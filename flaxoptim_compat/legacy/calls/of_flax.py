@@ -39,7 +39,7 @@ CELLS = (
 LAYERS = (
     Call(
         "flax.linen.MultiHeadDotProductAttention.__call__",
-        "self inputs_q inputs_kv=inputs_k mask | deterministic",
+        "self inputs_q inputs_kv=inputs_k | mask deterministic",
         "attention(inputs_q, inputs_k, mask=..., deterministic=...)",
         old_if=f"{_ATTENTION}has_its_mask_third",
     ),

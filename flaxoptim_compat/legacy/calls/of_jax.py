@@ -139,7 +139,7 @@ OTHER = (
     ),
     Call(
         "jax.scipy.linalg.solve",
-        "a b sym_pos= lower overwrite_a overwrite_b debug check_finite assume_a",
+        "a b sym_pos= lower overwrite_a overwrite_b debug check_finite | assume_a",
         "jax.scipy.linalg.solve(a, b, assume_a='pos')",
         by=f"{_HERE}jax_scipy_solve:solve",
     ),

@@ -38,7 +38,7 @@ def _is_array(reading: Reading, node: ast.expr, asked: frozenset[str]) -> bool:
     if isinstance(node, ast.Name):
         if node.id in asked:
             return True  # it was made from itself, and everything else that it is made from decides
-        values = _assigned(reading, node)
+        values = assigned(reading, node)
         return bool(values) and all(
             each is not None and _is_array(reading, each, asked | {node.id}) for each in values
         )
@@ -56,8 +56,13 @@ def _is_update(node: ast.Call) -> bool:
     return isinstance(at, ast.Attribute) and at.attr == "at"
 
 
-def _assigned(reading: Reading, node: ast.Name) -> list[ast.expr | None]:
-    """What is assigned to a name in its function; None for what is not a plain assignment."""
+def assigned(reading: Reading, node: ast.Name) -> list[ast.expr | None]:
+    """What is assigned to a name in its function; None for what is not a plain assignment.
+
+    Args:
+      reading: the file.
+      node: the name.
+    """
     parents = reading.document.parents
     around: ast.AST = node
     while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):

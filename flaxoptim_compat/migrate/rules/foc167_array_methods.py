@@ -1,0 +1,96 @@
+"""Methods and properties that arrays of jax have lost."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+
+from flaxoptim_compat.legacy.calls.row import Lost
+from flaxoptim_compat.legacy.calls.tables import METHODS
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.successors.arrays import is_array
+
+_BEFORE = """\
+import jax.numpy as jnp
+
+x = jnp.arange(4)
+print(x.to_py(), x.device(), x.split(2))
+"""
+_AFTER = """\
+import jax.numpy as jnp
+import numpy as np
+
+x = jnp.arange(4)
+print(np.asarray(x), next(iter(x.devices())), jnp.split(x, 2))
+"""
+
+RULE = Rule(
+    code="FOC167",
+    name="array-methods",
+    summary="a method or a property that arrays of jax have lost",
+    what=(
+        "`x.to_py()` becomes `np.asarray(x)`, `x.device()` becomes `next(iter(x.devices()))`,"
+        " `x.device_buffer` becomes `x.addressable_data(0)`, and `x.split(2)` becomes"
+        " `jnp.split(x, 2)`; likewise `device_buffers`, `broadcast` and `broadcast_in_dim`."
+    ),
+    why=(
+        "jax raises an AttributeError; `x.device()` calls what is a property today, which is a"
+        " TypeError. Other objects have methods of these names as well."
+    ),
+    refuses=(
+        "Where it is not evident that it is an array of jax: parameters of functions, attributes,"
+        " what comes from compiled functions and from others of the program. These are not found;"
+        " under `flaxoptim-compat run` each of them warns."
+    ),
+    examples=(Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),),
+)
+_FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
+_ROWS = {row.old.rpartition(".")[2]: row for row in METHODS}
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """What evident arrays are asked for, each with the edits that write it in another way."""
+    text = reading.document.text
+    if not any(f".{name.removesuffix('()')}" in text for name in _ROWS):
+        return
+    for node in reading.document.parents:
+        if not isinstance(node, ast.Attribute):
+            continue
+        whole: ast.expr = node
+        parent = reading.document.parents[node]
+        if isinstance(parent, ast.Call) and parent.func is node:
+            whole = parent
+        row = _ROWS.get(node.attr if whole is node else f"{node.attr}()")
+        if row is None or not is_array(reading, node.value):
+            continue
+        if reading.allows(RULE.code, node):
+            start, end = reading.document.span(whole)
+            change = Change(functools.partial(_edits, reading, node, whole, row))
+            what = f"{row.old}, which arrays do not have any more"
+            yield Finding(RULE.code, start, end, what, row.today, change, change)
+
+
+def _edits(
+    reading: Reading, node: ast.Attribute, whole: ast.expr, row: Lost, imports: ImportPlan
+) -> tuple[Edit, ...]:
+    array = Span(*reading.document.span(node.value))
+    start, end = reading.document.span(whole)
+    function = _FUNCTION.fullmatch(row.today)
+    if function is None:
+        before, after = re.split(r"\bx\b", row.today)
+        if isinstance(node.value, ast.BinOp):
+            before, after = f"{before}(", f"){after}"
+        return (Edit(start, end, (before, array, after)),)
+    name = imports.name_of(f"{function[1]}:{function[2]}", whole)
+    # Behind the parenthesis, with whatever stands there.
+    given = Span(reading.document.text.index("(", reading.document.span(node)[1]) + 1, end)
+    comma = ""
+    if isinstance(whole, ast.Call) and (whole.args or whole.keywords):
+        comma = "," if reading.document.text[given.start] == "\n" else ", "
+    return (Edit(start, end, (f"{name}(", array, comma, given)),)
