@@ -112,6 +112,17 @@ LEFT_ALONE: dict[str, str] = {
         "    def f(self):\n"
         "        return self.variable(kind='a')\n"
     ),
+    "methods of compiled functions, and of what may be something else": (
+        "import jax\n"
+        "f = jax.jit(g)\n"
+        "f.device(), f.split(2)\n"
+        "def h(y):\n"
+        "    x, _ = f(y)\n"
+        "    for x in y:\n"
+        "        x.to_py()\n"
+        "    z = g(y)\n"
+        "    return z.device()\n"
+    ),
     "methods and properties that arrays have": (
         "import jax.numpy as jnp\nx = jnp.zeros(3)\nx.sort(0), x.clip(0, 1), x.copy(), x.device\n"
     ),
@@ -459,6 +470,25 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "from flax import linen as nn\nnn.MultiHeadDotProductAttention(2)(x, y, my_mask)\n",
         "FOC166",
         "that it is a mask only its name says",
+    ),
+    "a method of what a compiled function returns": (
+        (
+            "from functools import partial\n"
+            "import jax\n"
+            "@partial(jax.jit, static_argnums=0)\n"
+            "def step(n, x):\n"
+            "    return x, x\n"
+            "x, loss = step(1, y)\n"
+            "loss.to_py()\n"
+        ),
+        "FOC167",
+        "jax.Array.to_py(), which arrays do not have any more: if it is one, write"
+        " numpy.asarray(x)",
+    ),
+    "a property of a result without a name": (
+        "import jax\nstep = jax.pmap(f)\nstep(x).device_buffer\n",
+        "FOC167",
+        "if it is one, write x.addressable_data(0)",
     ),
     "a method of the class of a convolution": (
         "from flax import linen as nn\nnn.ConvLSTMCell.initialize_carry(key, (3,), (8, 8, 1))\n",

@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.successor import successor
+from flaxoptim_compat.migrate.successors.successor import name_of_today
 
 RULE = Rule(
     code="FOC163",
@@ -59,8 +59,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     """Lists given to functions of jax.numpy that take arrays only, each made an array."""
     parents = reading.document.parents
     for use in reading.names.uses:
-        found = successor(use.name)
-        name = use.name if found is None else found.dotted
+        name = name_of_today(use.name)
         arguments = _ARGUMENTS.get(name)
         if arguments is None or isinstance(use.node, ast.alias):
             continue

@@ -11,13 +11,14 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.arrays import is_array
+from flaxoptim_compat.migrate.successors.compiled_results import is_partial
 from flaxoptim_compat.migrate.successors.linen_modules import (
     ATTENTION,
     attention_takes_mask,
     is_own_module,
 )
 from flaxoptim_compat.migrate.successors.old_arguments import OldCall, old_call
-from flaxoptim_compat.migrate.successors.successor import successor
+from flaxoptim_compat.migrate.successors.successor import name_of_today
 
 _BEFORE = """\
 import functools
@@ -105,28 +106,21 @@ def find(reading: Reading) -> Iterator[Finding]:
     """The calls that are an error today, each with the edits that make it one of today."""
     parents = reading.document.parents
     for use in reading.names.uses:
-        gone = successor(use.name)
-        name = use.name if gone is None else gone.dotted
+        name = name_of_today(use.name)
         row = _FUNCTIONS.get(name)
         if row is None or isinstance(use.node, ast.alias):
             continue
         call = parents[use.node]
         if not isinstance(call, ast.Call):
             continue
-        is_partial = call.args[:1] == [use.node] and _is_partial(reading, call)
-        if call.func is use.node or is_partial:
-            old = old_call(reading.document, call, row, is_partial=is_partial)
+        is_given = call.args[:1] == [use.node] and is_partial(reading, call)
+        if call.func is use.node or is_given:
+            old = old_call(reading.document, call, row, is_partial=is_given)
             if old is not None and reading.allows(RULE.code, use.node):
                 yield _finding(reading, name, row, use.node, old)
     yield from _methods(reading)
     if ATTENTION.rpartition(".")[2] in reading.document.text:
         yield from _attention(reading)
-
-
-def _is_partial(reading: Reading, call: ast.Call) -> bool:
-    name = reading.names.full_name(call.func) or ""
-    gone = successor(name)
-    return (name if gone is None else gone.dotted) == "functools.partial"
 
 
 def _methods(reading: Reading) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.arrays import is_array
+from flaxoptim_compat.migrate.successors.compiled_results import is_result
 
 _BEFORE = """\
 import jax.numpy as jnp
@@ -44,9 +45,9 @@ RULE = Rule(
         " TypeError. Other objects have methods of these names as well."
     ),
     refuses=(
-        "Where it is not evident that it is an array of jax: parameters of functions, attributes,"
-        " what comes from compiled functions and from others of the program. These are not found;"
-        " under `flaxoptim-compat run` each of them warns."
+        "What a compiled function returns, which may be a tree of arrays: the finding says what to"
+        " write. Parameters of functions, attributes and what comes from other functions of the"
+        " program are not found; under `flaxoptim-compat run` each of them warns."
     ),
     examples=(Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),),
 )
@@ -67,13 +68,16 @@ def find(reading: Reading) -> Iterator[Finding]:
         if isinstance(parent, ast.Call) and parent.func is node:
             whole = parent
         row = _ROWS.get(node.attr if whole is node else f"{node.attr}()")
-        if row is None or not is_array(reading, node.value):
+        if row is None or not reading.allows(RULE.code, node):
             continue
-        if reading.allows(RULE.code, node):
-            start, end = reading.document.span(whole)
+        start, end = reading.document.span(whole)
+        what = f"{row.old}, which arrays do not have any more"
+        if is_array(reading, node.value):
             change = Change(functools.partial(_edits, reading, node, whole, row))
-            what = f"{row.old}, which arrays do not have any more"
             yield Finding(RULE.code, start, end, what, row.today, change, change)
+        elif is_result(reading, node.value):
+            reason = f"{what}: if it is one, write {row.today}"
+            yield Finding(RULE.code, start, end, what, row.today, None, None, reason=reason)
 
 
 def _edits(

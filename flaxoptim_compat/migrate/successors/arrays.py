@@ -56,27 +56,33 @@ def _is_update(node: ast.Call) -> bool:
     return isinstance(at, ast.Attribute) and at.attr == "at"
 
 
-def assigned(reading: Reading, node: ast.Name) -> list[ast.expr | None]:
+def assigned(reading: Reading, node: ast.Name, *, in_parts: bool = False) -> list[ast.expr | None]:
     """What is assigned to a name in its function; None for what is not a plain assignment.
 
     Args:
       reading: the file.
       node: the name.
+      in_parts: whether it may also be a part of what is assigned, as in ``x, y = f()``.
     """
     parents = reading.document.parents
     around: ast.AST = node
     while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
         around = parents[around]
-    return [value for each in ast.walk(around) for value in _value_for(node.id, each, parents)]
+    return [
+        value for each in ast.walk(around) for value in _value_for(node.id, each, parents, in_parts)
+    ]
 
 
 def _value_for(
-    name: str, node: ast.AST, parents: Mapping[ast.AST, ast.AST]
+    name: str, node: ast.AST, parents: Mapping[ast.AST, ast.AST], in_parts: bool
 ) -> Iterator[ast.expr | None]:
     if isinstance(node, ast.arg):
         yield from [None] * (node.arg == name)
     elif isinstance(node, ast.Global | ast.Nonlocal):
         yield from [None] * (name in node.names)
     elif isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
+        target: ast.expr = node
         parent = parents[node]
-        yield parent.value if isinstance(parent, ast.Assign) and node in parent.targets else None
+        while in_parts and isinstance(parent, ast.Tuple | ast.List):
+            target, parent = parent, parents[parent]
+        yield parent.value if isinstance(parent, ast.Assign) and target in parent.targets else None
