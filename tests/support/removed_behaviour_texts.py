@@ -101,6 +101,9 @@ LEFT_ALONE: dict[str, str] = {
     "arguments of numpy, and of functions of the program": (
         "import jax\nimport numpy as np\nnp.clip(x, a_min=0, a_max=1)\nclip(x, a_min=0)\n"
     ),
+    "a function that the program puts into the module": (
+        "import jax.numpy as jnp\njnp.clip = my_clip\njnp.clip(x, a_min=0)\n"
+    ),
     "a function that is handed on": "import jax.numpy as jnp\nf(jnp.clip, a_min=0)\n",
     "methods of what is not known": (
         "import jax\n"

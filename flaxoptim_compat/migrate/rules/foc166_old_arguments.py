@@ -78,9 +78,9 @@ RULE = Rule(
         "Where `*args` or `**kwargs` are unpacked in the call, where an argument that is gone was"
         " more than its default or is computed in the call, where arguments would change their"
         " order, and where other names are not all, as with shardings that `jax.jit` is given by"
-        " their places. The finding says what to write. Calls that only values tell from those of"
-        " today are not found, such as `jax.random.fold_in(key, -1)`, nor are methods of what a"
-        " function is given or comes from elsewhere."
+        " their places. The finding says what to write. Not found are calls that only values tell"
+        " from those of today, such as `jax.random.fold_in(key, -1)`, methods of what a function is"
+        " given or comes from elsewhere, and functions that the file itself puts into the module."
     ),
     examples=(
         Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),
@@ -105,10 +105,15 @@ _FUNCTIONS = {name: row for name, row in _ROWS.items() if row not in _METHODS}
 def find(reading: Reading) -> Iterator[Finding]:
     """The calls that are an error today, each with the edits that make it one of today."""
     parents = reading.document.parents
+    stored = {
+        use.name
+        for use in reading.names.uses
+        if isinstance(getattr(use.node, "ctx", None), ast.Store)
+    }
     for use in reading.names.uses:
         name = name_of_today(use.name)
         row = _FUNCTIONS.get(name)
-        if row is None or isinstance(use.node, ast.alias):
+        if row is None or isinstance(use.node, ast.alias) or use.name in stored:
             continue
         call = parents[use.node]
         if not isinstance(call, ast.Call):

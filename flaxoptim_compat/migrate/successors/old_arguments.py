@@ -13,7 +13,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.program.document import Document
 
 _COMMENT = re.compile(r"#[^\n]*")
-_NAMED = re.compile(r"\w+\s*=\s*")
+_NAMED = re.compile(r"(\w+)\s*=\s*")
 _BY_NAME, _BY_PLACE, _GONE, _AS_IT_IS = "name", "place", "", "as it is"
 
 
@@ -182,15 +182,18 @@ def _edits(document: Document, call: ast.Call, arguments: Sequence[_Argument]) -
         if each.parameter is None or each.becomes == _AS_IT_IS:
             continue
         today = each.parameter.today
-        if each.becomes == _BY_NAME and each.is_by_name:
-            yield Edit(start, start + len(each.parameter.name), (today,))
-        elif each.becomes == _BY_NAME:
+        if each.becomes == _BY_NAME and not each.is_by_name:
             _check_gap(document, _end_before(document, call, spans, number), start)
             yield Edit(start, start, (f"{today}=",))
-        elif each.becomes == _BY_PLACE:
-            match = _NAMED.match(document.text, start)
-            assert match is not None
-            yield Edit(start, match.end(), ())
+        elif each.becomes != _GONE:
+            name = _NAMED.match(document.text, start)
+            if name is None or name[1] != each.parameter.name:
+                # Before Python 3.12 the parser could be wrong about places in f-strings.
+                raise _Doubtful("where its arguments stand is not certain")
+            if each.becomes == _BY_NAME:
+                yield Edit(start, name.end(1), (today,))
+            else:
+                yield Edit(start, name.end(), ())
     yield from _removals(document, call, arguments, spans)
 
 
