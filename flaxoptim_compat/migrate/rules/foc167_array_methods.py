@@ -53,15 +53,16 @@ RULE = Rule(
 )
 _FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
 _ROWS = {row.old.rpartition(".")[2]: row for row in METHODS}
+_NAMES = frozenset(name.removesuffix("()") for name in _ROWS)
+_MENTIONED = re.compile(rf"\.\s*(?:{'|'.join(sorted(_NAMES))})\b")
 
 
 def find(reading: Reading) -> Iterator[Finding]:
     """What evident arrays are asked for, each with the edits that write it in another way."""
-    text = reading.document.text
-    if not any(f".{name.removesuffix('()')}" in text for name in _ROWS):
+    if not _MENTIONED.search(reading.document.text):
         return
     for node in reading.document.parents:
-        if not isinstance(node, ast.Attribute):
+        if not isinstance(node, ast.Attribute) or node.attr not in _NAMES:
             continue
         whole: ast.expr = node
         parent = reading.document.parents[node]

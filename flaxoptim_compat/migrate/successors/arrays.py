@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 
@@ -64,25 +66,40 @@ def assigned(reading: Reading, node: ast.Name, *, in_parts: bool = False) -> lis
       node: the name.
       in_parts: whether it may also be a part of what is assigned, as in ``x, y = f()``.
     """
-    parents = reading.document.parents
     around: ast.AST = node
     while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
-        around = parents[around]
-    return [
-        value for each in ast.walk(around) for value in _value_for(node.id, each, parents, in_parts)
-    ]
+        around = reading.document.parents[around]
+    found = _bindings(reading, around).get(node.id, ())
+    return [each.value if in_parts or not each.is_part else None for each in found]
 
 
-def _value_for(
-    name: str, node: ast.AST, parents: Mapping[ast.AST, ast.AST], in_parts: bool
-) -> Iterator[ast.expr | None]:
+class _Binding(NamedTuple):
+    """What a name gets: a value or a part of it; None for what is no plain assignment."""
+
+    value: ast.expr | None
+    is_part: bool
+
+
+@functools.lru_cache(maxsize=4)  # one function comes after the other
+def _bindings(reading: Reading, around: ast.AST) -> dict[str, list[_Binding]]:
+    """What is assigned to each name in a function, or in a file."""
+    found: dict[str, list[_Binding]] = {}
+    for node in ast.walk(around):
+        for name, value in _bound_by(node, reading.document.parents):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _bound_by(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> Iterator[tuple[str, _Binding]]:
     if isinstance(node, ast.arg):
-        yield from [None] * (node.arg == name)
+        yield node.arg, _Binding(None, False)
     elif isinstance(node, ast.Global | ast.Nonlocal):
-        yield from [None] * (name in node.names)
-    elif isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
+        yield from ((name, _Binding(None, False)) for name in node.names)
+    elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
         target: ast.expr = node
         parent = parents[node]
-        while in_parts and isinstance(parent, ast.Tuple | ast.List):
+        while isinstance(parent, ast.Tuple | ast.List):
             target, parent = parent, parents[parent]
-        yield parent.value if isinstance(parent, ast.Assign) and target in parent.targets else None
+        is_target = isinstance(parent, ast.Assign) and target in parent.targets
+        value = parent.value if isinstance(parent, ast.Assign) and is_target else None
+        yield node.id, _Binding(value, target is not node)
