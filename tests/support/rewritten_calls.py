@@ -111,7 +111,7 @@ def _arguments(args: Any, kwargs: dict[str, Any], names: dict[str, Any]) -> str:
 def _written(value: Any, names: dict[str, Any]) -> str:
     """A value as it is written in a program, or a name for it."""
     is_plain = value is None or isinstance(value, bool | int | float | str)
-    if isinstance(value, tuple | list | dict):
+    if type(value) in (tuple, list, dict):
         is_plain = all(isinstance(each, bool | int) for each in value)
     if is_plain:
         return repr(value)
