@@ -13,8 +13,13 @@ HEAD = """# Served calls
 What functions and methods take again under `flaxoptim-compat run`, `enable` and
 `install(era=True)`, though it is an error today, and what to write instead. A call that is one of
 today is handed on as it is. Each line that makes an old call warns once, with the text of the
-second column, and the report at the end of `run` counts them; `scan` and `rewrite` look for
-[names](served_names.md) only.
+second column, and the report at the end of `run` counts them.
+
+`scan` finds such calls by what is given in them, [FOC166](rules/FOC166.md) and
+[FOC171](rules/FOC171.md), and the methods of arrays that have gone, [FOC167](rules/FOC167.md);
+`rewrite` writes them as today's, or says what to write. They do not find calls that only a value
+tells from those of today, such as `jax.random.fold_in(key, -1)`, nor methods of what they do not
+know to be an array. `run` does.
 
 | old call | today |
 | --- | --- |

@@ -85,6 +85,57 @@ LEFT_ALONE: dict[str, str] = {
         "import jax\na, b = x.pop('c')\ny = x.copy(z)\n"
     ),
     "checkpoints that others write": "from flax.training.checkpoints import save_checkpoint\n",
+    "arguments of today": (
+        "import functools\n"
+        "import jax\n"
+        "import jax.numpy as jnp\n"
+        "from flax import linen as nn\n"
+        "from jax.experimental.pjit import pjit\n"
+        "jnp.clip(x, 0, 1), jnp.clip(x, min=0), jnp.clip(x, **bounds), jnp.clip(*given)\n"
+        "jnp.reshape(x, shape), jnp.sort(x, kind=None), jnp.compress(c, x, out=None)\n"
+        "jnp.percentile(x, 50, method='lower', weights=w), jnp.where(c, x, y), jnp.array(x, d)\n"
+        "jax.jit(f, static_argnums=0), jax.lax.dot(x, y, precision=p), pjit(f, s, t, (0,))\n"
+        "jax.ShapeDtypeStruct((2,), d, sharding=s), jax.scipy.linalg.solve(a, b, False)\n"
+        "functools.partial(jax.checkpoint, policy=p), nn.remat(nn.Dense, concrete=False)\n"
+    ),
+    "arguments of numpy, and of functions of the program": (
+        "import jax\nimport numpy as np\nnp.clip(x, a_min=0, a_max=1)\nclip(x, a_min=0)\n"
+    ),
+    "a function that the program puts into the module": (
+        "import jax.numpy as jnp\njnp.clip = my_clip\njnp.clip(x, a_min=0)\n"
+    ),
+    "a function that is handed on": "import jax.numpy as jnp\nf(jnp.clip, a_min=0)\n",
+    "methods of what is not known": (
+        "import jax\n"
+        "from flax import linen as nn\n"
+        "def f(x, module):\n"
+        "    x.sort(kind='a'), x.copy('C'), x.to_py(), x.device(), x.split(2)\n"
+        "    return module.variable(kind='a', name='b')\n"
+        "class Other:\n"
+        "    def f(self):\n"
+        "        return self.variable(kind='a')\n"
+    ),
+    "methods of compiled functions, and of what may be something else": (
+        "import jax\n"
+        "f = jax.jit(g)\n"
+        "f.device(), f.split(2)\n"
+        "def h(y):\n"
+        "    x, _ = f(y)\n"
+        "    for x in y:\n"
+        "        x.to_py()\n"
+        "    z = g(y)\n"
+        "    return z.device()\n"
+    ),
+    "methods and properties that arrays have": (
+        "import jax.numpy as jnp\nx = jnp.zeros(3)\nx.sort(0), x.clip(0, 1), x.copy(), x.device\n"
+    ),
+    "attention of today": (
+        "from flax import linen as nn\n"
+        "nn.MultiHeadDotProductAttention(2)(q, k, v)\n"
+        "nn.MultiHeadDotProductAttention(2)(q, k, v, mask=mask)\n"
+        "nn.MultiHeadDotProductAttention(2)(q, inputs_kv=k)\n"
+        "nn.MultiHeadDotProductAttention(2)(*given, mask)\n"
+    ),
     "freezing without flax.optim": "from flax.core import freeze\nfreeze({})\n",
 }
 
@@ -102,6 +153,116 @@ FIXES: dict[str, tuple[str, str]] = {
             "state, params = flax.core.pop(variables, 'params')\n"
             "b = flax.core.pop(f(x), 'batch_stats')[1]\n"
             "state, stats = flax.core.pop(self.state, 'stats')\n"
+        ),
+    ),
+    "names of arguments": (
+        (
+            "from functools import partial\n"
+            "import jax\n"
+            "import jax.numpy as jnp\n"
+            "from jax.numpy import clip as limit\n"
+            "y = limit(jnp.reshape(x, newshape=(-1,)), a_min=0, a_max=jnp.quantile(\n"
+            "    x, 0.9, interpolation='lower',  # no more\n"
+            "))\n"
+            "z = [jnp.clip(a = x, a_min=None, a_max=1, out=None), jnp.where(c, x=x, y=y)]\n"
+            "step = partial(jnp.clip, a_min=-1)\n"
+        ),
+        (
+            "from functools import partial\n"
+            "import jax\n"
+            "import jax.numpy as jnp\n"
+            "from jax.numpy import clip as limit\n"
+            "y = limit(jnp.reshape(x, shape=(-1,)), min=0, max=jnp.quantile(\n"
+            "    x, 0.9, method='lower',  # no more\n"
+            "))\n"
+            "z = [jnp.clip(x, max=1), jnp.where(c, x, y)]\n"
+            "step = partial(jnp.clip, min=-1)\n"
+        ),
+    ),
+    "arguments by their places": (
+        (
+            "import jax\n"
+            "import jax.numpy as jnp\n"
+            "jax.lax.dot(x, y, p, d), jnp.array(x, d, False), jax.lax.linalg.svd(x, False)\n"
+            "jnp.argsort(x, -1, 'stable', None), jax.remat(f, False, True)\n"
+        ),
+        (
+            "import jax\n"
+            "import jax.numpy as jnp\n"
+            "jax.lax.dot(x, y, precision=p, preferred_element_type=d), jnp.array(x, d, copy=False),"
+            " jax.lax.linalg.svd(x, full_matrices=False)\n"
+            "jnp.argsort(x, -1, order=None), jax.remat(f, prevent_cse=True)\n"
+        ),
+    ),
+    "arguments that change nothing": (
+        (
+            "import functools\n"
+            "import jax\n"
+            "from flax import linen as nn\n"
+            "from jax import numpy as jnp\n"
+            "@functools.partial(jax.checkpoint, concrete=True)\n"
+            "def f(x):\n"
+            "    return nn.softmax(x, initial=-jnp.inf) + jax.nn.softmax(initial=None, x=x)\n"
+            "g = nn.remat(f, concrete=cfg.concrete, policy=None)\n"
+        ),
+        (
+            "import functools\n"
+            "import jax\n"
+            "from flax import linen as nn\n"
+            "@functools.partial(jax.checkpoint)\n"
+            "def f(x):\n"
+            "    return nn.softmax(x) + jax.nn.softmax(x=x)\n"
+            "g = nn.remat(f, policy=None)\n"
+        ),
+    ),
+    "a list for an array that had another name": (
+        "import jax.numpy as jnp\njnp.broadcast_to(arr=[1], shape=(3,))\n",
+        "import jax.numpy as jnp\njnp.broadcast_to(array=jnp.asarray([1]), shape=(3,))\n",
+    ),
+    "methods of arrays and modules": (
+        (
+            "import jax.numpy as jnp\n"
+            "from flax import linen\n"
+            "x = jnp.zeros(3)\n"
+            "x.sort(kind='a'), x.copy('C', ), x.clip(0, 1, None)\n"
+            "(x + 1).device(), x.device_buffer, x.split(\n"
+            "    2, axis=0  # halves\n"
+            ")\n"
+            "class A(linen.Module):\n"
+            "    pass\n"
+            "class B(A):\n"
+            "    def f(self):\n"
+            "        return self.variable(kind='a', name='b', init_fn=g), self.make_rng(kind='c')\n"
+        ),
+        (
+            "import jax.numpy as jnp\n"
+            "from flax import linen\n"
+            "x = jnp.zeros(3)\n"
+            "x.sort(), x.copy(), x.clip(0, 1)\n"
+            "next(iter((x + 1).devices())), x.addressable_data(0), jnp.split(x,\n"
+            "    2, axis=0  # halves\n"
+            ")\n"
+            "class A(linen.Module):\n"
+            "    pass\n"
+            "class B(A):\n"
+            "    def f(self):\n"
+            "        return self.variable(col='a', name='b', init_fn=g), self.make_rng(name='c')\n"
+        ),
+    ),
+    "attention whose third input is a mask": (
+        (
+            "from flax import linen as nn\n"
+            "def f(x, y, t):\n"
+            "    attend = nn.MultiHeadDotProductAttention(2)\n"
+            "    mask = nn.make_attention_mask(x, y)\n"
+            "    return attend(x, y, mask) + attend(x, y, None, not t)\n"
+        ),
+        (
+            "from flax import linen as nn\n"
+            "def f(x, y, t):\n"
+            "    attend = nn.MultiHeadDotProductAttention(2)\n"
+            "    mask = nn.make_attention_mask(x, y)\n"
+            "    return attend(x, y, mask=mask) + attend(x, y, mask=None, deterministic=not t)\n"
         ),
     ),
     "unfreeze and copy": (
@@ -265,6 +426,77 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "import jax\nf(jax.config.enable_omnistaging)\n",
         "FOC164",
         "nothing to call",
+    ),
+    "unpacked arguments beside an old one": (
+        "import jax.numpy as jnp\njnp.clip(*args, a_max=1)\n",
+        "FOC166",
+        "jax.numpy.clip does not take a_max any more, and what is unpacked here is not known:"
+        " write jax.numpy.clip(x, min=..., max=...)",
+    ),
+    "an argument that could only be None": (
+        "import jax\njax.make_jaxpr(f, abstracted_axes={0: 'n'})\n",
+        "FOC166",
+        "abstracted_axes could only be None",
+    ),
+    "a value that is computed for an argument that is gone": (
+        "import jax\njax.nn.softmax(x, initial=f())\n",
+        "FOC166",
+        "what initial is given is computed here",
+    ),
+    "arguments in another order": (
+        "import jax.numpy as jnp\njnp.where(y=f(), x=g(), condition=c)\n",
+        "FOC166",
+        "its arguments stand in another order",
+    ),
+    "places that later arguments take": (
+        "import functools\nimport jax.numpy as jnp\nfunctools.partial(jnp.where, condition=c)\n",
+        "FOC166",
+        "which places the later arguments have is not known",
+    ),
+    "an argument in parentheses": (
+        "import jax.numpy as jnp\njnp.array(x, d, (y))\n",
+        "FOC166",
+        "an argument stands in parentheses of its own",
+    ),
+    "an argument by two names": (
+        "import jax.numpy as jnp\njnp.quantile(x, q, method='a', interpolation='b')\n",
+        "FOC166",
+        "one argument is given twice",
+    ),
+    "what is more than other names": (
+        "import jax\njax.jit(f, (0,))\n",
+        "FOC166",
+        "jax.jit does not take in_shardings by its place any more: write"
+        " jax.jit(fun, static_argnums=..., ...)",
+    ),
+    "what only its name calls a mask": (
+        "from flax import linen as nn\nnn.MultiHeadDotProductAttention(2)(x, y, my_mask)\n",
+        "FOC166",
+        "that it is a mask only its name says",
+    ),
+    "a method of what a compiled function returns": (
+        (
+            "from functools import partial\n"
+            "import jax\n"
+            "@partial(jax.jit, static_argnums=0)\n"
+            "def step(n, x):\n"
+            "    return x, x\n"
+            "x, loss = step(1, y)\n"
+            "loss.to_py()\n"
+        ),
+        "FOC167",
+        "jax.Array.to_py(), which arrays do not have any more: if it is one, write"
+        " numpy.asarray(x)",
+    ),
+    "a property of a result without a name": (
+        "import jax\nstep = jax.pmap(f)\nstep(x).device_buffer\n",
+        "FOC167",
+        "if it is one, write x.addressable_data(0)",
+    ),
+    "a method of the class of a convolution": (
+        "from flax import linen as nn\nnn.ConvLSTMCell.initialize_carry(key, (3,), (8, 8, 1))\n",
+        "FOC171",
+        "write nn.ConvLSTMCell(features, kernel_size).initialize_carry(rng, input_shape)",
     ),
     "a method of a class": (
         "from flax import linen as nn\nnn.LSTMCell.initialize_carry(key, (3,), 8)\n",

@@ -219,7 +219,7 @@ OLDER = (
 )
 
 _ROWS = {
-    name.removesuffix(".__init__"): {each.partition("=")[0] for each in row.took.split()}
+    name.removesuffix(".__init__"): {each.name for each in row.parameters}
     for row in ENTRIES
     for name in row.names.split()
 }

@@ -36,12 +36,12 @@ class Arguments:
         at = dict(enumerate(positional))
         names = {each.name: each.default for each in today if each.kind in _BY_NAME}
         self._became: dict[str, str] = {}
-        for place, each in enumerate(row.took.split()):
-            old, became, new = each.partition("=")
+        for place, each in enumerate(row.parameters):
+            old, new = each.name, each.today
             if old == "self":
                 # Arrays have functions as methods, in which it has a name of its own.
                 new = at.get(0, old)
-            elif not became or (new == "-" and old in names):
+            elif new == old or (new == "-" and old in names):
                 new = old
             elif new not in ("", "-", *names, *positional):
                 # The jax of some time has the old name, or yet another one in its place.

@@ -40,7 +40,7 @@ CELLS = (
 LAYERS = (
     Call(
         "flax.linen.MultiHeadDotProductAttention.__call__",
-        "self inputs_q inputs_kv=inputs_k mask deterministic",
+        "self inputs_q inputs_kv=inputs_k | mask deterministic",
         "attention(inputs_q, inputs_k, mask=..., deterministic=...)",
         old_if=f"{_ATTENTION}has_its_mask_third",
     ),
@@ -60,7 +60,7 @@ MODULES = (
     Call(
         "flax.linen.remat flax.linen.checkpoint flax.linen.transforms.remat"
         " flax.linen.transforms.checkpoint",
-        "target variables rngs * concrete=",
+        "target variables rngs * concrete=False",
         "flax.linen.remat(target, static_argnums=...)",
     ),
 )

@@ -13,31 +13,31 @@ def _renamed(name: str, took: str, today: str) -> Call:
 
 
 NUMPY = (
-    _renamed("jax.numpy.clip", "a=arr a_min=min a_max=max out=-", "x, min=..., max=..."),
+    _renamed("jax.numpy.clip", "a=arr / a_min=min a_max=max | out=-", "x, min=..., max=..."),
     _renamed("jax.numpy.reshape", "a newshape=shape order", "a, shape=..."),
     # Since jax 0.12 nothing after the dtype is taken by its place.
-    _renamed("jax.numpy.array", "object dtype copy order ndmin", "object, dtype, copy=..."),
+    _renamed("jax.numpy.array", "object dtype | copy order ndmin", "object, dtype, copy=..."),
     *(
         _renamed(
             f"jax.numpy.{name}",
-            "a q axis out overwrite_input method keepdims interpolation=method",
+            "a q axis out overwrite_input method keepdims | interpolation=method",
             "a, q, method=...",
         )
         for name in ("percentile", "quantile", "nanpercentile", "nanquantile")
     ),
-    _renamed("jax.numpy.sort", "a axis kind= order", "a, axis"),
-    _renamed("jax.numpy.argsort", "a axis kind= order", "a, axis"),
-    _renamed("jax.numpy.compress", "condition a axis out", "condition, a, axis"),
-    _renamed("jax.numpy.where", "condition x y * size fill_value", "condition, x, y"),
-    _renamed("jax.numpy.save", "file arr allow_pickle fix_imports=", "file, arr, allow_pickle"),
-    _renamed("jax.numpy.from_dlpack", "x", "x"),
+    _renamed("jax.numpy.sort", "a axis | kind=None order", "a, axis"),
+    _renamed("jax.numpy.argsort", "a axis | kind=None order", "a, axis"),
+    _renamed("jax.numpy.compress", "condition a axis | out", "condition, a, axis"),
+    _renamed("jax.numpy.where", "condition x y / * size fill_value", "condition, x, y"),
+    _renamed("jax.numpy.save", "file arr allow_pickle | fix_imports=", "file, arr, allow_pickle"),
+    _renamed("jax.numpy.from_dlpack", "x /", "x"),
     _renamed("jax.numpy.broadcast_to", "arr=array shape", "array, shape"),
 )
 
 LAX = (
     _renamed(
         "jax.lax.dot",
-        "lhs rhs precision preferred_element_type",
+        "lhs rhs | precision preferred_element_type",
         "lhs, rhs, precision=..., preferred_element_type=...",
     ),
     _renamed(
@@ -46,8 +46,12 @@ LAX = (
 )
 
 LINEAR_ALGEBRA = tuple(
-    _renamed(f"jax.lax.linalg.{name}", f"{arrays} {rest}", f"{arrays.replace(' ', ', ')}, ...=...")
-    for name, arrays, rest in (
+    _renamed(
+        f"jax.lax.linalg.{name}",
+        f"{arrays} | {options}",
+        ", ".join([*arrays.split(), *(f"{each}=..." for each in options.split())]),
+    )
+    for name, arrays, options in (
         ("cholesky", "x", "symmetrize_input"),
         ("eig", "x", "compute_left_eigenvectors compute_right_eigenvectors"),
         ("eigh", "x", "lower symmetrize_input"),
@@ -66,20 +70,20 @@ _WITH_SOFTMAX = (
 TRANSFORMATIONS = (
     Call(
         "jax.checkpoint jax.remat",
-        "fun concrete= prevent_cse policy * static_argnums",
+        "fun | concrete= prevent_cse policy * static_argnums",
         "jax.checkpoint(fun, static_argnums=...)",
     ),
     Call(
         "jax.jit",
-        "fun in_shardings out_shardings static_argnums static_argnames donate_argnums keep_unused"
-        " device backend inline abstracted_axes=-",
+        "fun / | in_shardings out_shardings static_argnums static_argnames donate_argnums"
+        " keep_unused device backend inline abstracted_axes=-",
         "jax.jit(fun, static_argnums=..., ...)",
         by=f"{_HERE}jax_jit:jit",
         old_if=f"{_HERE}jax_jit:has_numbers_first",
     ),
     _renamed(
         "jax.make_jaxpr",
-        "fun static_argnums axis_env return_shape abstracted_axes=-",
+        "fun static_argnums axis_env return_shape | abstracted_axes=-",
         "fun, static_argnums, axis_env, return_shape",
     ),
     _renamed(
@@ -97,7 +101,7 @@ TRANSFORMATIONS = (
     ),
     Call(
         "jax.ShapeDtypeStruct.__init__",
-        "self shape dtype named_shape= sharding",
+        "self shape dtype | named_shape= sharding",
         "jax.ShapeDtypeStruct(shape, dtype, sharding=...)",
     ),
 )
@@ -112,7 +116,7 @@ OTHER = (
     *(
         Call(
             " ".join(f"{module}.{name}" for module in _WITH_SOFTMAX) + more,
-            "x axis where initial=",
+            "x axis where | initial=",
             f"jax.nn.{name}(x, axis, where)",
         )
         for name, more in (
@@ -120,10 +124,10 @@ OTHER = (
             ("log_softmax", " jax.example_libraries.stax.logsoftmax"),
         )
     ),
-    _renamed("jax.scipy.special.exp1", "x module=", "x"),
+    _renamed("jax.scipy.special.exp1", "x | module=", "x"),
     Call(
         "jax.dlpack.from_dlpack",
-        "dlpack backend",
+        "dlpack=external_array backend=",
         "jax.dlpack.from_dlpack(x), of an array",
         by=f"{_HERE}jax_dlpack_capsules:from_dlpack",
         old_if=f"{_HERE}jax_dlpack_capsules:is_a_capsule",
@@ -135,7 +139,7 @@ OTHER = (
     ),
     Call(
         "jax.scipy.linalg.solve",
-        "a b sym_pos lower overwrite_a overwrite_b debug check_finite assume_a",
+        "a b sym_pos= lower overwrite_a overwrite_b debug check_finite | assume_a",
         "jax.scipy.linalg.solve(a, b, assume_a='pos')",
         by=f"{_HERE}jax_scipy_solve:solve",
     ),
@@ -170,10 +174,10 @@ VALUES = (
 )
 
 OF_ARRAYS = (
-    _renamed("jax.Array.argsort", "self axis kind= order", "axis"),
-    _renamed("jax.Array.sort", "self axis kind= order", "axis"),
-    _renamed("jax.Array.clip", "self min max out=-", "min, max"),
-    _renamed("jax.Array.copy", "self order=", ""),
+    _renamed("jax.Array.argsort", "self axis | kind=None order", "axis"),
+    _renamed("jax.Array.sort", "self axis | kind=None order", "axis"),
+    _renamed("jax.Array.clip", "self min max | out=-", "min, max"),
+    _renamed("jax.Array.copy", "self | order=", ""),
 )
 
 ENTRIES: tuple[Call, ...] = (

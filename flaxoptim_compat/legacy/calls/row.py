@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# What the value of an argument can be restricted to.
+_ONLY = ("None", "False")
+
+
+class Parameter(NamedTuple):
+    """What a function took, and what has become of it.
+
+    Args:
+      name: what it was called; ``*`` and ``*args`` as Python writes them.
+      today: what it is called today; "" if it changes nothing, "-" if it could only be None.
+      only: what it may still be given today, as Python writes it; "" if that is not restricted.
+      by_place: whether it is taken by its place today.
+      by_name: whether it is taken by its name of today.
+    """
+
+    name: str
+    today: str
+    only: str
+    by_place: bool
+    by_name: bool
+
 
 class Call(NamedTuple):
     """A function that is still there, and takes other arguments today.
@@ -27,6 +48,22 @@ class Call(NamedTuple):
     old_if: str = ""
 
     @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it took, in order."""
+        parts = self.took.split()
+        by_name_from = parts.index("/") if "/" in parts else 0
+        by_place_to = parts.index("|") if "|" in parts else len(parts)
+        found = []
+        for place, each in enumerate(parts):
+            if each in "/|":
+                continue
+            name, is_changed, today = each.partition("=")
+            only = today if today in _ONLY else ""
+            today = today.removeprefix(only) if is_changed else name
+            found.append(Parameter(name, today, only, place < by_place_to, place >= by_name_from))
+        return tuple(found)
+
+    @property
     def shown(self) -> str:
         """What is called, as a program writes it."""
         name = self.names.split()[0]
@@ -35,11 +72,11 @@ class Call(NamedTuple):
     @property
     def old(self) -> str:
         """The call with its old arguments; where only some are others today, with these."""
-        parameters = [each.partition("=") for each in self.took.split() if each != "self"]
-        gone = [f"{name}=..." for name, is_gone, _ in parameters if is_gone]
+        parameters = [each for each in self.parameters if each.name != "self"]
+        gone = [f"{each.name}=..." for each in parameters if each.today != each.name]
         if gone and not (self.by or self.old_if):
             return f"{self.shown}({', '.join(gone)})"
-        return f"{self.shown}({', '.join(name for name, *_ in parameters)})"
+        return f"{self.shown}({', '.join(each.name for each in parameters)})"
 
     @property
     def notice(self) -> str:

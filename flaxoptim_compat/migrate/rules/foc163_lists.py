@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.successor import successor
+from flaxoptim_compat.migrate.successors.successor import name_of_today
 
 RULE = Rule(
     code="FOC163",
@@ -37,6 +38,12 @@ _ARGUMENTS = {
     for module, functions in TOOK_LISTS.items()
     for name, arguments in functions.items()
 }
+# The names of today for those that FOC166 writes anew.
+_TODAY = {
+    name: {each.name: each.today for each in row.parameters}
+    for row in ENTRIES
+    for name in row.names.split()
+}
 # What these are given has to be known when they are compiled.
 _WANT_NUMBERS = frozenset(
     f"jax.numpy.{name}"
@@ -52,20 +59,19 @@ def find(reading: Reading) -> Iterator[Finding]:
     """Lists given to functions of jax.numpy that take arrays only, each made an array."""
     parents = reading.document.parents
     for use in reading.names.uses:
-        found = successor(use.name)
-        name = use.name if found is None else found.dotted
+        name = name_of_today(use.name)
         arguments = _ARGUMENTS.get(name)
         if arguments is None or isinstance(use.node, ast.alias):
             continue
         call = parents[use.node]
         if not isinstance(call, ast.Call) or call.func is not use.node:
             continue
-        for node in _lists_in(call, arguments):
+        for node in _lists_in(call, arguments, _TODAY.get(name, {})):
             if reading.allows(RULE.code, node):
                 yield _finding(reading, name, node)
 
 
-def _lists_in(call: ast.Call, arguments: list[str]) -> Iterator[ast.expr]:
+def _lists_in(call: ast.Call, arguments: list[str], today: Mapping[str, str]) -> Iterator[ast.expr]:
     if any(isinstance(each, ast.Starred) for each in call.args):
         return
     if arguments == ["*"]:
@@ -73,7 +79,9 @@ def _lists_in(call: ast.Call, arguments: list[str]) -> Iterator[ast.expr]:
         return
     given = [*zip(arguments, call.args, strict=False)]
     by_name = {each.removesuffix("[]"): each for each in arguments}
-    given += [(by_name.get(each.arg or "", "-"), each.value) for each in call.keywords]
+    for each in call.keywords:
+        name = each.arg or ""
+        given.append((by_name.get(today.get(name, name), "-"), each.value))
     for name, node in given:
         if name.endswith("[]"):
             yield from (each for each in _elements(node) if isinstance(each, _LISTS))

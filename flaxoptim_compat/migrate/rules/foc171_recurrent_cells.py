@@ -42,16 +42,19 @@ RULE = Rule(
         ),
     ),
 )
-_CELLS = ("GRUCell", "LSTMCell", "OptimizedLSTMCell")
+_CELLS = {
+    **dict.fromkeys(("GRUCell", "LSTMCell", "OptimizedLSTMCell"), "features"),
+    # It always was made with these.
+    "ConvLSTMCell": "features, kernel_size",
+}
 _METHOD = ".initialize_carry"
 
 
 def find(reading: Reading) -> Iterator[Finding]:
     """The cells, and the methods of their classes."""
     for use in reading.names.uses:
-        name = use.name.removesuffix(_METHOD)
-        is_cell = name in [f"flax.linen.{cell}" for cell in _CELLS]
-        if not is_cell or isinstance(use.node, ast.alias):
+        module, _, cell = use.name.removesuffix(_METHOD).rpartition(".")
+        if module != "flax.linen" or cell not in _CELLS or isinstance(use.node, ast.alias):
             continue
         call = reading.document.parents[use.node]
         if not isinstance(call, ast.Call) or call.func is not use.node:
@@ -59,9 +62,9 @@ def find(reading: Reading) -> Iterator[Finding]:
         source = reading.document.source(use.node)
         if use.name.endswith(_METHOD):
             what = f"{source} is a method of a cell since flax 0.7.0"
-            cell = source.removesuffix(_METHOD)
-            instead = f"write {cell}(features){_METHOD}(rng, input_shape)"
-        elif call.args or any(each.arg in ("features", None) for each in call.keywords):
+            made = f"{source.removesuffix(_METHOD)}({_CELLS[cell]})"
+            instead = f"write {made}{_METHOD}(rng, input_shape)"
+        elif _CELLS[cell] != "features" or call.args or _has_features(call):
             continue
         else:
             what = f"{source}() wants its number of features since flax 0.7.0"
@@ -69,3 +72,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         if reading.allows(RULE.code, use.node):
             span = reading.document.span(use.node)
             yield Finding(RULE.code, *span, what, instead, None, None, reason=f"{what}: {instead}")
+
+
+def _has_features(call: ast.Call) -> bool:
+    return any(each.arg in ("features", None) for each in call.keywords)

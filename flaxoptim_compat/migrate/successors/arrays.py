@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 
@@ -38,7 +40,7 @@ def _is_array(reading: Reading, node: ast.expr, asked: frozenset[str]) -> bool:
     if isinstance(node, ast.Name):
         if node.id in asked:
             return True  # it was made from itself, and everything else that it is made from decides
-        values = _assigned(reading, node)
+        values = assigned(reading, node)
         return bool(values) and all(
             each is not None and _is_array(reading, each, asked | {node.id}) for each in values
         )
@@ -56,22 +58,48 @@ def _is_update(node: ast.Call) -> bool:
     return isinstance(at, ast.Attribute) and at.attr == "at"
 
 
-def _assigned(reading: Reading, node: ast.Name) -> list[ast.expr | None]:
-    """What is assigned to a name in its function; None for what is not a plain assignment."""
-    parents = reading.document.parents
+def assigned(reading: Reading, node: ast.Name, *, in_parts: bool = False) -> list[ast.expr | None]:
+    """What is assigned to a name in its function; None for what is not a plain assignment.
+
+    Args:
+      reading: the file.
+      node: the name.
+      in_parts: whether it may also be a part of what is assigned, as in ``x, y = f()``.
+    """
     around: ast.AST = node
     while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
-        around = parents[around]
-    return [value for each in ast.walk(around) for value in _value_for(node.id, each, parents)]
+        around = reading.document.parents[around]
+    found = _bindings(reading, around).get(node.id, ())
+    return [each.value if in_parts or not each.is_part else None for each in found]
 
 
-def _value_for(
-    name: str, node: ast.AST, parents: Mapping[ast.AST, ast.AST]
-) -> Iterator[ast.expr | None]:
+class _Binding(NamedTuple):
+    """What a name gets: a value or a part of it; None for what is no plain assignment."""
+
+    value: ast.expr | None
+    is_part: bool
+
+
+@functools.lru_cache(maxsize=4)  # one function comes after the other
+def _bindings(reading: Reading, around: ast.AST) -> dict[str, list[_Binding]]:
+    """What is assigned to each name in a function, or in a file."""
+    found: dict[str, list[_Binding]] = {}
+    for node in ast.walk(around):
+        for name, value in _bound_by(node, reading.document.parents):
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def _bound_by(node: ast.AST, parents: Mapping[ast.AST, ast.AST]) -> Iterator[tuple[str, _Binding]]:
     if isinstance(node, ast.arg):
-        yield from [None] * (node.arg == name)
+        yield node.arg, _Binding(None, False)
     elif isinstance(node, ast.Global | ast.Nonlocal):
-        yield from [None] * (name in node.names)
-    elif isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
+        yield from ((name, _Binding(None, False)) for name in node.names)
+    elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        target: ast.expr = node
         parent = parents[node]
-        yield parent.value if isinstance(parent, ast.Assign) and node in parent.targets else None
+        while isinstance(parent, ast.Tuple | ast.List):
+            target, parent = parent, parents[parent]
+        is_target = isinstance(parent, ast.Assign) and target in parent.targets
+        value = parent.value if isinstance(parent, ast.Assign) and is_target else None
+        yield node.id, _Binding(value, target is not node)

@@ -120,6 +120,16 @@ def successor(name: str) -> Successor | None:
     return None
 
 
+def name_of_today(name: str | None) -> str:
+    """A full name, or that which takes its place if it is gone; "" for None.
+
+    Args:
+      name: such as ``jax.partial``.
+    """
+    found = successor(name) if name else None
+    return found.dotted if found is not None else name or ""
+
+
 def _known(name: str, inside: list[str]) -> Successor | None:
     entry = _TABLE.get(name)
     since = _gone_since(name)

@@ -47,7 +47,7 @@ def served() -> Iterator[None]:
 
 def takes_all(function: Any, row: Call) -> bool:
     """Whether jax takes still, in the same order, what it took: some of it changed only lately."""
-    took = [each.partition("=")[0] for each in row.took.split()]
+    took = [each.name for each in row.parameters]
     in_order = took[: took.index("*")] if "*" in took else took
     today = inspect.signature(function).parameters.values()
     of_any_kind = [each.name for each in today if each.kind is each.POSITIONAL_OR_KEYWORD]

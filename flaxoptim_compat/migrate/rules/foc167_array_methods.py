@@ -1,0 +1,101 @@
+"""Methods and properties that arrays of jax have lost."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+
+from flaxoptim_compat.legacy.calls.row import Lost
+from flaxoptim_compat.legacy.calls.tables import METHODS
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.successors.arrays import is_array
+from flaxoptim_compat.migrate.successors.compiled_results import is_result
+
+_BEFORE = """\
+import jax.numpy as jnp
+
+x = jnp.arange(4)
+print(x.to_py(), x.device(), x.split(2))
+"""
+_AFTER = """\
+import jax.numpy as jnp
+import numpy as np
+
+x = jnp.arange(4)
+print(np.asarray(x), next(iter(x.devices())), jnp.split(x, 2))
+"""
+
+RULE = Rule(
+    code="FOC167",
+    name="array-methods",
+    summary="a method or a property that arrays of jax have lost",
+    what=(
+        "`x.to_py()` becomes `np.asarray(x)`, `x.device()` becomes `next(iter(x.devices()))`,"
+        " `x.device_buffer` becomes `x.addressable_data(0)`, and `x.split(2)` becomes"
+        " `jnp.split(x, 2)`; likewise `device_buffers`, `broadcast` and `broadcast_in_dim`."
+    ),
+    why=(
+        "jax raises an AttributeError; `x.device()` calls what is a property today, which is a"
+        " TypeError. Other objects have methods of these names as well."
+    ),
+    refuses=(
+        "What a compiled function returns, which may be a tree of arrays: the finding says what to"
+        " write. Parameters of functions, attributes and what comes from other functions of the"
+        " program are not found; under `flaxoptim-compat run` each of them warns."
+    ),
+    examples=(Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),),
+)
+_FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
+_ROWS = {row.old.rpartition(".")[2]: row for row in METHODS}
+_NAMES = frozenset(name.removesuffix("()") for name in _ROWS)
+_MENTIONED = re.compile(rf"\.\s*(?:{'|'.join(sorted(_NAMES))})\b")
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """What evident arrays are asked for, each with the edits that write it in another way."""
+    if not _MENTIONED.search(reading.document.text):
+        return
+    for node in reading.document.parents:
+        if not isinstance(node, ast.Attribute) or node.attr not in _NAMES:
+            continue
+        whole: ast.expr = node
+        parent = reading.document.parents[node]
+        if isinstance(parent, ast.Call) and parent.func is node:
+            whole = parent
+        row = _ROWS.get(node.attr if whole is node else f"{node.attr}()")
+        if row is None or not reading.allows(RULE.code, node):
+            continue
+        start, end = reading.document.span(whole)
+        what = f"{row.old}, which arrays do not have any more"
+        if is_array(reading, node.value):
+            change = Change(functools.partial(_edits, reading, node, whole, row))
+            yield Finding(RULE.code, start, end, what, row.today, change, change)
+        elif is_result(reading, node.value):
+            reason = f"{what}: if it is one, write {row.today}"
+            yield Finding(RULE.code, start, end, what, row.today, None, None, reason=reason)
+
+
+def _edits(
+    reading: Reading, node: ast.Attribute, whole: ast.expr, row: Lost, imports: ImportPlan
+) -> tuple[Edit, ...]:
+    array = Span(*reading.document.span(node.value))
+    start, end = reading.document.span(whole)
+    function = _FUNCTION.fullmatch(row.today)
+    if function is None:
+        before, after = re.split(r"\bx\b", row.today)
+        if isinstance(node.value, ast.BinOp):
+            before, after = f"{before}(", f"){after}"
+        return (Edit(start, end, (before, array, after)),)
+    name = imports.name_of(f"{function[1]}:{function[2]}", whole)
+    # Behind the parenthesis, with whatever stands there.
+    given = Span(reading.document.text.index("(", reading.document.span(node)[1]) + 1, end)
+    comma = ""
+    if isinstance(whole, ast.Call) and (whole.args or whole.keywords):
+        comma = "," if reading.document.text[given.start] == "\n" else ", "
+    return (Edit(start, end, (f"{name}(", array, comma, given)),)
