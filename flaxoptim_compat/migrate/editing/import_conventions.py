@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 # Modules that importing the package alone makes available, in every version that may be installed.
 _COME_ALONG = {
-    "jax": frozenset(
-        "api_util custom_batching custom_derivatives debug distributed dlpack dtypes errors image lax"
-        " monitoring nn numpy ops profiler random scipy sharding stages tree tree_util typing".split()
+    "jax": (
+        *("api_util", "custom_batching", "custom_derivatives", "debug", "distributed", "dlpack"),
+        *("dtypes", "errors", "image", "lax", "monitoring", "nn", "numpy", "ops", "profiler"),
+        *("random", "scipy", "sharding", "stages", "tree", "tree_util", "typing"),
     ),
-    "flax": frozenset("core jax_utils linen serialization struct traverse_util".split()),
+    "flax": ("core", "jax_utils", "linen", "serialization", "struct", "traverse_util"),
 }
 # Of these packages, `from package import module` is what people write.
 _TAKEN_APART = frozenset(["flax", "flaxoptim_compat"])
