@@ -12,7 +12,7 @@ from types import ModuleType
 from flaxoptim_compat import deprecation
 from flaxoptim_compat.legacy import alias, attributes, lost
 from flaxoptim_compat.legacy.finders import LastResort, Watch, find_elsewhere
-from flaxoptim_compat.legacy.names import of_flax_optim
+from flaxoptim_compat.legacy.names import gone_for_good, of_flax_optim
 from flaxoptim_compat.legacy.registry import Registry
 
 _registry = Registry()
@@ -23,7 +23,9 @@ _INSTALL = "install()"
 _OPTIM, _ERA = "optim", "era"
 _ENTRIES = {_OPTIM: of_flax_optim.ENTRIES, _ERA: lost.ENTRIES}
 # Whatever is in force: who installs more while another thread imports must reach that module too.
-_WATCHED = lost.MODULES.union(entry.module for rows in _ENTRIES.values() for entry in rows)
+_WATCHED = (lost.MODULES | gone_for_good.MODULES).union(
+    entry.module for rows in _ENTRIES.values() for entry in rows
+)
 _in_force: set[str] = set()
 _undo_behaviours: dict[str, list[Callable[[], None]]] = {}
 
@@ -132,7 +134,8 @@ def _follow_wishes() -> None:
 def _after_import(module: ModuleType) -> None:
     """Give a module what it lost. Takes no lock: it runs inside imports, of any thread."""
     name = module.__name__
-    if name in _registry.attributes:
+    says_what_is_gone = _ERA in _in_force and name in gone_for_good.MODULES
+    if name in _registry.attributes or says_what_is_gone:
         attributes.attach(module, _registry)
         attributes.load_shadowed(module, _registry)
     undo: list[Callable[[], None]] = []
@@ -153,7 +156,10 @@ def _withdraw(part: str) -> None:
     # Modules before the packages that they are in.
     for entry in sorted(entries, key=lambda entry: entry.name, reverse=True):
         alias.remove(entry.name)
-    for name in {entry.module for entry in entries} - _registry.attributes.keys():
+    modules = {entry.module for entry in entries}
+    if part == _ERA:
+        modules |= gone_for_good.MODULES
+    for name in modules - _registry.attributes.keys():
         if name in sys.modules:
             attributes.detach(sys.modules[name])
     if not _in_force:

@@ -48,22 +48,12 @@ def test_an_import_says_what_to_do(name: str) -> None:
         return  # gone as a whole
     with pytest.raises(ImportError) as caught:
         exec(f"from {module} import {attribute}", {})
-    if caught.value.msg.startswith("cannot import name"):
-        return  # of a module that has lost no other names, and is not asked
     assert caught.value.msg == f"{name} is gone for good: {GONE[name]}."
 
 
-def test_nearly_all_say_it() -> None:
-    silent = []
-    for name in GONE_TODAY:
-        module, _, attribute = name.rpartition(".")
-        try:
-            exec(f"from {module} import {attribute}", {})
-        except ImportError as error:
-            if "gone for good" not in error.msg:
-                silent.append(name)
+def test_there_are_many() -> None:
     # Of more than 300, the oldest jax has two thirds still.
-    assert len(GONE_TODAY) > 100 and len(silent) < 20, silent
+    assert len(GONE_TODAY) > 100
 
 
 def test_an_attribute_is_asked_for_as_ever() -> None:

@@ -240,3 +240,12 @@ def test_ipython_loads_it_as_an_extension(tmp_path: Path) -> None:
         assert not hasattr(shell.user_ns["flax"], "optim")
     """
     output_of(["-c", textwrap.dedent(code)], tmp_path, {"IPYTHONDIR": str(tmp_path)})
+
+
+def test_a_module_with_names_that_are_gone_for_good_is_as_before_afterwards() -> None:
+    from flax import errors
+
+    gone = pytest.raises(AttributeError, match="is gone for good")
+    with flaxoptim_compat.installed(era=True), gone:
+        _ = errors.GDACheckpointingRequiredError
+    assert "__getattr__" not in vars(errors)

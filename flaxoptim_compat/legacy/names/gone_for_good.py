@@ -234,3 +234,5 @@ GONE: dict[str, str] = dict(
         *_of("flax.linen.dotgetter", "DotGetter is_leaf", _DOTTED),
     ]
 )
+# Those that had one of these.
+MODULES = frozenset(name.rpartition(".")[0] for name in GONE)
