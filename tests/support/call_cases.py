@@ -243,7 +243,14 @@ def _conversions(old: Old) -> Any:
     return [float(one), int(one), complex(one).real]
 
 
+def _none_for_something(old: Old) -> Any:
+    mapped = old("jax.tree_util.tree_map")
+    first, second = {"a": None, "b": [1, None]}, {"a": {"c": 2}, "b": [3, 4]}
+    return [mapped(lambda x, y: x + y, first, second), mapped(lambda x, *_: x, None, 1, 2)]
+
+
 VALUES: dict[str, Case] = {
+    "jax.tree_util.tree_map: None for something": _none_for_something,
     "jax.random.fold_in: negative": lambda old: old("jax.random.fold_in")(
         old("jax.random.PRNGKey")(0), -3
     ),

@@ -158,6 +158,13 @@ VALUES = (
         old_if=f"{_HERE}jax_values:is_negative",
     ),
     Call(
+        "jax.tree_util.tree_map",
+        "f tree *rest is_leaf",
+        "jax.tree.map(f, tree, *rest, is_leaf=lambda x: x is None), and have f return None for it",
+        by=f"{_HERE}jax_tree_map:tree_map",
+        old_if=f"{_HERE}jax_tree_map:has_none_for_something",
+    ),
+    Call(
         "jax.Array.__float__ jax.Array.__int__ jax.Array.__complex__",
         "self",
         "float(x.item())",

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning"
 NOT_FOUND = {
     ", traced": "what a compiled function is given may be an array of numpy as well",
     "jax.random.fold_in: negative": "that the number is negative is known when it runs",
+    "jax.tree_util.tree_map: None": "so is what there is in a tree",
     "jax.Array.__float__": "so is how many numbers there are in an array",
     "jax.Array.__bool__": "so is how many numbers there are in an array",
     "jax.dlpack.from_dlpack: a capsule": "FOC152 finds what makes the capsule",
