@@ -8,7 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from flaxoptim_compat.legacy import uses
+from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
@@ -43,7 +43,7 @@ class Alias(ModuleType):
                 raise
             value = row.serve()
         if not name.startswith("__"):
-            uses.record(f"{entry.name}.{name}", self._notice(name))
+            usage.record(f"{entry.name}.{name}", self._notice(name))
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -61,7 +61,7 @@ class Alias(ModuleType):
             return None
         if entry.name.startswith(NN):
             # A module moves to Linen as a whole, so that each of its lines need not say so.
-            if uses.counts[f"{entry.name}.{name}"]:
+            if usage.counts[f"{entry.name}.{name}"]:
                 return None
             if name in LINEN_INSTEAD_OF_NN:
                 gone = f"{entry.name}.{name} is gone since {entry.gone_since}"

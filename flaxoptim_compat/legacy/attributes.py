@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import FrameType, ModuleType
 from typing import Any
 
-from flaxoptim_compat.legacy import uses
+from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.finders import find_elsewhere
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
@@ -48,7 +48,7 @@ def _attach(module: ModuleType, registry: Registry) -> None:
         if entry.is_module and hasattr(module, "__path__"):
             return importlib.import_module(entry.name)
         value = entry.serve()
-        uses.record(entry.name, entry.notice)
+        usage.record(entry.name, entry.notice)
         return value
 
     setattr(__getattr__, _MARK, original)

@@ -122,6 +122,6 @@ def start_from_environment() -> None:
 
 def _report(process: str, names: int | None, program: str, home: str) -> None:
     if process == str(os.getpid()):
-        from flaxoptim_compat.legacy import report
+        from flaxoptim_compat.legacy import closing_line
 
-        print(report.line(program, names, home), file=sys.stderr)
+        print(closing_line.line(program, names, home), file=sys.stderr)

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from flaxoptim_compat.legacy import uses
+from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.calls.arguments import Arguments
 from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
 from flaxoptim_compat.legacy.calls.tables import ALL_ARRAYS, BY_MODULE, LOST_BY_MODULE
@@ -83,7 +83,7 @@ def _serve_lost(row: Lost, classes: list[type]) -> Callable[[], None]:
 
     @functools.wraps(function)
     def counted(*args: Any, **kwargs: Any) -> Any:
-        uses.record(row.old, row.notice)
+        usage.record(row.old, row.notice)
         return function(*args, **kwargs)
 
     put: Any = property(counted) if is_property else counted
@@ -126,12 +126,12 @@ def _wrap(
         if arguments.fit(args, kwargs) and not (is_old and is_old(*args, **kwargs)):
             return original(*args, **kwargs)
         if made_by is not None:
-            uses.record(counted, row.notice)
+            usage.record(counted, row.notice)
             return made_by(*args, **kwargs)
         of_today = arguments.of_today(args, kwargs)
         if of_today is None:
             return original(*args, **kwargs)
-        uses.record(counted, row.notice)
+        usage.record(counted, row.notice)
         return original(*of_today[0], **of_today[1])
 
     # A jitted function has methods besides, such as lower.

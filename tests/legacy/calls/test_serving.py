@@ -17,7 +17,7 @@ from flax import linen, serialization
 from flax.training.early_stopping import EarlyStopping
 
 import flaxoptim_compat
-from flaxoptim_compat.legacy import lost, uses
+from flaxoptim_compat.legacy import lost, usage
 from flaxoptim_compat.legacy.calls import serving
 from flaxoptim_compat.legacy.calls.row import Call, module_of
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
@@ -92,7 +92,7 @@ def test_one_function_by_two_names_stays_one(served: None) -> None:
 
 
 def test_a_call_of_today_is_handed_on_and_not_counted(served: None) -> None:
-    before = uses.counts.copy()
+    before = usage.counts.copy()
     assert jnp.clip(X, 0, max=1).tolist() == [0, 1, 1, 1]
     assert jnp.clip(X, min=2).tolist() == [2, 2, 2, 3]
     assert jnp.reshape(X, (2, 2)).shape == jnp.reshape(X, shape=(2, -1)).shape == (2, 2)
@@ -103,7 +103,7 @@ def test_a_call_of_today_is_handed_on_and_not_counted(served: None) -> None:
     attention = linen.MultiHeadDotProductAttention(num_heads=1)
     x = jnp.ones((2, 4, 3))
     assert attention.init_with_output(jax.random.key(0), x, x, x)[0].shape == x.shape
-    assert uses.counts == before
+    assert usage.counts == before
 
 
 @pytest.mark.filterwarnings("ignore:jax.jit. passing optional arguments by position")  # jax 0.6
@@ -165,14 +165,14 @@ def test_they_are_gone_afterwards() -> None:
 
 
 def test_early_stopping_is_what_it_was_but_for_its_parts() -> None:
-    before = uses.counts.copy()
+    before = usage.counts.copy()
     with flaxoptim_compat.installed(era=True):
         stopping = EarlyStopping(patience=3).update(2.0)
         assert type(stopping) is EarlyStopping and stopping.has_improved and stopping
         assert jax.tree.structure(stopping) == jax.tree.structure(EarlyStopping(patience=3))
         assert serialization.to_state_dict(stopping)["best_metric"] == 2.0
         assert pickle.loads(pickle.dumps(stopping)) == stopping
-        assert uses.counts == before
+        assert usage.counts == before
         with pytest.warns(flaxoptim_compat.FlaxOptimDeprecationWarning, match="as a pair is gone"):
             improved, same = stopping
         assert improved is True and same is stopping

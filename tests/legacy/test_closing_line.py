@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.legacy import report, uses
+from flaxoptim_compat.legacy import closing_line, usage
 from tests.support.processes import compat
 from tests.support.written_programs import write
 
@@ -54,11 +54,11 @@ def test_what_to_scan(
     for name in used:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    monkeypatch.setattr(uses, "counts", Counter({"flax.optim.Adam": 1}))
+    monkeypatch.setattr(usage, "counts", Counter({"flax.optim.Adam": 1}))
     files = {*(str(tmp_path / name) for name in used), "<string>"}
-    monkeypatch.setattr(uses, "imported_files", files)
+    monkeypatch.setattr(usage, "imported_files", files)
     expected = expected.format(tmp_path)
-    assert report.line(program, 3, str((tmp_path / program).parent)) == (
+    assert closing_line.line(program, 3, str((tmp_path / program).parent)) == (
         "flaxoptim-compat: used flax.optim.Adam (1x)."
         f" To see where: flaxoptim-compat scan {expected}"
     )

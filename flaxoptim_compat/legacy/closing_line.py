@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 
-from flaxoptim_compat.legacy import uses
+from flaxoptim_compat.legacy import usage
 
 # How many folders the command at the end of the line has.
 _FOLDERS = 3
@@ -20,14 +20,14 @@ def line(program: str, names: int | None, home: str) -> str:
       names: how many names it has, the most used ones; all if None.
       home: the full path of the folder of the program.
     """
-    if not uses.counts:
+    if not usage.counts:
         # Python keeps there what nothing caught.
         if hasattr(sys, "last_value"):
             return "flaxoptim-compat: no legacy names were used before that."
         return "flaxoptim-compat: no legacy names were used; python runs this program as it is."
-    shown = [f"{name} ({count}x)" for name, count in uses.counts.most_common(names)]
+    shown = [f"{name} ({count}x)" for name, count in usage.counts.most_common(names)]
     used = ", ".join(shown)
-    if more := len(uses.counts) - len(shown):
+    if more := len(usage.counts) - len(shown):
         used += f" and {more} other name{'s' if more > 1 else ''}, which run --verbose lists"
     where = shlex.join(_to_scan(program, home))
     return f"flaxoptim-compat: used {used}. To see where: flaxoptim-compat scan {where}"
@@ -35,7 +35,7 @@ def line(program: str, names: int | None, home: str) -> str:
 
 def _to_scan(program: str, home: str) -> list[str]:
     """The program; if other files used names, its folder, and those of files that are elsewhere."""
-    used = [each for each in uses.imported_files if os.path.isfile(each)]
+    used = [each for each in usage.imported_files if os.path.isfile(each)]
     if not used or os.path.isdir(program):
         return [program]
     inside = f"{home}{os.sep}"
