@@ -12,8 +12,10 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
+    Class,
     Definition,
     External,
+    Instance,
     Object,
     Objects,
     Optimizer,
@@ -335,28 +337,60 @@ def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) ->
 
 
 def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """An optimizer that is given to a function which is not read."""
-    arguments = [*call.args, *(each.value for each in call.keywords)]
-    given = [(each, sites_of(points_to.legacy(each), Optimizer)) for each in arguments]
-    given = [(each, sites) for each, sites in given if sites]
-    if not given:
-        return
+    """An optimizer that is given to a function which is not read, by itself or in something."""
+    for argument in (*call.args, *(each.value for each in call.keywords)):
+        objects = points_to.legacy(argument)
+        if sites := sites_of(objects, Optimizer):
+            given = "It is given to"
+        elif sites := sites_of(points_to.data_inside(objects), Optimizer):
+            given = "What holds it is given to"
+        else:
+            continue
+        if taker := _unread_taker(points_to, call, is_holder=not sites_of(objects, Optimizer)):
+            yield Use("FOC218", document, argument, sites, f"{given} {taker}.")
+
+
+def _unread_taker(points_to: PointsTo, call: ast.Call, is_holder: bool) -> str:
+    """What is not read and takes an optimizer, or what holds one; "" if nothing is of this kind."""
     takers = points_to.values(call.func)
     packages = {
         each.name
         for each in takers
-        if isinstance(each, External) and not _takes_any_tree(each.name)
+        if isinstance(each, External)
+        and not _takes_any_tree(each.name)
+        and not (is_holder and _takes_out_nothing(each.name, call))
     }
     if points_to.is_unknown(call.func):
-        problem = "It is given to one of more functions than are followed."
-    elif packages:
-        problem = f"It is given to {min(packages)}, which may expect an Optimizer."
-    elif not takers and not _keeps_things(call.func):
-        problem = "It is given to a function that is not known here."
-    else:
-        return
-    for argument, sites in given:
-        yield Use("FOC218", document, argument, sites, problem)
+        return "one of more functions than are followed"
+    if packages:
+        return f"{min(packages)}, which may expect an Optimizer"
+    if not takers and not _keeps_things(call.func) and not _is_of_flax(points_to, call.func):
+        return "a function that is not known here"
+    return ""
+
+
+def _takes_out_nothing(name: str, call: ast.Call) -> bool:
+    """Whether a function leaves what is in an object where it is, or it is followed out of it."""
+    if name == "getattr":
+        return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
+    return name in known_names.RETURNS_ARGUMENT or name in known_names.LEAVE_FIELDS
+
+
+def _is_of_flax(points_to: PointsTo, function: ast.expr) -> bool:
+    """Whether a method is one that a class of the program has from flax, such as ``apply``."""
+    if not isinstance(function, ast.Attribute):
+        return False
+    owners = points_to.values(function.value)
+    classes = [each.of if isinstance(each, Instance) else each for each in owners]
+    bases = [
+        base.name
+        for each in classes
+        if isinstance(each, Class)
+        for node in each.node.bases
+        for base in points_to.values(node)
+        if isinstance(base, External)
+    ]
+    return bool(bases) and all(map(_takes_any_tree, bases))
 
 
 def _of_other_makers(

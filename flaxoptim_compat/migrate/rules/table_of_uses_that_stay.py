@@ -79,13 +79,15 @@ def momentum_of(params, name):
     Rule(
         code="FOC218",
         name="given-away",
-        summary="an optimizer is given to a function that is not read here",
-        what="Both targets leave it, and `--to optax` leaves the optimizer with it. Functions "
-        "of jax, flax, numpy, orbax and others that take any tree of arrays do not count, nor do "
-        "methods such as `append` and `save`.",
+        summary="an optimizer, or what holds one, is given to a function that is not read here",
+        what="Both targets leave it, and `--to optax` leaves the optimizer with it. What holds "
+        "one is a tuple, a list, a dict, or an object with a field for it in the body of its "
+        "class, as a dataclass has. Functions of jax, flax, numpy, orbax and others that take "
+        "any tree of arrays do not count, nor do methods such as `append` and `save`.",
         why="The function may ask it for `target` or `apply_gradient`, which a TrainState does "
         "not have.",
-        refuses="Always. If the function takes any tree, say so with `# noqa: FOC218`.",
+        refuses="Always. Give `rewrite` the file of the function too. If the function takes any "
+        "tree, say so with `# noqa: FOC218`.",
         examples=(
             Example(
                 before="""\

@@ -151,6 +151,13 @@ class PointsTo:
         """Whether there is an optimizer among these objects, or in fields or slots of them."""
         return any(isinstance(each, Optimizer) for each in self._memory.inside(objects))
 
+    def data_inside(self, objects: Objects) -> Objects:
+        """These objects, and those in the containers and dataclasses among them.
+
+        What takes another object calls its methods, which are read.
+        """
+        return self._memory.data_inside(objects)
+
     @property
     def has_traversals(self) -> bool:
         """Whether the program makes anything that selects parameters by their paths."""

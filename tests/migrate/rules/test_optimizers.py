@@ -402,6 +402,26 @@ def test_a_focus_becomes_a_partition() -> None:
 STAYS = {
     "it averages gradients itself": ("return o.replicate()", "FOC211"),
     "another package takes it": ("return some_package.train(o)", "FOC218"),
+    "another package takes what holds it": (
+        "return some_package.train({'model': (o, g)}, g)",
+        "FOC218",
+    ),
+    "another package takes an object that holds it": (
+        "from flax import struct\n"
+        "    class State(struct.PyTreeNode):\n        o: optim.Optimizer\n"
+        "    return some_package.train(g, state=State(o))",
+        "FOC218",
+    ),
+    "another package's class has the method that takes what holds it": (
+        "class Trainer(some_package.Trainer):\n        pass\n    return Trainer().train((o, g))",
+        "FOC218",
+    ),
+    "a field of what holds it is looked up by a name that is not known": (
+        "from flax import struct\n"
+        "    class State(struct.PyTreeNode):\n        o: optim.Optimizer\n"
+        "    return getattr(State(o), g)",
+        "FOC218",
+    ),
     "a method that is not known": ("return o.optimize(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
     "entries of its state dict": ("return o.state_dict()['target']", "FOC210"),
@@ -424,6 +444,37 @@ STAYS = {
     ),
     "another package makes one too": ("o = some_package.Lion().create(p)\n    return o", "FOC219"),
 }
+
+
+HELD = {
+    "what a function of flax takes": "return serialization.to_bytes((o, g))",
+    "what a method from flax takes": (
+        "class Model(nn.Module):\n        pass\n    return Model().apply({'model': o}, g)"
+    ),
+    "what is kept": "kept = [g]\n    kept.append((o, g))\n    return kept",
+    "what stays in its field": (
+        "class State(struct.PyTreeNode):\n        o: object\n        n: int\n"
+        "    state = dataclasses.replace(State(o, 1), n=2)\n"
+        "    setattr(g, 'state', state)\n"
+        "    return hasattr(state, 'n') and getattr(state, 'o')"
+    ),
+    # What takes an object that is not a dataclass calls its methods.
+    "an object with methods": (
+        "class Agent:\n        def __init__(self, o):\n            self.o = o\n"
+        "    return some_package.play(Agent(o))"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_holds_an_optimizer_may_be_given_to_what_asks_it_for_nothing(name: str) -> None:
+    program = (
+        "import dataclasses\n\nimport some_package\n"
+        f"from flax import linen as nn, optim, serialization, struct\n\n\n"
+        f"def f(p, g):\n    o = optim.GradientDescent(0.1).create(p)\n    {HELD[name]}\n"
+    )
+    text = rewrite(program, "optax")
+    assert CREATED in text and "FOC" not in text
 
 
 @pytest.mark.parametrize("name", STAYS)
