@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Literal
@@ -15,6 +16,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Class,
     Definition,
     External,
+    Function,
     Instance,
     Object,
     Objects,
@@ -255,10 +257,11 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
                 yield from _of_attribute(points_to, document, node)
             elif isinstance(node, ast.Call):
                 yield from _of_arguments(points_to, document, node)
+                yield from _of_other_makers(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
-            elif isinstance(node, ast.Assign | ast.Return):
-                yield from _of_other_makers(points_to, document, node)
+            elif isinstance(node, ast.Assign):
+                yield from _of_stores(points_to, document, node)
             if isinstance(node, ast.Attribute | ast.Name) and points_to.legacy(node):
                 yield from _of_class(points_to, document, node)
 
@@ -393,40 +396,101 @@ def _is_of_flax(points_to: PointsTo, function: ast.expr) -> bool:
     return bool(bases) and all(map(_takes_any_tree, bases))
 
 
-def _of_other_makers(
-    points_to: PointsTo, document: Document, node: ast.Assign | ast.Return
-) -> Iterator[Use]:
-    """What another package makes, where the program elsewhere has optimizers or definitions."""
-    if not isinstance(node.value, ast.Call):
+def _of_stores(points_to: PointsTo, document: Document, node: ast.Assign) -> Iterator[Use]:
+    """An optimizer, or what holds one, that is put into a module or object that is not read."""
+    sites = sites_of(points_to.data_inside(points_to.legacy(node.value)), Optimizer)
+    if not sites:
         return
-    if isinstance(node, ast.Return):
-        beside = points_to.returned(points_to.scopes[document].around(node))
-    else:
-        names = [each for each in node.targets if isinstance(each, ast.Name)]
-        beside = NOTHING.union(*(_held_by(points_to, document, each) for each in names))
+    for target in node.targets:
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            owners = points_to.values(target.value)
+            names = [each.name for each in owners if isinstance(each, External)]
+            if names:
+                problem = f"It is put into {min(names)}, which is not read here."
+                yield Use("FOC218", document, target, sites, problem)
+
+
+def _of_other_makers(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """What is made by something unread, where the program elsewhere has optimizers."""
+    if points_to.legacy(call):
+        return
+    beside = _beside(points_to, document, call)
     sites = sites_of(beside, Optimizer) or sites_of(beside, Definition)
-    if not sites or points_to.legacy(node.value):
+    if not sites - {None}:
         return
-    maker = node.value.func
+    maker = call.func
     if isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Call):
         maker = maker.value.func  # as in package.Adam(0.1).create(params)
-    packages = {
-        each.name
-        for each in points_to.values(maker)
-        if isinstance(each, External) and "." in each.name and not _makes_no_optimizer(each.name)
-    }
-    if packages:
-        problem = f"{min(packages)} may make an Optimizer, beside those of flax.optim."
-        yield Use("FOC219", document, node.value, sites, problem)
+    makers = points_to.values(maker)
+    names = {each.name for each in makers if isinstance(each, External)}
+    names = {each for each in names if not _makes_no_optimizer(each)}
+    if names or not makers:
+        what = min(names, default=ast.unparse(maker))
+        problem = f"{what} may make an Optimizer, beside those of flax.optim."
+        yield Use("FOC219", document, call, sites, problem)
 
 
-def _held_by(points_to: PointsTo, document: Document, node: ast.Name) -> Objects:
-    scope = points_to.scopes[document].binder(node, node.id)
-    return NOTHING if scope is None else points_to.variable(scope, node.id)
+def _beside(points_to: PointsTo, document: Document, call: ast.Call) -> Objects:
+    """What else is where the result of a call goes, and from where it is asked for things."""
+    inner: ast.AST = call
+    found: Objects = NOTHING
+    while isinstance(parent := document.parents[inner], ast.IfExp | ast.BoolOp | ast.NamedExpr):
+        found |= points_to.legacy(parent)
+        inner = parent
+    match parent:
+        case ast.Return():
+            found |= points_to.returned(points_to.scopes[document].around(parent))
+        case ast.Assign() | ast.AnnAssign():
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            found = found.union(*(_held_by(points_to, document, each) for each in targets))
+        case ast.Call() | ast.keyword():
+            found |= _given_beside(points_to, document, inner)
+        case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Dict(values=entries):
+            found = found.union(*map(points_to.legacy, entries))
+    return found
+
+
+def _given_beside(points_to: PointsTo, document: Document, argument: ast.AST) -> Objects:
+    """What a parameter is given by all calls, of one of which this is an argument."""
+    outer = document.parents[argument]
+    name = outer.arg if isinstance(outer, ast.keyword) else None
+    taker = document.parents[outer] if isinstance(outer, ast.keyword) else outer
+    found: Objects = NOTHING
+    if not isinstance(taker, ast.Call) or argument is taker.func:
+        return found
+    for each in points_to.legacy(taker.func):
+        if isinstance(each, Function):
+            declared = each.node.args
+            positional = [*declared.posonlyargs, *declared.args][each.is_bound :]
+            names = [
+                parameter.arg
+                for given, parameter in zip(taker.args, positional, strict=False)
+                if given is argument
+            ]
+            for parameter in [name] if name else names:
+                found |= points_to.given(each.node, parameter)
+    return found
+
+
+def _held_by(points_to: PointsTo, document: Document, target: ast.expr) -> Objects:
+    """What a variable, or an attribute of an object of the program, holds."""
+    if isinstance(target, ast.Name):
+        scope = points_to.scopes[document].binder(target, target.id)
+        return NOTHING if scope is None else points_to.variable(scope, target.id)
+    if isinstance(target, ast.Attribute):
+        owners = points_to.legacy(target.value)
+        fields = [each.of.node for each in owners if isinstance(each, Instance)]
+        return NOTHING.union(*(points_to.field(each, target.attr) for each in fields))
+    return NOTHING
 
 
 def _makes_no_optimizer(name: str) -> bool:
-    return _takes_any_tree(name) or name.partition(".")[0] in ("optax", "flaxoptim_compat")
+    # A name without a module that Python does not have comes from a file that is not read.
+    return (
+        _takes_any_tree(name)
+        or name.partition(".")[0] in ("optax", "flaxoptim_compat")
+        or hasattr(builtins, name)
+    )
 
 
 def _keeps_things(function: ast.expr) -> bool:

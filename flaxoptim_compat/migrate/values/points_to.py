@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.values.known_names import hints_at_optimizer
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
+    NOTHING,
     Container,
     Object,
     Objects,
@@ -138,6 +139,12 @@ class PointsTo:
     def returned(self, function: ast.AST) -> Objects:
         """What a function can return."""
         return objects_of(self._memory.returns(function, None))
+
+    def given(self, function: ast.AST, name: str) -> Objects:
+        """What a parameter is given by all calls of a function."""
+        calls = self._calls.arguments.get(function, {}).values()
+        given = (held for arguments in calls for each, held in arguments if each == name)
+        return NOTHING.union(*map(objects_of, given))
 
     def definitions(self) -> list[Site]:
         """Where the program makes definitions, in the order of its files."""

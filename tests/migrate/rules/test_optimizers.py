@@ -442,7 +442,31 @@ STAYS = {
         "    entries['o']['target']['more'] = entries['n']\n    return entries",
         "FOC210",
     ),
+    "it is put into what is not read": ("some_package.optimizer = o\n    return o", "FOC218"),
+    "what holds it is put into what is not read": ("some_package.states[g] = (o, g)", "FOC218"),
     "another package makes one too": ("o = some_package.Lion().create(p)\n    return o", "FOC219"),
+    "so does a file that is not given": (
+        "from .optimizers import Lion\n    o = Lion().create(p)\n    return o",
+        "FOC219",
+    ),
+    "so does what a star brings": ("o = Lion().create(p)\n    return o", "FOC219"),
+    "so does a function that is given": ("o = g(p)\n    return o", "FOC219"),
+    "so does one arm of an expression": ("return o if g else some_package.make(p)", "FOC219"),
+    "so does an entry beside it": ("return {'old': o, 'new': some_package.make(p)}", "FOC219"),
+    "so does another argument of a function": (
+        "def step(x):\n        return x.apply_gradient(g)\n"
+        "    print(step(o))\n    return step(some_package.make(p))",
+        "FOC219",
+    ),
+    "so does a field beside it": (
+        "class Agent:\n        def __init__(self):\n            self.o = o\n\n"
+        "        def load(self):\n            self.o = some_package.make(p)\n    return Agent()",
+        "FOC219",
+    ),
+    "so does what makes definitions": (
+        "d = optim.Momentum(0.1)\n    if g:\n        d = g(0.1)\n    o = d.create(p)\n    return o",
+        "FOC219",
+    ),
 }
 
 
@@ -481,13 +505,30 @@ def test_what_holds_an_optimizer_may_be_given_to_what_asks_it_for_nothing(name: 
 def test_what_is_not_certain_stays_with_all_that_belongs_to_it(name: str) -> None:
     body, code = STAYS[name]
     definition = "def f(p, g):\n    o = optim.GradientDescent(0.1).create(p)\n    print(o.target)\n"
-    program = f"import some_package\n{HEAD}{definition}    {body}\n"
+    star = "from elsewhere import *\n" * ("star" in name)
+    program = f"import some_package\n{star}{HEAD}{definition}    {body}\n"
     text = rewrite(program, "optax")
     lines = text.replace(SHIM, "from flax import optim").splitlines(keepends=True)
     marks = [line for line in lines if "# FOC" in line]
-    assert len(marks) == 1 and marks[0].startswith(f"    # {code}: ")
+    assert len(marks) == 1 and marks[0].lstrip().startswith(f"# {code}: ")
     assert "".join(line for line in lines if line not in marks) == program
     assert rewrite(text, "optax") == text
+
+
+def test_what_is_given_away_where_it_is_made_has_one_mark() -> None:
+    body = "    return some_package.train(optim.GradientDescent(0.1).create(p))\n"
+    program = f"import some_package\n{HEAD}def f(p):\n{body}"
+    assert rewrite(program, "optax").count("# FOC") == 1
+
+
+def test_what_is_no_optimizer_may_be_made_beside_one() -> None:
+    body = (
+        "    o = optim.GradientDescent(0.1).create(p)\n    n = int(g(p))\n"
+        "    o = jax.device_put(o)\n    return {'o': o, 'p': jnp.zeros(3), 'n': dict(n=n)}\n"
+    )
+    program = f"import jax\nimport jax.numpy as jnp\n{HEAD}def f(p, g):\n{body}"
+    text = rewrite(program, "optax")
+    assert CREATED in text and "FOC" not in text
 
 
 def test_what_a_comment_keeps_stays_with_all_that_belongs_to_it() -> None:
