@@ -17,7 +17,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params import (
     schedule_of,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.uses import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of, is_simple
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -234,8 +234,7 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
 
 
 def _focuses(unit: Unit) -> list[ast.expr]:
-    keywords = [keyword for call in unit.creates for keyword in call.keywords]
-    return [keyword.value for keyword in keywords if keyword.arg == "focus"]
+    return [focus for focus in map(focus_of, unit.creates) if focus is not None]
 
 
 def _given_rate(site: Site) -> ast.expr | None:

@@ -307,16 +307,25 @@ def _of_definition(
     if node.attr != "create":
         yield Use("FOC201", document, node, sites, f"The program asks it for `{node.attr}`.")
         return
-    names = [each.arg for each in call.keywords] if call else []
-    if (
-        call is None
-        or any(isinstance(each, ast.Starred) for each in call.args)
-        or len(call.args) + names.count("target") != 1
-        or {*names} - {"target", "focus"}
+    if call is None:
+        yield Use("FOC202", document, node, sites, "The method is not called where it stands.")
+        return
+    # By position they are the first ones of these.
+    names = [*("target", "focus", "")[: len(call.args)], *(each.arg for each in call.keywords)]
+    if any(isinstance(each, ast.Starred) for each in call.args) or sorted(map(str, names)) not in (
+        ["target"],
+        ["focus", "target"],
     ):
         yield Use("FOC202", document, node, sites, "Its arguments are not written out.")
         return
     yield Use("FOC202", document, call, sites)
+
+
+def focus_of(create: ast.Call) -> ast.expr | None:
+    """What a call of ``create`` gives as focus; None if all parameters are meant."""
+    by_name = (each.value for each in create.keywords if each.arg == "focus")
+    focus = next(by_name, create.args[1] if len(create.args) > 1 else None)
+    return None if isinstance(focus, ast.Constant) and focus.value is None else focus
 
 
 def _becomes_train_state(document: Document, call: ast.Call) -> bool:

@@ -385,11 +385,12 @@ def test_a_class_that_is_imported_in_two_ways_is_one() -> None:
     assert "optax.sgd(0.1)" in rewrite(program, "optax")
 
 
-def test_a_focus_becomes_a_partition() -> None:
+@pytest.mark.parametrize("arguments", ["p, focus=heads", "p, heads", "focus=heads, target=p"])
+def test_a_focus_becomes_a_partition(arguments: str) -> None:
     program = (
         f"{HEAD}def f(p, g, r):\n"
         "    heads = optim.ModelParamTraversal(lambda path, _: 'head' in path)\n"
-        "    o = optim.GradientDescent(0.1).create(p, focus=heads)\n"
+        f"    o = optim.GradientDescent(0.1).create({arguments})\n"
         "    return o.apply_gradient(g, learning_rate=r)\n"
     )
     text = rewrite(program, "optax")
@@ -397,6 +398,32 @@ def test_a_focus_becomes_a_partition() -> None:
     assert "tx=optax.inject_hyperparams(\n" in text and "optax.partition(\n" in text
     assert '"0" if heads(path, value) else "frozen"' in text
     assert "optim." not in text
+
+
+@pytest.mark.parametrize("arguments", ["p, None", "p, focus=None"])
+def test_no_focus_is_all_parameters(arguments: str) -> None:
+    program = f"{HEAD}def f(p):\n    return optim.GradientDescent(0.1).create({arguments})\n"
+    assert rewrite(program, "optax") == f"{MADE}def f(p):\n    return {CREATED}\n"
+
+
+def test_a_definition_stays_with_a_focus_that_only_the_running_program_knows() -> None:
+    program = f"{HEAD}def f(p, focus=None):\n    return optim.Adam(0.1).create(p, focus)\n"
+    assert rewrite(program, "optax").endswith("optim.Adam(0.1).create(p, focus).to_train_state()\n")
+
+
+def test_each_definition_that_stays_says_why_it_does_itself() -> None:
+    program = (
+        f"{HEAD}def f(p, x, settings):\n    if x:\n        d = optim.Momentum(**settings)\n"
+        "    else:\n        d = optim.Adam(*settings)\n    return d.create(p)\n"
+    )
+    (file,) = findings_of(program)
+    stays = [each.instead for each in file.findings if each.code == "FOC201"]
+    assert ["Momentum takes" in stays[0], "Adam takes" in stays[1]] == [True, True]
+
+
+def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:
+    text = rewrite(f"{HEAD}def f():\n    return optim.Adam(0.1).create\n", "optax")
+    assert "# FOC202: The method is not called where it stands.\n" in text
 
 
 STAYS = {
