@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
@@ -358,11 +359,12 @@ def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> It
             given = "What holds it is given to"
         else:
             continue
-        if taker := _unread_taker(points_to, call, is_holder=not sites_of(objects, Optimizer)):
+        is_holder = not sites_of(objects, Optimizer)
+        if taker := _unread_taker(points_to, document, call, is_holder):
             yield Use("FOC218", document, argument, sites, f"{given} {taker}.")
 
 
-def _unread_taker(points_to: PointsTo, call: ast.Call, is_holder: bool) -> str:
+def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_holder: bool) -> str:
     """What is not read and takes an optimizer, or what holds one; "" if nothing is of this kind."""
     takers = points_to.values(call.func)
     packages = {
@@ -376,9 +378,21 @@ def _unread_taker(points_to: PointsTo, call: ast.Call, is_holder: bool) -> str:
         return "one of more functions than are followed"
     if packages:
         return f"{min(packages)}, which may expect an Optimizer"
-    if not takers and not _keeps_things(call.func) and not _is_of_flax(points_to, call.func):
-        return "a function that is not known here"
-    return ""
+    if takers or _keeps_things(call.func) or _is_of_flax(points_to, call.func):
+        return ""
+    # Who hands this function a state hands it what works on such a state, as who gets one back.
+    is_given = is_holder and is_parameter(points_to, document, call.func)
+    return "" if is_given else "a function that is not known here"
+
+
+def is_parameter(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
+    """Whether an expression is a parameter of the function that it stands in, or of one around."""
+    if not isinstance(node, ast.Name):
+        return False
+    scope = points_to.scopes[document].binder(node, node.id)
+    return isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and any(
+        each.arg == node.id for each in parameters(scope.args)
+    )
 
 
 def _takes_out_nothing(name: str, call: ast.Call) -> bool:

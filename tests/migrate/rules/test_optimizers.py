@@ -509,6 +509,10 @@ HELD = {
         "    setattr(g, 'state', state)\n"
         "    return hasattr(state, 'n') and getattr(state, 'o')"
     ),
+    # Who calls f and hands it this function has to be given too, as for what f returns.
+    "what a function takes that is handed in with it": (
+        "def epoch(step, state):\n        return step(state)\n    return epoch, (o, g), g((o, g))"
+    ),
     # What takes an object that is not a dataclass calls its methods.
     "an object with methods": (
         "class Agent:\n        def __init__(self, o):\n            self.o = o\n"
