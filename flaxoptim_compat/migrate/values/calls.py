@@ -403,6 +403,10 @@ class Calls:
             add(result, [transformed])
         elif name == "getattr" and len(call.node.args) >= 2 and positional:
             self._getattr(call, positional[0], result)
+        elif name == "setattr" and len(call.node.args) == len(positional) == 3:
+            attribute = call.node.args[1]
+            if isinstance(attribute, ast.Constant) and isinstance(attribute.value, str):
+                memory.store_field(positional[0], attribute.value, positional[2])
         else:
             self._control_flow(call, name, given, result)
 
@@ -472,6 +476,7 @@ _MATTER = frozenset(
         "flax.traverse_util.flatten_dict",
         "functools.partial",
         "getattr",
+        "setattr",
         known_names.RESTORE,
         known_names.COMPUTED,
     }
