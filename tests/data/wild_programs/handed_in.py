@@ -26,7 +26,7 @@ def train_step(state, number):
 def epoch(step, state, keeper, *, after=None):
     for number in range(3):
         state = step(state, number)
-        setattr(keeper, "state", state)
+        setattr(keeper, "state", state)  # noqa: B010
         if after is not None:
             state = after(state)
     return state
@@ -44,6 +44,6 @@ def run():
     first = epoch(jax.jit(train_step), first, keeper, after=noted)
     second = State(optim.Momentum(0.1).create(parameters(), biases))
     second = epoch(train_step, second, keeper)
-    kept = getattr(keeper.state, "optimizer")
+    kept = getattr(keeper.state, "optimizer")  # noqa: B009
     assert hasattr(first, "history") and flax.serialization.to_bytes((first, second))
     return first.optimizer.target, first.history, second.optimizer.target, kept.target
