@@ -428,9 +428,18 @@ def _of_stores(points_to: PointsTo, document: Document, node: ast.Assign) -> Ite
         if isinstance(target, ast.Attribute | ast.Subscript):
             owners = points_to.values(target.value)
             names = [each.name for each in owners if isinstance(each, External)]
+            if not owners and _is_imported(points_to, document, target.value):
+                names = [ast.unparse(target.value)]
             if names:
                 problem = f"It is put into {min(names)}, which is not read here."
                 yield Use("FOC218", document, target, sites, problem)
+
+
+def _is_imported(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
+    """Whether a name is one that an import statement binds, from whatever file."""
+    imports = points_to.scopes[document].walk.imports
+    names = {alias.asname or alias.name for statement, _ in imports for alias in statement.names}
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _of_other_makers(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:

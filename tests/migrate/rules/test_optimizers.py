@@ -470,6 +470,10 @@ STAYS = {
         "FOC210",
     ),
     "it is put into what is not read": ("some_package.optimizer = o\n    return o", "FOC218"),
+    "it is put into a file that is not given": (
+        "from . import settings\n    settings.optimizer = o\n    return o",
+        "FOC218",
+    ),
     "what holds it is put into what is not read": ("some_package.states[g] = (o, g)", "FOC218"),
     "another package makes one too": ("o = some_package.Lion().create(p)\n    return o", "FOC219"),
     "so does a file that is not given": (
