@@ -380,6 +380,11 @@ class Calls:
                     for field, new in given.named:
                         if field is not None:
                             memory.store_field(value, field, new)
+            if name == "dict" and given.named:
+                made = Container(call.node, call.context)
+                for key, new in given.named:
+                    memory.put(made, key or ANYWHERE, new if key else memory.contents(new))
+                memory.flow(frozenset({made}), result)
         elif name == "flax.serialization.to_state_dict":
             for value in positional[:1]:
                 memory.flow(memory.state_dict(value), result)

@@ -102,6 +102,10 @@ BODIES = {
         "d = {'o': o, 'n': 1}\n    return [v for k, v in d.items()], d['o'].target",
         "d = {'o': o, 'n': 1}\n    return [v for k, v in d.items()], d['o'].params",
     ),
+    "in a dict that is called": (
+        "d = dict({'n': 1}, o=o, **{'q': o})\n    return d['o'].target, d['q'].target",
+        "d = dict({'n': 1}, o=o, **{'q': o})\n    return d['o'].params, d['q'].params",
+    ),
     "in a list": (
         "return [x.target for x in [o, o]]",
         "return [x.params for x in [o, o]]",
@@ -409,6 +413,18 @@ def test_no_focus_is_all_parameters(arguments: str) -> None:
 def test_a_definition_stays_with_a_focus_that_only_the_running_program_knows() -> None:
     program = f"{HEAD}def f(p, focus=None):\n    return optim.Adam(0.1).create(p, focus)\n"
     assert rewrite(program, "optax").endswith("optim.Adam(0.1).create(p, focus).to_train_state()\n")
+
+
+def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
+    program = (
+        f"{HEAD}TABLE = some.table(optim.Adam(0.1))\n\n\ndef make(name, p):\n"
+        "    return TABLE[name].create(p)\n\n\ndef other(p):\n"
+        "    return optim.GradientDescent(0.1).create(p)\n\n\n"
+        "def step(optimizer, g):\n    return optimizer.apply_gradient(g)\n"
+    )
+    text = rewrite(program, "optax")
+    assert "TABLE = some.table(optim.Adam(0.1))\n" in text
+    assert "    return optim.GradientDescent(0.1).create(p).to_train_state()\n" in text
 
 
 def test_each_definition_that_stays_says_why_it_does_itself() -> None:
