@@ -185,11 +185,14 @@ class Names:
             self.uses.append(NameUse(chain.node, meaning.name, meaning.alias, meaning.way))
 
     def _read_doubt(self, chain: Chain) -> None:
-        """Say that a name may be one of flax.optim, but is something else as well."""
+        """Say that a name may be one of flax.optim, but is something else as well, or unbound."""
         if not isinstance(chain.root, ast.Name):
             return
         name = chain.root.id
         home = chain.scope.binder(name, (chain.root.lineno, chain.root.col_offset))
+        if home is None and is_of_flax_optim(".".join([name, *chain.path])):
+            # As with `from main import *`, where main is not read.
+            self.unknown.append((chain.node, f"{name} is not imported in any file that is read"))
         if home is None or len(home.bindings[name]) == 1:
             return
         for each in self.meanings.all_of(name, home):

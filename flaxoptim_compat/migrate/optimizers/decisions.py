@@ -12,12 +12,13 @@ from flaxoptim_compat.migrate.optimizers.definitions import why_no_focus, why_no
 from flaxoptim_compat.migrate.optimizers.hyper_params import (
     PartRates,
     filters_of,
+    inner_definitions,
     is_inline,
     part_rates,
     schedule_of,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.uses import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of, is_simple
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -221,7 +222,9 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
             return use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
-    if not unit.creates:
+    created = {site for use in unit.uses if use.code == "FOC202" for site in use.sites}
+    parts = {part for site in unit.sites for part in inner_definitions(points_to, site)}
+    if {*unit.sites} - created - parts:
         return "It is not seen where an optimizer is made of this definition."
     for focus in _focuses(unit):
         if reason := why_no_focus(points_to, focus):
@@ -234,8 +237,7 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
 
 
 def _focuses(unit: Unit) -> list[ast.expr]:
-    keywords = [keyword for call in unit.creates for keyword in call.keywords]
-    return [keyword.value for keyword in keywords if keyword.arg == "focus"]
+    return [focus for focus in map(focus_of, unit.creates) if focus is not None]
 
 
 def _given_rate(site: Site) -> ast.expr | None:

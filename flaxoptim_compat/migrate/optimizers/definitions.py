@@ -6,11 +6,11 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.migrate.editing.edits import Parts, Span
-from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
 from flaxoptim_compat.migrate.optimizers.hyper_params import bound_of, filters_of, is_inline
+from flaxoptim_compat.migrate.optimizers.uses import is_parameter
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -62,12 +62,8 @@ def _is_certain(points_to: PointsTo, site: Site) -> bool:
         root = root.value
     if names != {site.name} or not isinstance(root, ast.Name):
         return False
-    scope = points_to.scopes[site.document].binder(root, root.id)
     # What a parameter holds is for callers to say, and for gin, which is none of the program.
-    is_parameter = isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and any(
-        each.arg == root.id for each in parameters(scope.args)
-    )
-    return not is_parameter
+    return not is_parameter(points_to, site.document, root)
 
 
 def _why_no_partition(

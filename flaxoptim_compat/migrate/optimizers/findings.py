@@ -175,7 +175,8 @@ def finding(
         gone = (use.node,) if drops(use, unit) else ()
         change = Change(functools.partial(edits_of, use, unit), drops=gone)
         return Finding(code, start, end, what, instead, optax=change)
-    own = next((each for each in unit.problems if each.node is use.node), None)
+    here = (each for each in unit.problems if each.node is use.node)
+    own = next((each for each in here if each.code == use.code), None)
     first = unit.problems[0]
     if own is not None and own.problem == MIXED:
         first = next(each for each in unit.problems if each.problem == MIXED)

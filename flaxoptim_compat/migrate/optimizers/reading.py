@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.hyper_params import is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
-from flaxoptim_compat.migrate.optimizers.uses import Use, uses
+from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of, uses
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.known_names import TELLING
@@ -81,7 +81,7 @@ class Facts:
         site = None if call is None else is_inline(self.points_to, definition)
         if call is None or site is None:
             return None
-        has_focus = any(each.arg == "focus" for each in call.keywords)
+        has_focus = focus_of(call) is not None
         return None if has_focus and site.name == "MultiOptimizer" else site
 
     def traversals(self, document: Document) -> Iterator[tuple[ast.Call, bool]]:

@@ -82,8 +82,10 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
         # It may be any of those that are made in files that have to do with this one.
         number = connected[use.document]
         groups.join([each for each in groups.sites if connected[each.document] == number])
+    order = {site: number for number, site in enumerate(points_to.definitions())}
     found: dict[Hashable, Unit] = {
-        key: Unit(sites=members) for key, members in groups.members().items()
+        key: Unit(sites=sorted(members, key=lambda each: order.get(each, len(order))))
+        for key, members in groups.members().items()
     }
     joined = collections.Counter(connected[each.document] for each in apart)
     for use in uses:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Literal
 
+from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
+    Class,
     Definition,
     External,
+    Function,
+    Instance,
     Object,
     Objects,
     Optimizer,
@@ -253,10 +258,11 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
                 yield from _of_attribute(points_to, document, node)
             elif isinstance(node, ast.Call):
                 yield from _of_arguments(points_to, document, node)
+                yield from _of_other_makers(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
-            elif isinstance(node, ast.Assign | ast.Return):
-                yield from _of_other_makers(points_to, document, node)
+            elif isinstance(node, ast.Assign):
+                yield from _of_stores(points_to, document, node)
             if isinstance(node, ast.Attribute | ast.Name) and points_to.legacy(node):
                 yield from _of_class(points_to, document, node)
 
@@ -302,16 +308,25 @@ def _of_definition(
     if node.attr != "create":
         yield Use("FOC201", document, node, sites, f"The program asks it for `{node.attr}`.")
         return
-    names = [each.arg for each in call.keywords] if call else []
-    if (
-        call is None
-        or any(isinstance(each, ast.Starred) for each in call.args)
-        or len(call.args) + names.count("target") != 1
-        or {*names} - {"target", "focus"}
+    if call is None:
+        yield Use("FOC202", document, node, sites, "The method is not called where it stands.")
+        return
+    # By position they are the first ones of these.
+    names = [*("target", "focus", "")[: len(call.args)], *(each.arg for each in call.keywords)]
+    if any(isinstance(each, ast.Starred) for each in call.args) or sorted(map(str, names)) not in (
+        ["target"],
+        ["focus", "target"],
     ):
         yield Use("FOC202", document, node, sites, "Its arguments are not written out.")
         return
     yield Use("FOC202", document, call, sites)
+
+
+def focus_of(create: ast.Call) -> ast.expr | None:
+    """What a call of ``create`` gives as focus; None if all parameters are meant."""
+    by_name = (each.value for each in create.keywords if each.arg == "focus")
+    focus = next(by_name, create.args[1] if len(create.args) > 1 else None)
+    return None if isinstance(focus, ast.Constant) and focus.value is None else focus
 
 
 def _becomes_train_state(document: Document, call: ast.Call) -> bool:
@@ -335,64 +350,179 @@ def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) ->
 
 
 def _of_arguments(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """An optimizer that is given to a function which is not read."""
-    arguments = [*call.args, *(each.value for each in call.keywords)]
-    given = [(each, sites_of(points_to.legacy(each), Optimizer)) for each in arguments]
-    given = [(each, sites) for each, sites in given if sites]
-    if not given:
-        return
+    """An optimizer that is given to a function which is not read, by itself or in something."""
+    for argument in (*call.args, *(each.value for each in call.keywords)):
+        objects = points_to.legacy(argument)
+        if sites := sites_of(objects, Optimizer):
+            given = "It is given to"
+        elif sites := sites_of(points_to.data_inside(objects), Optimizer):
+            given = "What holds it is given to"
+        else:
+            continue
+        is_holder = not sites_of(objects, Optimizer)
+        if taker := _unread_taker(points_to, document, call, is_holder):
+            yield Use("FOC218", document, argument, sites, f"{given} {taker}.")
+
+
+def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_holder: bool) -> str:
+    """What is not read and takes an optimizer, or what holds one; "" if nothing is of this kind."""
     takers = points_to.values(call.func)
     packages = {
         each.name
         for each in takers
-        if isinstance(each, External) and not _takes_any_tree(each.name)
+        if isinstance(each, External)
+        and not _takes_any_tree(each.name)
+        and not (is_holder and _takes_out_nothing(each.name, call))
     }
     if points_to.is_unknown(call.func):
-        problem = "It is given to one of more functions than are followed."
-    elif packages:
-        problem = f"It is given to {min(packages)}, which may expect an Optimizer."
-    elif not takers and not _keeps_things(call.func):
-        problem = "It is given to a function that is not known here."
-    else:
-        return
-    for argument, sites in given:
-        yield Use("FOC218", document, argument, sites, problem)
+        return "one of more functions than are followed"
+    if packages:
+        return f"{min(packages)}, which may expect an Optimizer"
+    if takers or _keeps_things(call.func) or _is_of_flax(points_to, call.func):
+        return ""
+    # Who hands this function a state hands it what works on such a state, as who gets one back.
+    is_given = is_holder and is_parameter(points_to, document, call.func)
+    return "" if is_given else "a function that is not known here"
 
 
-def _of_other_makers(
-    points_to: PointsTo, document: Document, node: ast.Assign | ast.Return
-) -> Iterator[Use]:
-    """What another package makes, where the program elsewhere has optimizers or definitions."""
-    if not isinstance(node.value, ast.Call):
+def is_parameter(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
+    """Whether an expression is a parameter of the function that it stands in, or of one around."""
+    if not isinstance(node, ast.Name):
+        return False
+    scope = points_to.scopes[document].binder(node, node.id)
+    return isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and any(
+        each.arg == node.id for each in parameters(scope.args)
+    )
+
+
+def _takes_out_nothing(name: str, call: ast.Call) -> bool:
+    """Whether a function leaves what is in an object where it is, or it is followed out of it."""
+    if name == "getattr":
+        return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
+    return name in known_names.RETURNS_ARGUMENT or name in known_names.LEAVE_FIELDS
+
+
+def _is_of_flax(points_to: PointsTo, function: ast.expr) -> bool:
+    """Whether a method is one that a class of the program has from flax, such as ``apply``."""
+    if not isinstance(function, ast.Attribute):
+        return False
+    owners = points_to.values(function.value)
+    classes = [each.of if isinstance(each, Instance) else each for each in owners]
+    bases = [
+        base.name
+        for each in classes
+        if isinstance(each, Class)
+        for node in each.node.bases
+        for base in points_to.values(node)
+        if isinstance(base, External)
+    ]
+    return bool(bases) and all(map(_takes_any_tree, bases))
+
+
+def _of_stores(points_to: PointsTo, document: Document, node: ast.Assign) -> Iterator[Use]:
+    """An optimizer, or what holds one, that is put into a module or object that is not read."""
+    sites = sites_of(points_to.data_inside(points_to.legacy(node.value)), Optimizer)
+    if not sites:
         return
-    if isinstance(node, ast.Return):
-        beside = points_to.returned(points_to.scopes[document].around(node))
-    else:
-        names = [each for each in node.targets if isinstance(each, ast.Name)]
-        beside = NOTHING.union(*(_held_by(points_to, document, each) for each in names))
+    for target in node.targets:
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            owners = points_to.values(target.value)
+            names = [each.name for each in owners if isinstance(each, External)]
+            if not owners and _is_imported(points_to, document, target.value):
+                names = [ast.unparse(target.value)]
+            if names:
+                problem = f"It is put into {min(names)}, which is not read here."
+                yield Use("FOC218", document, target, sites, problem)
+
+
+def _is_imported(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
+    """Whether a name is one that an import statement binds, from whatever file."""
+    imports = points_to.scopes[document].walk.imports
+    names = {alias.asname or alias.name for statement, _ in imports for alias in statement.names}
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def _of_other_makers(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """What is made by something unread, where the program elsewhere has optimizers."""
+    if points_to.legacy(call):
+        return
+    beside = _beside(points_to, document, call)
     sites = sites_of(beside, Optimizer) or sites_of(beside, Definition)
-    if not sites or points_to.legacy(node.value):
+    if not sites - {None}:
         return
-    maker = node.value.func
+    maker = call.func
     if isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Call):
         maker = maker.value.func  # as in package.Adam(0.1).create(params)
-    packages = {
-        each.name
-        for each in points_to.values(maker)
-        if isinstance(each, External) and "." in each.name and not _makes_no_optimizer(each.name)
-    }
-    if packages:
-        problem = f"{min(packages)} may make an Optimizer, beside those of flax.optim."
-        yield Use("FOC219", document, node.value, sites, problem)
+    makers = points_to.values(maker)
+    names = {each.name for each in makers if isinstance(each, External)}
+    names = {each for each in names if not _makes_no_optimizer(each)}
+    if names or not makers:
+        what = min(names, default=ast.unparse(maker))
+        problem = f"{what} may make an Optimizer, beside those of flax.optim."
+        yield Use("FOC219", document, call, sites, problem)
 
 
-def _held_by(points_to: PointsTo, document: Document, node: ast.Name) -> Objects:
-    scope = points_to.scopes[document].binder(node, node.id)
-    return NOTHING if scope is None else points_to.variable(scope, node.id)
+def _beside(points_to: PointsTo, document: Document, call: ast.Call) -> Objects:
+    """What else is where the result of a call goes, and from where it is asked for things."""
+    inner: ast.AST = call
+    found: Objects = NOTHING
+    while isinstance(parent := document.parents[inner], ast.IfExp | ast.BoolOp | ast.NamedExpr):
+        found |= points_to.legacy(parent)
+        inner = parent
+    match parent:
+        case ast.Return():
+            found |= points_to.returned(points_to.scopes[document].around(parent))
+        case ast.Assign() | ast.AnnAssign():
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            found = found.union(*(_held_by(points_to, document, each) for each in targets))
+        case ast.Call() | ast.keyword():
+            found |= _given_beside(points_to, document, inner)
+        case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Dict(values=entries):
+            found = found.union(*map(points_to.legacy, entries))
+    return found
+
+
+def _given_beside(points_to: PointsTo, document: Document, argument: ast.AST) -> Objects:
+    """What a parameter is given by all calls, of one of which this is an argument."""
+    outer = document.parents[argument]
+    name = outer.arg if isinstance(outer, ast.keyword) else None
+    taker = document.parents[outer] if isinstance(outer, ast.keyword) else outer
+    found: Objects = NOTHING
+    if not isinstance(taker, ast.Call) or argument is taker.func:
+        return found
+    for each in points_to.legacy(taker.func):
+        if isinstance(each, Function):
+            declared = each.node.args
+            positional = [*declared.posonlyargs, *declared.args][each.is_bound :]
+            names = [
+                parameter.arg
+                for given, parameter in zip(taker.args, positional, strict=False)
+                if given is argument
+            ]
+            for parameter in [name] if name else names:
+                found |= points_to.given(each.node, parameter)
+    return found
+
+
+def _held_by(points_to: PointsTo, document: Document, target: ast.expr) -> Objects:
+    """What a variable, or an attribute of an object of the program, holds."""
+    if isinstance(target, ast.Name):
+        scope = points_to.scopes[document].binder(target, target.id)
+        return NOTHING if scope is None else points_to.variable(scope, target.id)
+    if isinstance(target, ast.Attribute):
+        owners = points_to.legacy(target.value)
+        fields = [each.of.node for each in owners if isinstance(each, Instance)]
+        return NOTHING.union(*(points_to.field(each, target.attr) for each in fields))
+    return NOTHING
 
 
 def _makes_no_optimizer(name: str) -> bool:
-    return _takes_any_tree(name) or name.partition(".")[0] in ("optax", "flaxoptim_compat")
+    # A name without a module that Python does not have comes from a file that is not read.
+    return (
+        _takes_any_tree(name)
+        or name.partition(".")[0] in ("optax", "flaxoptim_compat")
+        or hasattr(builtins, name)
+    )
 
 
 def _keeps_things(function: ast.expr) -> bool:

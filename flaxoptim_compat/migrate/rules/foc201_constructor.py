@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.definitions import change_of
+from flaxoptim_compat.migrate.optimizers.definitions import change_of, why_no_text
 from flaxoptim_compat.migrate.optimizers.findings import definition_parts
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -89,8 +89,10 @@ def definition_finding(
         instead = "it stays with its optimizer"
         return Finding(code, start, end, what, instead, optax=None, cause=cause)
     if unit.definition_stays:
-        instead = f"it stays. {unit.definition_stays}"
-        return Finding(code, start, end, what, instead, optax=None, cause=unit.definition_stays)
+        # One of those that stay together says why it does itself.
+        own = why_no_text(facts.points_to, site, unit.overrides, scheduled=False)
+        reason = own or unit.definition_stays
+        return Finding(code, start, end, what, f"it stays. {reason}", optax=None, cause=reason)
     gone = (site.node.func,)
     if is_part_of_another(facts, site):
         instead = "a part of the optax around it"

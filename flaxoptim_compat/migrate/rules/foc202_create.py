@@ -22,7 +22,7 @@ from flaxoptim_compat.migrate.optimizers.findings import (
 )
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.uses import Use
+from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 TRAIN_STATE = "flax.training.train_state:TrainState"
@@ -119,7 +119,7 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
     facts = reading.facts
     assert isinstance(call.func, ast.Attribute) and facts is not None
     definition = call.func.value
-    focus = next((each.value for each in call.keywords if each.arg == "focus"), None)
+    focus = focus_of(call)
     site = facts.created_here(definition)
     if site is not None and reading.writes:
         # Here and not as an edit of its own, because only so it is known how long the line gets.

@@ -79,13 +79,16 @@ def momentum_of(params, name):
     Rule(
         code="FOC218",
         name="given-away",
-        summary="an optimizer is given to a function that is not read here",
-        what="Both targets leave it, and `--to optax` leaves the optimizer with it. Functions "
-        "of jax, flax, numpy, orbax and others that take any tree of arrays do not count, nor do "
-        "methods such as `append` and `save`.",
-        why="The function may ask it for `target` or `apply_gradient`, which a TrainState does "
+        summary="an optimizer, or what holds one, is given to code that is not read here",
+        what="Both targets leave it, and `--to optax` leaves the optimizer with it. What holds "
+        "one is a tuple, a list, a dict, or an object with a field for it in the body of its "
+        "class, as a dataclass has. Functions of jax, flax, numpy, orbax and others that take "
+        "any tree of arrays do not count, nor do methods such as `append` and `save`. An attribute "
+        "or an entry of what is not read counts as it does.",
+        why="That code may ask it for `target` or `apply_gradient`, which a TrainState does "
         "not have.",
-        refuses="Always. If the function takes any tree, say so with `# noqa: FOC218`.",
+        refuses="Always. Give `rewrite` the file of the function too. If the function takes any "
+        "tree, say so with `# noqa: FOC218`.",
         examples=(
             Example(
                 before="""\
@@ -116,7 +119,7 @@ def train(params):
         summary="a use of an optimizer that no other rule knows",
         what="Both targets leave it, and `--to optax` leaves the optimizer with it.",
         why="A TrainState has no such method or field, or it is not certain that the object is "
-        "an optimizer.",
+        "an optimizer, or something that is not read may make another one in the same place.",
         refuses="Always.",
         examples=(
             Example(

@@ -380,6 +380,11 @@ class Calls:
                     for field, new in given.named:
                         if field is not None:
                             memory.store_field(value, field, new)
+            if name == "dict" and given.named:
+                made = Container(call.node, call.context)
+                for key, new in given.named:
+                    memory.put(made, key or ANYWHERE, new if key else memory.contents(new))
+                memory.flow(frozenset({made}), result)
         elif name == "flax.serialization.to_state_dict":
             for value in positional[:1]:
                 memory.flow(memory.state_dict(value), result)
@@ -403,6 +408,10 @@ class Calls:
             add(result, [transformed])
         elif name == "getattr" and len(call.node.args) >= 2 and positional:
             self._getattr(call, positional[0], result)
+        elif name == "setattr" and len(call.node.args) == len(positional) == 3:
+            attribute = call.node.args[1]
+            if isinstance(attribute, ast.Constant) and isinstance(attribute.value, str):
+                memory.store_field(positional[0], attribute.value, positional[2])
         else:
             self._control_flow(call, name, given, result)
 
@@ -472,6 +481,7 @@ _MATTER = frozenset(
         "flax.traverse_util.flatten_dict",
         "functools.partial",
         "getattr",
+        "setattr",
         known_names.RESTORE,
         known_names.COMPUTED,
     }

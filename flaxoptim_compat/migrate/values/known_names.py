@@ -210,6 +210,9 @@ TAKE_ANYTHING = frozenset(
     }
 )
 
+# Functions that leave what is in the fields of an object where it is.
+LEAVE_FIELDS = frozenset({"hasattr", "setattr"})
+
 # Methods that put what they are given somewhere, whatever it is.
 KEEP_THINGS = frozenset(
     {
@@ -225,6 +228,7 @@ KEEP_THINGS = frozenset(
         "put",
         "replace",
         "restore",
+        "restore_or_initialize",
         "save",
         "setdefault",
         "update",

@@ -496,6 +496,15 @@ class Memory:
 
     def inside(self, objects: Objects) -> Objects:
         """These objects, what is in their fields and slots, and so on."""
+        return self._inside(objects, lambda of: self._fields.get(of, ()))
+
+    def data_inside(self, objects: Objects) -> Objects:
+        """These objects, what is in slots of containers and annotated fields, and so on."""
+        return self._inside(objects, lambda of: [self.field(of, name) for name in fields_of(of)])
+
+    def _inside(
+        self, objects: Objects, fields: Callable[[ast.ClassDef], Sequence[Variable]]
+    ) -> Objects:
         seen: set[Object] = set()
         waiting = [*objects]
         while waiting:
@@ -505,7 +514,7 @@ class Memory:
                 if isinstance(each, Container):
                     waiting += self._all_slots(each).objects
                 elif isinstance(each, Instance):
-                    for variable in self._fields.get(each.of.node, ()):
+                    for variable in fields(each.of.node):
                         waiting += variable.objects
         return frozenset(seen)
 

@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.values.known_names import hints_at_optimizer
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
+    NOTHING,
     Container,
     Object,
     Objects,
@@ -139,6 +140,12 @@ class PointsTo:
         """What a function can return."""
         return objects_of(self._memory.returns(function, None))
 
+    def given(self, function: ast.AST, name: str) -> Objects:
+        """What a parameter is given by all calls of a function."""
+        calls = self._calls.arguments.get(function, {}).values()
+        given = (held for arguments in calls for each, held in arguments if each == name)
+        return NOTHING.union(*map(objects_of, given))
+
     def definitions(self) -> list[Site]:
         """Where the program makes definitions, in the order of its files."""
         order = {document: number for number, document in enumerate(self.documents)}
@@ -150,6 +157,13 @@ class PointsTo:
     def holds_optimizer(self, objects: Objects) -> bool:
         """Whether there is an optimizer among these objects, or in fields or slots of them."""
         return any(isinstance(each, Optimizer) for each in self._memory.inside(objects))
+
+    def data_inside(self, objects: Objects) -> Objects:
+        """These objects, and those in the containers and dataclasses among them.
+
+        What takes another object calls its methods, which are read.
+        """
+        return self._memory.data_inside(objects)
 
     @property
     def has_traversals(self) -> bool:

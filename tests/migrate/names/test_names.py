@@ -190,6 +190,13 @@ def test_what_is_not_understood() -> None:
     assert names_of("import flax\nif x:\n  flax = f()\nflax.linen\n").unknown == []
 
 
+def test_a_name_that_nothing_binds_is_not_understood() -> None:
+    names = names_of("from somewhere import *\nflax.optim.Adam, flax.linen, optim.Adam\n")
+    assert [(names.document.source(node), why) for node, why in names.unknown] == [
+        ("flax.optim.Adam", "flax is not imported in any file that is read"),
+    ]
+
+
 def test_names_that_are_taken() -> None:
     text = "import a.b\ndef f(c, *d):\n  global e\n  for g in h: pass\n  x.y\nclass i: ...\n"
     assert names_of(text).taken >= {"a", "f", "c", "d", "g", "h", "x", "i"}
