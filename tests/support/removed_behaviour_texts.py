@@ -55,6 +55,12 @@ LEFT_ALONE: dict[str, str] = {
     "an array of numpy by a list": ("import numpy as np\nimport jax\nx = np.zeros(3)\nx[[0, 1]]\n"),
     "an unknown array by a list": ("import jax\ndef f(x):\n    return x[[0, 1]]\n"),
     "omnistaging of something else": "import jax\nmy.enable_omnistaging()\n",
+    "an early stopping of today": (
+        "from flax.training.early_stopping import EarlyStopping\n"
+        "stopping = EarlyStopping()\n"
+        "stopping = stopping.update(1)\n"
+        "a, b = other.update(1)\n"
+    ),
     "a donated argument that gets the result": (
         "import jax\nf = jax.jit(g, donate_argnums=0)\ndef h(x):\n    x = f(x)\n    return x\n"
     ),
@@ -140,7 +146,38 @@ LEFT_ALONE: dict[str, str] = {
 }
 
 # {what: the text before and after}
+STOPPING = "from flax.training.early_stopping import EarlyStopping\nstopping = EarlyStopping()\n"
 FIXES: dict[str, tuple[str, str]] = {
+    "a pair of an update that is taken apart": (
+        f"{STOPPING}for x in y:\n  improved, stopping = stopping.update(x)  # the loss\n",
+        (
+            f"{STOPPING}for x in y:\n  stopping = stopping.update(x)\n"
+            "  improved = stopping.has_improved  # the loss\n"
+        ),
+    ),
+    "a pair of which one is of no use": (
+        f"{STOPPING}_, stopping = stopping.update(1)\n",
+        f"{STOPPING}stopping = stopping.update(1)\n",
+    ),
+    "a pair of an attribute": (
+        (
+            "from flax.training import early_stopping\n"
+            "class Loop:\n"
+            "    def __init__(self):\n"
+            "        self.stop = early_stopping.EarlyStopping(0.1)\n"
+            "    def step(self, x):\n"
+            "        improved, self.stop = self.stop.update(x)\n"
+        ),
+        (
+            "from flax.training import early_stopping\n"
+            "class Loop:\n"
+            "    def __init__(self):\n"
+            "        self.stop = early_stopping.EarlyStopping(0.1)\n"
+            "    def step(self, x):\n"
+            "        self.stop = self.stop.update(x)\n"
+            "        improved = self.stop.has_improved\n"
+        ),
+    ),
     "pop": (
         (
             "import flax\n"
@@ -387,6 +424,16 @@ FIXES: dict[str, tuple[str, str]] = {
 
 # {what: the text, the code, a part of the reason}
 LEFT: dict[str, tuple[str, str, str]] = {
+    "a pair beside other code": (
+        f"{STOPPING}if x: improved, stopping = stopping.update(x)\n",
+        "FOC174",
+        "write stopping = stopping.update(metric); stopping.has_improved",
+    ),
+    "a pair into entries": (
+        f"{STOPPING}a[0], stopping = stopping.update(x)\n",
+        "FOC174",
+        "write stopping = stopping.update(metric); stopping.has_improved",
+    ),
     "xmap": (
         "from jax.experimental import maps\nmaps.xmap\n",
         "FOC159",

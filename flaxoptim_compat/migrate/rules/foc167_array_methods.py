@@ -7,8 +7,8 @@ import functools
 import re
 from collections.abc import Iterator
 
+from flaxoptim_compat.legacy.calls.of_jax import METHODS
 from flaxoptim_compat.legacy.calls.row import Lost
-from flaxoptim_compat.legacy.calls.tables import METHODS
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan

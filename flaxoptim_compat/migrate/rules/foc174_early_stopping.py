@@ -1,0 +1,97 @@
+"""``EarlyStopping.update`` of ``flax.training``, which returned a pair and returns one object."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.rule import Example, Rule
+
+_BEFORE = """\
+from flax.training.early_stopping import EarlyStopping
+
+
+def epochs(losses):
+    stopping = EarlyStopping(patience=2)
+    for epoch, loss in enumerate(losses):
+        improved, stopping = stopping.update(loss)
+        if stopping.should_stop:
+            return epoch, improved
+"""
+_AFTER = _BEFORE.replace(
+    "improved, stopping = stopping.update(loss)",
+    "stopping = stopping.update(loss)\n        improved = stopping.has_improved",
+)
+
+RULE = Rule(
+    code="FOC174",
+    name="early-stopping",
+    summary="`improved, stopping = stopping.update(metric)` of `flax.training.early_stopping`",
+    what="`stopping = stopping.update(metric)`, and `improved = stopping.has_improved` after it.",
+    why="Since Flax 0.7.5 the method returns one object, which cannot be unpacked.",
+    refuses=(
+        "Where the pair is unpacked into anything but two names or attributes, or beside other"
+        " code on the line. Found is what is called on a name or an attribute that the file makes"
+        " an `EarlyStopping`, and unpacked in the same statement; `flaxoptim-compat run` warns of"
+        " the others."
+    ),
+    examples=(Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),),
+)
+_CLASS = "flax.training.early_stopping.EarlyStopping"
+_WHAT = "the pair that EarlyStopping.update returned before flax 0.7.5"
+_INSTEAD = "stopping = stopping.update(metric); stopping.has_improved"
+
+
+def find(reading: Reading) -> Iterator[Finding]:
+    """The statements that take such a pair apart, each as two of today."""
+    made = set(_made(reading))
+    for statement in reading.document.parents if made else ():
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+            continue
+        target, method = statement.targets[0], statement.value.func
+        if not (isinstance(method, ast.Attribute) and method.attr == "update"):
+            continue
+        if not isinstance(target, ast.Tuple) or ast.unparse(method.value) not in made:
+            continue
+        if not reading.allows(RULE.code, statement):
+            continue
+        start, end = reading.document.span(statement)
+        parts = _parts(reading, statement, target)
+        if parts is None:
+            reason = f"{_WHAT}: write {_INSTEAD}"
+            yield Finding(RULE.code, start, end, _WHAT, _INSTEAD, None, None, reason=reason)
+        else:
+            change = Change((Edit(start, end, parts),))
+            yield Finding(RULE.code, start, end, _WHAT, _INSTEAD, change, change)
+
+
+def _made(reading: Reading) -> Iterator[str]:
+    """What the file assigns such an object to."""
+    for use in reading.names.uses:
+        call = reading.document.parents.get(use.node) if use.name == _CLASS else None
+        if isinstance(call, ast.Call) and call.func is use.node:
+            statement = reading.document.parents[call]
+            if isinstance(statement, ast.Assign):
+                yield from map(ast.unparse, statement.targets)
+
+
+def _parts(reading: Reading, statement: ast.Assign, target: ast.Tuple) -> Parts | None:
+    """The two statements; None where they cannot stand in the place of this one."""
+    document = reading.document
+    start, end = document.span(statement)
+    margin = document.text[document.text.rfind("\n", 0, start) + 1 : start]
+    rest = document.text[end:].partition("\n")[0].partition("#")[0]
+    if margin.strip() or rest.strip() or len(statement.targets) > 1 or len(target.elts) != 2:
+        return None
+    if not all(isinstance(each, ast.Name | ast.Attribute) for each in target.elts):
+        return None
+    improved, stopping, call = (
+        Span(*document.span(each)) for each in (*target.elts, statement.value)
+    )
+    updated: Parts = (stopping, " = ", call)
+    if document.source(target.elts[0]) == "_":
+        return updated
+    return (*updated, f"\n{margin}", improved, " = ", stopping, ".has_improved")
