@@ -12,7 +12,7 @@ from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_text
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.writing import Outcome
+    from flaxoptim_compat.migrate.editing.replacing_files import Outcome
     from flaxoptim_compat.migrate.run.reports import Report
 
 SUMMARY = "Rewrite a program: flax.optim comes from this package then, or is optax"
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Work out what is to change, and show it or write it."""
-    from flaxoptim_compat.migrate.editing.writing import JournalError, VerificationError
+    from flaxoptim_compat.migrate.editing.replacing_files import JournalError, VerificationError
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.verify is not None and not arguments.write:
@@ -126,8 +126,8 @@ def _show(report: Report, arguments: argparse.Namespace) -> int:
 
 
 def _write(report: Report, arguments: argparse.Namespace) -> int:
-    from flaxoptim_compat.migrate.editing import writing
-    from flaxoptim_compat.migrate.editing.writing import (
+    from flaxoptim_compat.migrate.editing import replacing_files
+    from flaxoptim_compat.migrate.editing.replacing_files import (
         Replacement,
         refuse_existing_journal,
         remove_unfinished,
@@ -140,11 +140,11 @@ def _write(report: Report, arguments: argparse.Namespace) -> int:
     changes = [
         Replacement(each.path, each.old, each.new) for each in report.files if each.new is not None
     ]
-    outcome = writing.Outcome([], [])
+    outcome = replacing_files.Outcome([], [])
     if changes and arguments.verify is not None:
-        outcome = writing.write_verified(changes, arguments.verify, _print_aside)
+        outcome = replacing_files.write_verified(changes, arguments.verify, _print_aside)
     elif changes:
-        outcome = writing.write(changes)
+        outcome = replacing_files.write(changes)
     for line in account(report, arguments.to, "changed", {each for each, _ in outcome.failed}):
         print_text(line)
     _say_written(outcome, removed)

@@ -200,15 +200,15 @@ def test_a_file_that_cannot_be_read_is_trouble_and_stops_no_other(rewrite: Rewri
 def test_a_file_that_changes_meanwhile_is_not_written(
     rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flaxoptim_compat.migrate.editing import writing
+    from flaxoptim_compat.migrate.editing import replacing_files
 
-    genuine = writing.replace
+    genuine = replacing_files.replace
 
     def slow(change: object) -> None:
         Path("a.py").write_text("x = 1\n")
         genuine(change)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(writing, "replace", slow)
+    monkeypatch.setattr(replacing_files, "replace", slow)
     done = rewrite("--write", a=OLD, b=OLD)
     assert done.status == 2
     assert "a.py: not written: it has changed since it was read" in done.errors

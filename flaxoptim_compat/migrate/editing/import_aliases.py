@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from flaxoptim_compat.migrate.editing.import_conventions import Source, comes_along
 from flaxoptim_compat.migrate.names import surface
-from flaxoptim_compat.migrate.names.dotted import names_of_chain
+from flaxoptim_compat.migrate.names.dotted import names_in
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.program.document import Document
@@ -95,7 +95,7 @@ class Aliases:
         self._by_alias = {each.alias: each for each in self.all}
         # For the root of each use the import that brought it.
         self._bindings = {
-            names_of_chain(use.node)[-1]: use.binding
+            names_in(use.node)[-1]: use.binding
             for use in names.uses
             if isinstance(use.node, ast.expr) and use.binding is not None
         }
@@ -147,7 +147,7 @@ class Aliases:
         if imported.bound == "*":
             mine = [use for use in self._names.uses if use.binding is imported.alias]
             used = [use.node for use in mine if isinstance(use.node, ast.expr)]
-            return bool(used) and all(names_of_chain(each)[-1] in released for each in used)
+            return bool(used) and all(names_in(each)[-1] in released for each in used)
         uses = 0
         for reader in self._names.readers.get((imported.scope, imported.bound), ()):
             binding = self._bindings.get(reader)

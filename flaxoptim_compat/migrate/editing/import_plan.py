@@ -9,7 +9,7 @@ from flaxoptim_compat.migrate.editing import import_conventions, import_statemen
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.import_aliases import Aliases, ImportedName
 from flaxoptim_compat.migrate.editing.import_conventions import Import, Source
-from flaxoptim_compat.migrate.names.dotted import names_of_chain
+from flaxoptim_compat.migrate.names.dotted import names_in
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.program.document import Document
 
@@ -67,13 +67,13 @@ class ImportPlan:
         if isinstance(node, ast.alias):
             self._dropped.add(node)
         elif isinstance(node, ast.expr):
-            self._released.update(names_of_chain(node))
+            self._released.update(names_in(node))
 
     def is_released(self, node: ast.AST) -> bool:
         """Whether the node of a NameUse was released."""
         if isinstance(node, ast.alias):
             return node in self._dropped
-        names = names_of_chain(node) if isinstance(node, ast.expr) else []
+        names = names_in(node) if isinstance(node, ast.expr) else []
         return bool(names) and self._released.issuperset(names)
 
     def redirect(self, alias: ast.alias, name: str) -> None:

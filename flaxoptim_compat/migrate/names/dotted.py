@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.scopes import Scope
-from flaxoptim_compat.migrate.program.modules import absolute
+from flaxoptim_compat.migrate.program.imported_files import absolute
 
 _BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
 
 
-class Chain(NamedTuple):
+class DottedName(NamedTuple):
     """A name and the attributes looked up on it: ``optim.Adam``, ``getattr(flax, "optim").Adam``.
 
     Args:
@@ -28,8 +28,8 @@ class Chain(NamedTuple):
     scope: Scope
 
 
-def chain_of(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]] | None:
-    """The root and the attributes of a chain; None if it is something else."""
+def taken_apart(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]] | None:
+    """The root and the attributes of a dotted name; None if it is something else."""
     path: list[str] = []
     while True:
         if isinstance(node, ast.Attribute):
@@ -47,8 +47,8 @@ def chain_of(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]] | None:
             return None
 
 
-def names_of_chain(node: ast.expr) -> list[ast.Name]:
-    """The names that a chain consists of: its root, and each ``getattr`` around it."""
+def names_in(node: ast.expr) -> list[ast.Name]:
+    """The names that a dotted name consists of: its root, and each ``getattr`` around it."""
     found = []
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):

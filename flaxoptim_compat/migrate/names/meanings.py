@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from flaxoptim_compat.migrate.names import surface
-from flaxoptim_compat.migrate.names.dotted import chain_of, imports_of
+from flaxoptim_compat.migrate.names.dotted import imports_of, taken_apart
 from flaxoptim_compat.migrate.names.scopes import Binding, Scope
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim
 from flaxoptim_compat.migrate.names.walk import walk_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.modules import meant, package_of
+from flaxoptim_compat.migrate.program.imported_files import meant, package_of
 
 
 class Exports:
@@ -104,7 +104,7 @@ Way = Literal["import", "project", "variable", "lookup"]
 
 
 class Meaning(NamedTuple):
-    """What a name or a chain stands for.
+    """What a name, dotted or not, stands for.
 
     Args:
       name: the full name.
@@ -132,14 +132,14 @@ class Meanings:
         self._known: dict[tuple[Scope, str], Meaning | None] = {}
 
     def of_expression(self, node: ast.expr) -> Meaning | None:
-        """The meaning of a chain; None if it is none, or not known."""
-        found = chain_of(node)
+        """The meaning of a dotted name; None if it is none, or not known."""
+        found = taken_apart(node)
         if found is None:
             return None
         root, path = found
-        return self.of_chain(root, path)
+        return self.of_dotted(root, path)
 
-    def of_chain(self, root: ast.expr, path: tuple[str, ...]) -> Meaning | None:
+    def of_dotted(self, root: ast.expr, path: tuple[str, ...]) -> Meaning | None:
         """The meaning of a root with attributes looked up on it."""
         if isinstance(root, ast.Call):
             meaning = self._of_import_call(root)
@@ -313,14 +313,14 @@ class Exporter(Mapping[str, str]):
         """Whether the file names flax.optim, or what serves it; few names are read for that."""
         package = package_of(self.document.module, self.document.is_package)
         imported = (name for node, _ in self.walk.imports for name, _ in imports_of(node, package))
-        chains = (
-            self.meanings.of_chain(each.root, each.path)
-            for each in self.walk.chains
+        meanings = (
+            self.meanings.of_dotted(each.root, each.path)
+            for each in self.walk.dotted_names
             if "optim" in each.path or isinstance(each.root, ast.Call)
         )
         return (
             any(self._is_old(self.project.through(name)) for name in imported)
-            or any(each is not None and self._is_old(each.name) for each in chains)
+            or any(each is not None and self._is_old(each.name) for each in meanings)
             or any(map(self._looks_up_optim, self.walk.lookups))
             or any(self._is_old(f"{root}.optim") for root in self._roots_in_quotes())
         )

@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.dotted import (
-    Chain,
-    chain_of,
+    DottedName,
     constant_getattr,
     imports_by_name,
     imports_of,
+    taken_apart,
 )
 from flaxoptim_compat.migrate.names.meanings import Exporter, Way
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim, served
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.modules import package_of
+from flaxoptim_compat.migrate.program.imported_files import package_of
 
 
 def annotation(node: ast.Constant, document: Document) -> ast.expr | None:
@@ -53,9 +53,9 @@ def annotation(node: ast.Constant, document: Document) -> ast.expr | None:
 
 
 def names_in_annotation(node: ast.AST) -> Iterator[tuple[ast.expr, ast.Name, tuple[str, ...]]]:
-    """The chains of an expression, each with its root and its path."""
+    """The dotted names in an expression, each as its root and its path."""
     if isinstance(node, ast.expr):
-        found = chain_of(node)
+        found = taken_apart(node)
         if found is not None and isinstance(found[0], ast.Name):
             yield node, found[0], found[1]
             return
@@ -85,7 +85,7 @@ class NameUse(NamedTuple):
     """One place that refers to something outside of the file.
 
     Args:
-      node: an import alias, or the outermost chain of attributes, ``getattr`` or import call.
+      node: an import alias, or the outermost attribute, ``getattr`` or import call.
       name: the full name, such as ``flax.optim.Adam``; of ``import *`` that of the module.
       binding: the alias that imported its root; None where it is a variable of the file, is
         looked up at run time, or is imported from another file of the project.
@@ -122,8 +122,8 @@ class Names:
         self.walk = exporter.walk
         self.meanings = exporter.meanings
         self._read_imports()
-        for chain in self.walk.chains:
-            self._read_chain(chain)
+        for dotted in self.walk.dotted_names:
+            self._read_dotted(dotted)
         strings_of_calls = self._read_annotations()
         self._read_lookups()
         for node in [*self.walk.strings, *strings_of_calls]:
@@ -136,7 +136,7 @@ class Names:
         """The full name of what an expression refers to.
 
         Args:
-          node: a name, a chain of attributes, or a ``getattr`` or import call with constants.
+          node: a name, dotted or not, or a ``getattr`` or import call with constants.
 
         Returns:
           Such as ``flax.optim.Adam``; None if it is the program's own, or not known.
@@ -177,28 +177,28 @@ class Names:
             else:
                 self.uses.append(NameUse(alias, name, None, "project"))
 
-    def _read_chain(self, chain: Chain) -> None:
-        meaning = self.meanings.of_chain(chain.root, chain.path)
+    def _read_dotted(self, dotted: DottedName) -> None:
+        meaning = self.meanings.of_dotted(dotted.root, dotted.path)
         if meaning is None:
-            self._read_doubt(chain)
-        elif meaning.way != "variable" or chain.path:
-            self.uses.append(NameUse(chain.node, meaning.name, meaning.alias, meaning.way))
+            self._read_doubt(dotted)
+        elif meaning.way != "variable" or dotted.path:
+            self.uses.append(NameUse(dotted.node, meaning.name, meaning.alias, meaning.way))
 
-    def _read_doubt(self, chain: Chain) -> None:
+    def _read_doubt(self, dotted: DottedName) -> None:
         """Say that a name may be one of flax.optim, but is something else as well, or unbound."""
-        if not isinstance(chain.root, ast.Name):
+        if not isinstance(dotted.root, ast.Name):
             return
-        name = chain.root.id
-        home = chain.scope.binder(name, (chain.root.lineno, chain.root.col_offset))
-        if home is None and is_of_flax_optim(".".join([name, *chain.path])):
+        name = dotted.root.id
+        home = dotted.scope.binder(name, (dotted.root.lineno, dotted.root.col_offset))
+        if home is None and is_of_flax_optim(".".join([name, *dotted.path])):
             # As with `from main import *`, where main is not read.
-            self.unknown.append((chain.node, f"{name} is not imported in any file that is read"))
+            self.unknown.append((dotted.node, f"{name} is not imported in any file that is read"))
         if home is None or len(home.bindings[name]) == 1:
             return
         for each in self.meanings.all_of(name, home):
-            full = ".".join([each.name, *chain.path])
+            full = ".".join([each.name, *dotted.path])
             if is_of_flax_optim(full):
-                self.unknown.append((chain.node, f"{name} is bound to something else as well"))
+                self.unknown.append((dotted.node, f"{name} is bound to something else as well"))
                 return
 
     def _read_annotations(self) -> list[ast.Constant]:
@@ -215,7 +215,7 @@ class Names:
             for node, root, path in names_in_annotation(expression):
                 self._scopes[root] = scope
                 self.quoted[node] = constant
-                self._read_chain(Chain(node, root, path, scope))
+                self._read_dotted(DottedName(node, root, path, scope))
             if len(self.uses) > known:
                 self._adopt(expression, constant)
         return others

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import (
-    Chain,
-    chain_of,
+    DottedName,
     imported_module,
     is_lookup,
     last_name,
     name_of_function,
+    taken_apart,
     type_arguments,
 )
 from flaxoptim_compat.migrate.names.scopes import Binding, Kind, Scope
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.modules import package_of
+from flaxoptim_compat.migrate.program.imported_files import package_of
 
 
 class Expressions:
@@ -31,7 +31,7 @@ class Expressions:
     def __init__(self, tree: ast.Module) -> None:
         self.scopes: dict[ast.AST, Scope] = {tree: Scope(tree)}
         self.names: dict[ast.Name, Scope] = {}
-        self.chains: list[Chain] = []
+        self.dotted_names: list[DottedName] = []
         self.lookups: list[ast.Call] = []
         self.strings: list[ast.Constant] = []
         self.annotations: list[tuple[ast.Constant, Scope, ast.expr | None]] = []
@@ -74,18 +74,18 @@ class Expressions:
             return
         self.names[node] = self._scope
         if isinstance(node.ctx, ast.Load):
-            self.chains.append(Chain(node, node, (), self._scope))
+            self.dotted_names.append(DottedName(node, node, (), self._scope))
         else:
             self._bind(node.id, node, "nothing")
 
     def _attribute(self, node: ast.Attribute) -> None:
-        if not self._chain(node):
+        if not self._dotted(node):
             self._visit(node.value)
 
     def _call(self, node: ast.Call) -> None:
         if is_lookup(node):
             self.lookups.append(node)
-        if not self._chain(node):
+        if not self._dotted(node):
             self._visit(node.func)
             types = type_arguments(node)
             self._all(each for each in node.args if each not in types)
@@ -93,13 +93,13 @@ class Expressions:
             for each in types:
                 self._annotation(each, node.func)
 
-    def _chain(self, node: ast.Attribute | ast.Call) -> bool:
-        """Note a chain, with the names in it, unless it is none."""
-        found = chain_of(node)
+    def _dotted(self, node: ast.Attribute | ast.Call) -> bool:
+        """Note a dotted name, with the names in it, unless it is none."""
+        found = taken_apart(node)
         if found is None:
             return False
         root, path = found
-        self.chains.append(Chain(node, root, path, self._scope))
+        self.dotted_names.append(DottedName(node, root, path, self._scope))
         inside: ast.expr = node
         while inside is not root:
             if isinstance(inside, ast.Call):
@@ -248,7 +248,7 @@ class Walk(Expressions):
             self._visit(target)
         elif isinstance(value, ast.Constant) and value.value is None:
             self._bind(target.id, value, "nothing")
-        elif chain_of(value) is not None:
+        elif taken_apart(value) is not None:
             self._bind(target.id, value, "value", value=value, scope=self._scope)
         else:
             self._bind(target.id, value, "other")

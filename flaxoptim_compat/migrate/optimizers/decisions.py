@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import why_no_focus, why_no_text
-from flaxoptim_compat.migrate.optimizers.hyper_params import (
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     PartRates,
     filters_of,
     inner_definitions,

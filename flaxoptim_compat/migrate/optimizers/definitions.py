@@ -9,7 +9,7 @@ from flaxoptim_compat.migrate.editing.edits import Parts, Span
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
-from flaxoptim_compat.migrate.optimizers.hyper_params import bound_of, filters_of, is_inline
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of, filters_of, is_inline
 from flaxoptim_compat.migrate.optimizers.uses import is_parameter
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import External, Site

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
-from flaxoptim_compat.migrate.optimizers.hyper_params import is_inline
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of, uses
 from flaxoptim_compat.migrate.program.document import Document

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.program.modules import joined, meant
+from flaxoptim_compat.migrate.program.imported_files import joined, meant
 
 # In a notebook, lines start with a quotation mark.
 _START = rb'(?:^|[:;])[ \t"]*'

@@ -10,8 +10,8 @@ from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.arrays import is_array
 from flaxoptim_compat.migrate.successors.compiled_results import is_partial
+from flaxoptim_compat.migrate.successors.evident_arrays import is_array
 from flaxoptim_compat.migrate.successors.linen_modules import (
     ATTENTION,
     attention_takes_mask,

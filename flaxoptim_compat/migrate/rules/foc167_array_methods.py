@@ -14,8 +14,8 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.arrays import is_array
 from flaxoptim_compat.migrate.successors.compiled_results import is_result
+from flaxoptim_compat.migrate.successors.evident_arrays import is_array
 
 _BEFORE = """\
 import jax.numpy as jnp

@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.arrays import is_array
+from flaxoptim_compat.migrate.successors.evident_arrays import is_array
 
 RULE = Rule(
     code="FOC173",

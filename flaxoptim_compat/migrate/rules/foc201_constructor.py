@@ -9,7 +9,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.definitions import change_of, why_no_text
-from flaxoptim_compat.migrate.optimizers.findings import definition_parts
+from flaxoptim_compat.migrate.optimizers.optimizer_findings import definition_parts
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.rules.rule import Example, Rule

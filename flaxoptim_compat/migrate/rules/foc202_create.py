@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import partition
 from flaxoptim_compat.migrate.optimizers.definitions import focused
-from flaxoptim_compat.migrate.optimizers.findings import (
+from flaxoptim_compat.migrate.optimizers.optimizer_findings import (
     back_edit,
     definition_parts,
     findings,

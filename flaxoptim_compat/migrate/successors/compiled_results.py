@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.successors.arrays import assigned
+from flaxoptim_compat.migrate.successors.evident_arrays import assigned
 from flaxoptim_compat.migrate.successors.successor import name_of_today
 
 _COMPILE = frozenset({"jax.jit", "jax.pmap", "jax.experimental.pjit.pjit"})

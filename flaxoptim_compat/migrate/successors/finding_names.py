@@ -11,10 +11,10 @@ from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.dotted import chain_of
+from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.successors import calls
+from flaxoptim_compat.migrate.successors import rearranged_calls
 from flaxoptim_compat.migrate.successors.lost_uses import LostUse, Rearranged
 from flaxoptim_compat.migrate.successors.successor import (
     OBJECTS_TODAY,
@@ -51,7 +51,7 @@ def _makes_none(node: ast.AST) -> bool:
 
 _IN_NN = tuple(f"{module}." for module in NN)
 _OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
-REARRANGED = {**calls.OF_JAX, **calls.OF_NUMPY}
+REARRANGED = {**rearranged_calls.OF_JAX, **rearranged_calls.OF_NUMPY}
 
 
 def code_of(found: Successor) -> str:
@@ -183,7 +183,7 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
         rearranged = REARRANGED[found.old](lost)
         if rearranged is not None:
             return _changed(lost, use, rearranged)
-    if calls.is_index(found) and calls.is_inlined(reading, part):
+    if rearranged_calls.is_index(found) and rearranged_calls.is_inlined(reading, part):
         return None  # part of what the update becomes
     today = stand_in(lost) or found.today
     if imported and today == found.today:
@@ -202,7 +202,7 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
 
 
 def _part(node: ast.expr, surplus: int) -> ast.expr | None:
-    """The name in a chain, without the attributes that are looked up on it after it."""
+    """The name in a dotted one, without the attributes that are looked up on it after it."""
     for _ in range(-surplus):
         if isinstance(node, ast.Attribute):
             node = node.value
@@ -218,14 +218,14 @@ def _part(node: ast.expr, surplus: int) -> ast.expr | None:
 
 
 def _bound_to(reading: Reading, node: ast.expr) -> str:
-    """The full name of what the first name of a chain stands for."""
-    found = chain_of(node)
+    """The full name of what the first part of a dotted name stands for."""
+    found = taken_apart(node)
     return (reading.names.full_name(found[0]) if found is not None else None) or ""
 
 
 def _lacking(reading: Reading, found: Successor, today: str) -> str:
     """Why what takes the place of a name is not written for these versions; "" if it is."""
-    form = calls.YOUNG.get(found.old, today)
+    form = rearranged_calls.YOUNG.get(found.old, today)
     lacking = reading.releases.lacking(form)
     if lacking is None:
         return ""

@@ -6,7 +6,7 @@ import ast
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.successors.arrays import assigned
+from flaxoptim_compat.migrate.successors.evident_arrays import assigned
 
 ATTENTION = "flax.linen.MultiHeadDotProductAttention"
 _MODULE = ("flax.linen.Module", "flax.linen.module.Module")

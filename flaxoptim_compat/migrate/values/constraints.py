@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import Walk, parameters
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.modules import joined
+from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method

@@ -11,7 +11,7 @@ from typing import cast
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.walk import walk_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.modules import connected_files
+from flaxoptim_compat.migrate.program.imported_files import connected_files
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
 from flaxoptim_compat.migrate.values.known_names import hints_at_optimizer

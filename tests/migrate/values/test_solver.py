@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from flaxoptim_compat.migrate.program.modules import imported_files
+from flaxoptim_compat.migrate.program.imported_files import imported_files
 from flaxoptim_compat.migrate.values import solver
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from tests.support.rewriting_texts import document, rewrite

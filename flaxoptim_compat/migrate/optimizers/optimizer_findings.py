@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surround
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
 from flaxoptim_compat.migrate.optimizers.definitions import parts_of, selecting
-from flaxoptim_compat.migrate.optimizers.hyper_params import bound_of
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.uses import MIXED, Use

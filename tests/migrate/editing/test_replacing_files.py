@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.editing import writing
-from flaxoptim_compat.migrate.editing.writing import (
+from flaxoptim_compat.migrate.editing import replacing_files
+from flaxoptim_compat.migrate.editing.replacing_files import (
     NotWritten,
     Replacement,
     VerificationError,
@@ -162,22 +162,22 @@ def test_a_file_that_the_command_changes_is_not_overwritten(program: Path) -> No
         write_verified(changes(program, "a.py", "b.py"), command, lambda _: None)
     found = content(program)
     assert (found["a.py"], found["b.py"]) == (b"edited\n", OLD)
-    assert found[f"{writing.NAME}/files/a.py"] == OLD
-    assert writing.NAME in str(caught.value) and "a.py (it has changed" in str(caught.value)
+    assert found[f"{replacing_files.NAME}/files/a.py"] == OLD
+    assert replacing_files.NAME in str(caught.value) and "a.py (it has changed" in str(caught.value)
 
 
 def test_if_one_file_cannot_be_written_none_is(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     those = changes(program, "a.py", "b.py")
-    genuine = writing.replace
+    genuine = replacing_files.replace
 
     def refusing(change: Replacement, *arguments: int | None) -> None:
         if change.path == those[1].path:
             raise NotWritten("no")
         genuine(change, *arguments)
 
-    monkeypatch.setattr(writing, "replace", refusing)
+    monkeypatch.setattr(replacing_files, "replace", refusing)
     outcome = write_verified(those, "true", lambda _: None)
     assert outcome == ([], [(those[1].path, "no")])
     assert content(program) == {"a.py": OLD, "b.py": OLD}
@@ -195,7 +195,7 @@ def test_stopping_the_command_puts_the_files_back(
             raise KeyboardInterrupt
         return 0, ""
 
-    monkeypatch.setattr(writing, "_run", stopped)
+    monkeypatch.setattr(replacing_files, "_run", stopped)
     with pytest.raises(KeyboardInterrupt):
         write_verified(changes(program, "a.py"), "true", lambda _: None)
     assert content(program) == {"a.py": OLD}
@@ -208,7 +208,7 @@ def test_without_a_journal_nothing_is_written(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(shutil, "copystat", full)
-    with pytest.raises(writing.JournalError, match="cannot be written: No space left"):
+    with pytest.raises(replacing_files.JournalError, match="cannot be written: No space left"):
         write_verified(changes(program, "a.py"), "true", lambda _: None)
     assert content(program) == {"a.py": OLD}
 

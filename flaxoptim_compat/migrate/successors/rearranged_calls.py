@@ -9,7 +9,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.releases.forms import SPHERICAL_HARMONICS
-from flaxoptim_compat.migrate.successors.arrays import is_array
+from flaxoptim_compat.migrate.successors.evident_arrays import is_array
 from flaxoptim_compat.migrate.successors.lost_uses import (
     LostUse,
     Making,
