@@ -18,7 +18,8 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     schedule_of,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of, is_simple
+from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.uses import focus_of
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 

@@ -10,7 +10,6 @@ from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of, filters_of, is_inline
-from flaxoptim_compat.migrate.optimizers.uses import is_parameter
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -63,7 +62,7 @@ def _is_certain(points_to: PointsTo, site: Site) -> bool:
     if names != {site.name} or not isinstance(root, ast.Name):
         return False
     # What a parameter holds is for callers to say, and for gin, which is none of the program.
-    return not is_parameter(points_to, site.document, root)
+    return not points_to.is_parameter(site.document, root)
 
 
 def _why_no_partition(

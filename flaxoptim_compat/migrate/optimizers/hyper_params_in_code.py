@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind
-from flaxoptim_compat.migrate.optimizers.uses import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
 from flaxoptim_compat.migrate.values.objects import (
     Definition,
     External,

@@ -17,7 +17,7 @@ from flaxoptim_compat.migrate.optimizers.definitions import parts_of, selecting
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.uses import MIXED, Use
+from flaxoptim_compat.migrate.optimizers.use import MIXED, Use
 from flaxoptim_compat.migrate.values.objects import Optimizer, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 

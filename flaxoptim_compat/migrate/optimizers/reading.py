@@ -11,7 +11,8 @@ from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
-from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of, uses
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.uses import focus_of, uses
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.known_names import TELLING

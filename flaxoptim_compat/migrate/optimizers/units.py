@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Hashable, Sequence
 
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import PartRates, inner_definitions
-from flaxoptim_compat.migrate.optimizers.uses import Use
+from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 

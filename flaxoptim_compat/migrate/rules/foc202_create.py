@@ -22,7 +22,8 @@ from flaxoptim_compat.migrate.optimizers.optimizer_findings import (
 )
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.uses import Use, focus_of
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.uses import focus_of
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 TRAIN_STATE = "flax.training.train_state:TrainState"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.uses import Use
+from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.files import EXCLUDED, FoundFile
 from flaxoptim_compat.migrate.program.loading import Loaded

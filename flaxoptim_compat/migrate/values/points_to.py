@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from flaxoptim_compat.migrate.names.dotted import last_name
-from flaxoptim_compat.migrate.names.walk import walk_of
+from flaxoptim_compat.migrate.names.walk import parameters, walk_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import connected_files
 from flaxoptim_compat.migrate.values.calls import Calls
@@ -131,6 +131,15 @@ class PointsTo:
     def variable(self, scope: ast.AST, name: str) -> Objects:
         """What a variable of a scope can hold."""
         return objects_of(self._memory.variable(scope, name, None))
+
+    def is_parameter(self, document: Document, node: ast.expr) -> bool:
+        """Whether it is a parameter of the function that it stands in, or of one around that."""
+        if not isinstance(node, ast.Name):
+            return False
+        scope = self.scopes[document].binder(node, node.id)
+        return isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) and any(
+            each.arg == node.id for each in parameters(scope.args)
+        )
 
     def field(self, of: ast.ClassDef, name: str) -> Objects:
         """What a field of the objects of a class can hold."""

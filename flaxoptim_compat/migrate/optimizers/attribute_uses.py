@@ -1,0 +1,156 @@
+"""What a program does with an optimizer by its attributes and methods."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Literal
+
+from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
+from flaxoptim_compat.migrate.optimizers.use import Sites, Use, call_of, is_simple
+from flaxoptim_compat.migrate.program.document import Document
+
+
+def attribute_use(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    """What an attribute of an optimizer is used for.
+
+    Args:
+      document: the file.
+      node: the attribute.
+      sites: where the definitions of the optimizer were made.
+    """
+    return _BY_NAME.get(node.attr, _unknown)(document, node, sites)
+
+
+def _target(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    problem = "" if isinstance(node.ctx, ast.Load) else "It assigns to a field."
+    return Use("FOC203", document, node, sites, problem)
+
+
+def _state(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    parent = document.parents[node]
+    if isinstance(parent, ast.Attribute):
+        # What follows decides.
+        if parent.attr == "step" and isinstance(parent.ctx, ast.Load):
+            return Use("FOC204", document, parent, sites)
+        if parent.attr == "replace" and _is_step_replaced(document, parent):
+            return Use("FOC207", document, parent, sites, bridge="reads")
+        problem = _STATE.format(f"state.{parent.attr}")
+        return Use("FOC213", document, node, sites, problem, bridge="reads")
+    return Use("FOC213", document, node, sites, _STATE.format("state"), bridge="reads")
+
+
+_STATE = "`{}` has another structure in optax."
+
+
+def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
+    """Whether this is ``state.replace`` in ``x.replace(state=x.state.replace(step=n))``."""
+    call = document.parents[node]
+    if not (isinstance(call, ast.Call) and [each.arg for each in call.keywords] == ["step"]):
+        return False
+    if may_act(call.keywords[0].value):
+        return False  # it is written twice, for the step and for the counts of optax
+    keyword = document.parents[call]
+    if not (isinstance(keyword, ast.keyword) and keyword.arg == "state" and not call.args):
+        return False
+    outer = document.parents[keyword]
+    if not isinstance(node.value, ast.Attribute):
+        return False
+    return (
+        isinstance(outer, ast.Call)
+        and isinstance(outer.func, ast.Attribute)
+        and outer.func.attr == "replace"
+        and ast.dump(outer.func.value) == ast.dump(node.value.value)
+    )
+
+
+def _apply_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    if call is None:
+        return Use("FOC205", document, node, sites, "The method is not called where it stands.")
+    names = [each.arg for each in call.keywords]
+    overrides = tuple(name for name in names if name not in (None, "grads"))
+    problem = ""
+    if any(isinstance(each, ast.Starred) for each in call.args) or None in names:
+        problem = "Its arguments are not written out."
+    elif len(call.args) + names.count("grads") != 1 or "hyper_params" in names:
+        problem = "It is given hyper-parameters as an object."
+    elif overrides and not is_simple(node.value):
+        problem = "The optimizer has no name, and is needed twice."
+    code = "FOC206" if overrides or problem else "FOC205"
+    return Use(code, document, call, sites, problem, overrides, "returns")
+
+
+def _replace(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    if call is None or call.args or not call.keywords:
+        return Use("FOC207", document, node, sites, "What it replaces is not written out.")
+    problem = ""
+    bridge: Literal["", "returns"] = "returns"
+    for each in call.keywords:
+        if each.arg == "state":
+            inner = each.value
+            is_step = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+            if not (is_step and _is_step_replaced(document, inner.func)):  # type: ignore[attr-defined]
+                problem = _STATE.format("state")
+            elif not is_simple(node.value):
+                problem = "The optimizer has no name, and is needed twice."
+        elif each.arg != "target":
+            problem = f"A TrainState has no `{each.arg or '**'}` to replace."
+            bridge = ""
+    return Use("FOC207", document, call, sites, problem, bridge=bridge)
+
+
+def _state_dict(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    wanted = 1 if node.attr == "restore_state" else 0
+    if call is None or len(call.args) != wanted or call.keywords:
+        return Use("FOC210", document, node, sites, "Its arguments are not those of flax.optim.")
+    return Use("FOC210", document, call, sites)
+
+
+def _replicate(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    problem = (
+        "A replicated optimizer averages its gradients over the devices; a TrainState does not."
+    )
+    return Use("FOC211", document, node, sites, problem)
+
+
+def _compute_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    parent = document.parents[call] if call is not None else None
+    if call is None or len(call.args) != 1 or call.keywords:
+        return Use("FOC212", document, node, sites, "Its arguments are not those of flax.optim.")
+    target = (
+        parent.targets[0] if isinstance(parent, ast.Assign) and not parent.targets[1:] else None
+    )
+    results = target.elts if isinstance(target, ast.Tuple) else []
+    starred = any(isinstance(each, ast.Starred) for each in results)
+    problem = "" if len(results) in (2, 3) and not starred else _RESULTS
+    return Use("FOC212", document, call, sites, problem, bridge="reads")
+
+
+_RESULTS = "Its results are not taken apart where it is called."
+
+
+def _optimizer_def(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    problem = "A TrainState keeps the transformation as `tx`, without its hyper-parameters."
+    return Use("FOC214", document, node, sites, problem, bridge="reads")
+
+
+def _unknown(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    return Use("FOC219", document, node, sites, f"A TrainState has no `{node.attr}`.")
+
+
+_BY_NAME: dict[str, Callable[[Document, ast.Attribute, Sites], Use]] = {
+    "target": _target,
+    "state": _state,
+    "apply_gradient": _apply_gradient,
+    "replace": _replace,
+    "state_dict": _state_dict,
+    "restore_state": _state_dict,
+    "replicate": _replicate,
+    "unreplicate": _replicate,
+    "compute_gradient": _compute_gradient,
+    "optimizer_def": _optimizer_def,
+}

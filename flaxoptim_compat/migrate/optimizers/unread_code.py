@@ -1,0 +1,205 @@
+"""Optimizers that code has which is not read, because it is given them or may make them."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.objects import (
+    NOTHING,
+    Class,
+    Definition,
+    External,
+    Function,
+    Instance,
+    Objects,
+    Optimizer,
+)
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+
+def given_to_unread(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer that is given to a function which is not read, by itself or in something."""
+    for argument in (*call.args, *(each.value for each in call.keywords)):
+        objects = points_to.legacy(argument)
+        if sites := sites_of(objects, Optimizer):
+            given = "It is given to"
+        elif sites := sites_of(points_to.data_inside(objects), Optimizer):
+            given = "What holds it is given to"
+        else:
+            continue
+        is_holder = not sites_of(objects, Optimizer)
+        if taker := _unread_taker(points_to, document, call, is_holder):
+            yield Use("FOC218", document, argument, sites, f"{given} {taker}.")
+
+
+def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_holder: bool) -> str:
+    """What is not read and takes an optimizer, or what holds one; "" if nothing is of this kind."""
+    takers = points_to.values(call.func)
+    packages = {
+        each.name
+        for each in takers
+        if isinstance(each, External)
+        and not _takes_any_tree(each.name)
+        and not (is_holder and _takes_out_nothing(each.name, call))
+    }
+    if points_to.is_unknown(call.func):
+        return "one of more functions than are followed"
+    if packages:
+        return f"{min(packages)}, which may expect an Optimizer"
+    if takers or _keeps_things(call.func) or _is_of_flax(points_to, call.func):
+        return ""
+    # Who hands this function a state hands it what works on such a state, as who gets one back.
+    is_given = is_holder and points_to.is_parameter(document, call.func)
+    return "" if is_given else "a function that is not known here"
+
+
+def _takes_out_nothing(name: str, call: ast.Call) -> bool:
+    """Whether a function leaves what is in an object where it is, or it is followed out of it."""
+    if name == "getattr":
+        return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
+    return name in known_names.RETURNS_ARGUMENT or name in known_names.LEAVE_FIELDS
+
+
+def _is_of_flax(points_to: PointsTo, function: ast.expr) -> bool:
+    """Whether a method is one that a class of the program has from flax, such as ``apply``."""
+    if not isinstance(function, ast.Attribute):
+        return False
+    owners = points_to.values(function.value)
+    classes = [each.of if isinstance(each, Instance) else each for each in owners]
+    bases = [
+        base.name
+        for each in classes
+        if isinstance(each, Class)
+        for node in each.node.bases
+        for base in points_to.values(node)
+        if isinstance(base, External)
+    ]
+    return bool(bases) and all(map(_takes_any_tree, bases))
+
+
+def put_into_unread(points_to: PointsTo, document: Document, node: ast.Assign) -> Iterator[Use]:
+    """An optimizer, or what holds one, that is put into a module or object that is not read."""
+    sites = sites_of(points_to.data_inside(points_to.legacy(node.value)), Optimizer)
+    if not sites:
+        return
+    for target in node.targets:
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            owners = points_to.values(target.value)
+            names = [each.name for each in owners if isinstance(each, External)]
+            if not owners and _is_imported(points_to, document, target.value):
+                names = [ast.unparse(target.value)]
+            if names:
+                problem = f"It is put into {min(names)}, which is not read here."
+                yield Use("FOC218", document, target, sites, problem)
+
+
+def _is_imported(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
+    """Whether a name is one that an import statement binds, from whatever file."""
+    imports = points_to.scopes[document].walk.imports
+    names = {alias.asname or alias.name for statement, _ in imports for alias in statement.names}
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def made_by_unread(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """What is made by something unread, where the program elsewhere has optimizers."""
+    if points_to.legacy(call):
+        return
+    beside = _beside(points_to, document, call)
+    sites = sites_of(beside, Optimizer) or sites_of(beside, Definition)
+    if not sites - {None}:
+        return
+    maker = call.func
+    if isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Call):
+        maker = maker.value.func  # as in package.Adam(0.1).create(params)
+    makers = points_to.values(maker)
+    names = {each.name for each in makers if isinstance(each, External)}
+    names = {each for each in names if not _makes_no_optimizer(each)}
+    if names or not makers:
+        what = min(names, default=ast.unparse(maker))
+        problem = f"{what} may make an Optimizer, beside those of flax.optim."
+        yield Use("FOC219", document, call, sites, problem)
+
+
+def _beside(points_to: PointsTo, document: Document, call: ast.Call) -> Objects:
+    """What else is where the result of a call goes, and from where it is asked for things."""
+    inner: ast.AST = call
+    found: Objects = NOTHING
+    while isinstance(parent := document.parents[inner], ast.IfExp | ast.BoolOp | ast.NamedExpr):
+        found |= points_to.legacy(parent)
+        inner = parent
+    match parent:
+        case ast.Return():
+            found |= points_to.returned(points_to.scopes[document].around(parent))
+        case ast.Assign() | ast.AnnAssign():
+            targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+            found = found.union(*(_held_by(points_to, document, each) for each in targets))
+        case ast.Call() | ast.keyword():
+            found |= _given_beside(points_to, document, inner)
+        case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Dict(values=entries):
+            found = found.union(*map(points_to.legacy, entries))
+    return found
+
+
+def _given_beside(points_to: PointsTo, document: Document, argument: ast.AST) -> Objects:
+    """What a parameter is given by all calls, of one of which this is an argument."""
+    outer = document.parents[argument]
+    name = outer.arg if isinstance(outer, ast.keyword) else None
+    taker = document.parents[outer] if isinstance(outer, ast.keyword) else outer
+    found: Objects = NOTHING
+    if not isinstance(taker, ast.Call) or argument is taker.func:
+        return found
+    for each in points_to.legacy(taker.func):
+        if isinstance(each, Function):
+            declared = each.node.args
+            positional = [*declared.posonlyargs, *declared.args][each.is_bound :]
+            names = [
+                parameter.arg
+                for given, parameter in zip(taker.args, positional, strict=False)
+                if given is argument
+            ]
+            for parameter in [name] if name else names:
+                found |= points_to.given(each.node, parameter)
+    return found
+
+
+def _held_by(points_to: PointsTo, document: Document, target: ast.expr) -> Objects:
+    """What a variable, or an attribute of an object of the program, holds."""
+    if isinstance(target, ast.Name):
+        scope = points_to.scopes[document].binder(target, target.id)
+        return NOTHING if scope is None else points_to.variable(scope, target.id)
+    if isinstance(target, ast.Attribute):
+        owners = points_to.legacy(target.value)
+        fields = [each.of.node for each in owners if isinstance(each, Instance)]
+        return NOTHING.union(*(points_to.field(each, target.attr) for each in fields))
+    return NOTHING
+
+
+def _makes_no_optimizer(name: str) -> bool:
+    # A name without a module that Python does not have comes from a file that is not read.
+    return (
+        _takes_any_tree(name)
+        or name.partition(".")[0] in ("optax", "flaxoptim_compat")
+        or hasattr(builtins, name)
+    )
+
+
+def _keeps_things(function: ast.expr) -> bool:
+    """Whether it is a method that puts what it is given somewhere, and asks it for nothing."""
+    return isinstance(function, ast.Attribute) and (
+        function.attr in known_names.KEEP_THINGS
+        or function.attr in ("from_train_state", "to_train_state")
+    )
+
+
+def _takes_any_tree(name: str) -> bool:
+    root = name.partition(".")[0]
+    return (
+        root in known_names.TAKE_ANY_TREE
+        or name in known_names.TAKE_ANYTHING
+        or known_names.legacy_name(name) is not None
+    )

@@ -1,0 +1,80 @@
+"""One thing that a program does with an optimizer."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from typing import Literal
+
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.objects import (
+    Definition,
+    Objects,
+    Optimizer,
+    Site,
+    State,
+    StateDict,
+)
+
+MIXED = "This is an optimizer in some calls, and something else in others."
+BY_HAND = "An optimizer is put together by hand."
+
+# Where definitions were made; None: not in this program.
+Sites = frozenset[Site | None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Use:
+    """One place where a program does something with an optimizer.
+
+    Args:
+      code: the rule it falls under.
+      document: the file.
+      node: the expression.
+      sites: where the definitions of the optimizers were made; None: not in this program.
+      problem: why it cannot be written with a TrainState; "" if it can.
+      bridge: how it is still written where the definition stays: the optimizer that the TrainState
+        stands for does it. ``reads`` something of it, or ``returns`` a new one, which becomes a
+        TrainState again; "" if neither helps.
+      overrides: the hyper-parameters given to one call of ``apply_gradient``, by name.
+    """
+
+    code: str
+    document: Document
+    node: ast.expr
+    sites: Sites
+    problem: str = ""
+    overrides: tuple[str, ...] = ()
+    bridge: Literal["", "reads", "returns"] = ""
+
+    @property
+    def makes(self) -> bool:
+        """Whether an optimizer is made here."""
+        return self.code == "FOC202" or self.problem == BY_HAND
+
+    @property
+    def start(self) -> int:
+        """Where it starts in the text of the file."""
+        return self.document.span(self.node)[0]
+
+
+def sites_of(values: Objects, kind: type[Optimizer | Definition | State | StateDict]) -> Sites:
+    """Where the definitions of all values of a kind were made; None only if no place is known."""
+    found: Sites = frozenset(each.site for each in values if isinstance(each, kind))
+    return found - {None} or found
+
+
+def is_simple(node: ast.expr) -> bool:
+    """Whether an expression may be evaluated twice: a name, with attributes and constant keys."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
+            return is_simple(inner)
+    return False
+
+
+def call_of(document: Document, node: ast.Attribute) -> ast.Call | None:
+    """The call of a method; None if the method is not called where it stands."""
+    parent = document.parents[node]
+    return parent if isinstance(parent, ast.Call) and parent.func is node else None
