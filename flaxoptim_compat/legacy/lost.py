@@ -30,7 +30,9 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
 
 
 # The modules of which something is switched on, when they are imported.
-MODULES = frozenset({*BEHAVIOURS, *calls.LOST_BY_MODULE, *calls.BY_MODULE})
+MODULES = frozenset(
+    {*BEHAVIOURS, *calls.LOST_BY_MODULE, *calls.BY_MODULE, *calls.ANSWERS_BY_MODULE}
+)
 
 
 def switch_on(module: str) -> list[Callable[[], None]]:
@@ -40,4 +42,6 @@ def switch_on(module: str) -> list[Callable[[], None]]:
         undo += object_at("flaxoptim_compat.legacy.calls.serving:serve_methods")(module)
     if module in calls.BY_MODULE:
         undo += object_at("flaxoptim_compat.legacy.calls.serving:serve")(module)
+    if module in calls.ANSWERS_BY_MODULE:
+        undo += object_at("flaxoptim_compat.legacy.calls.serving:warn_of_answers")(module)
     return undo

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flaxoptim_compat.legacy.calls.other_answers import OTHER_ANSWERS
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from tests.generate.generator import Files, Generator
 from tests.support.places import GUIDE
@@ -35,6 +36,21 @@ could be made of them:
 | old call | what to do |
 | --- | --- |
 """
+ANSWERS = """
+## What is answered otherwise
+
+jax takes these calls as it did, and answers otherwise. Whether a program wants the old answer
+nobody can tell, so none is changed; under `run`, `enable` and `install(era=True)` a line that
+makes one warns once, where that can be told without looking at numbers. They come out of a
+comparison of 810 functions of jax and flax, each called with 45 sets of arguments, on jax 0.4.13
+and under `run` on jax 0.10.2. Of 9,680 calls that worked then, 295 give other dtypes, shapes or
+numbers, or an error. Those that are not here differ in the last places of float16, beyond the
+edge of where a special function is defined, or have arguments that mean nothing. Random numbers
+and optimizers were compared elsewhere.
+
+| call | gives today | for what it gave | warns |
+| --- | --- | --- | --- |
+"""
 
 
 def files() -> Files:
@@ -44,7 +60,12 @@ def files() -> Files:
     lines = (f"| `{old}` | `{today}` |\n" for old, today in shown)
     left = [(each.shown, each.text) for each in DECISIONS if each.outcome == DOCUMENTED]
     left_lines = (f"| `{call}` | {text} |\n" for call, text in (*left, *OLDER))
-    return {PAGE: "".join((HEAD, *lines, LEFT, *left_lines)).encode()}
+    answers = (
+        f"| `{each.call}` | {each.today} | `{each.before}` | {'yes' if each.told_by else ''} |\n"
+        for each in OTHER_ANSWERS
+    )
+    page = (HEAD, *lines, LEFT, *left_lines, ANSWERS, *answers)
+    return {PAGE: "".join(page).encode()}
 
 
 GENERATOR = Generator("migration_guide/served_calls.md: the tables of old calls", files)

@@ -1,66 +1,59 @@
-"""Calls that jax takes as ever and answers otherwise, and what gives the answer of jax 0.4.13."""
+"""Calls that jax takes as ever and answers otherwise, as cases that run there and here."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
+from flaxoptim_compat.legacy.calls.other_answers import OTHER_ANSWERS
 from tests.support.old_names import Case, Old
 
-_MODULES = {
-    "jnp": "jax.numpy",
-    "linalg": "jax.scipy.linalg",
-    "special": "jax.scipy.special",
-    "poisson": "jax.scipy.stats.poisson",
-    "norm": "jax.scipy.stats.norm",
-}
+_INTEGERS = np.asarray([[1, 2], [2, -3]], np.int32)
+_X = np.asarray([[-0.5, 0.5], [2.5, 0.25]], np.float32)
 _ARRAYS = {
-    "matrices": np.asarray([[[2, 0.5], [0.25, 3]], [[5, 2], [1.5, 7]]], np.float32),
-    "vectors": np.asarray([[1, 2], [3, 4]], np.float32),
-    "integers": np.asarray([[1, 2], [2, -3]], np.int32),
-    "x": np.asarray([[-0.5, 0.5], [2.5, 0.25]], np.float32),
+    "a": np.asarray([[[2, 0.5], [0.25, 3]], [[5, 2], [1.5, 7]]], np.float32),
+    "b": np.asarray([[1, 2], [3, 4]], np.float32),
+    "c": _X,
+    "k": np.float32(1.5),
+    "mu": np.float32(2.0),
+    "p": _INTEGERS[0],
+    "x": _X,
     "z": np.asarray([1 + 2j, -0.5 - 1j, 2j, 0], np.complex64),
 }
-# {the call: what to write for what it gave}
-REPLACED = {
-    "jnp.linalg.solve(matrices, vectors)": (
-        "jnp.linalg.solve(matrices, vectors[..., None])[..., 0]"
-    ),
-    "linalg.solve(matrices, vectors)": "linalg.solve(matrices, vectors[..., None])[..., 0]",
-    "jnp.ceil(integers)": "jnp.ceil(integers.astype(float))",
-    "jnp.floor(integers)": "jnp.floor(integers.astype(float))",
-    "jnp.trunc(integers)": "jnp.trunc(integers.astype(float))",
-    "jnp.polyval(integers[0], integers)": "jnp.polyval(integers[0], integers.astype(float))",
-    "x // 0.0": "jnp.full_like(x, jnp.nan)",
-    "jnp.sign(z)": "(jnp.where(z.real == 0, jnp.sign(z.imag), jnp.sign(z.real)) + 0j)",
-    "jnp.sort_complex(x)": "jnp.sort(x, 0) + 0j",
-    "jnp.unique(integers, return_inverse=True)[1]": (
-        "jnp.unique(integers, return_inverse=True)[1].ravel()"
-    ),
-    "linalg.toeplitz(x)": "linalg.toeplitz(x.ravel())",
-    "special.gamma(x)": "jnp.abs(special.gamma(x))",
-    "special.ndtri(x)": "special.ndtri(jnp.clip(x, 0, 1))",
-    "norm.ppf(x)": "norm.ppf(jnp.clip(x, 0, 1))",
-    "poisson.logpmf(1.5, 2.0)": "1.5 * jnp.log(2.0) - special.gammaln(1.5 + 1) - 2.0",
-    "jnp.nonzero(3)": "jnp.nonzero(jnp.atleast_1d(3))",
-    "jnp.where(3)": "jnp.where(jnp.atleast_1d(3))",
-}
+# Where the table means arrays of integers.
+_OF_INTEGERS = re.compile(r"jax\.numpy\.(ceil|floor|trunc|polyval|unique)\(")
+ROWS = {row.call: row for row in OTHER_ANSWERS}
 
 
-def result(expression: str, old: Old) -> Any:
-    """What comes of an expression: of each array its dtype, its shape and its numbers."""
+def before_of(call: str) -> str:
+    """What gives the old answer."""
+    before = ROWS[call].before
+    return f"{call}[1].ravel()" if before == "indices.ravel()" else before
+
+
+def result(call: str, expression: str, old: Old) -> Any:
+    """What comes of an expression that is about a call: of each array dtype, shape and numbers."""
     asarray = old("jax.numpy.asarray")
-    scope = {name: old(module) for name, module in _MODULES.items()}
-    scope |= {name: asarray(array) for name, array in _ARRAYS.items()}
-    found = eval(expression, scope)
+    scope = {name: asarray(array) for name, array in _ARRAYS.items()}
+    if _OF_INTEGERS.match(call):
+        scope["x"] = asarray(_INTEGERS)
+
+    def function(name: re.Match[str]) -> str:
+        scope[name[0].replace(".", "_")] = old(name[0])
+        return name[0].replace(".", "_")
+
+    found = eval(re.sub(r"\bjax(\.\w+)+", function, expression), scope)
+    if "return_inverse" in expression and isinstance(found, tuple):
+        found = found[1]
     arrays = found if isinstance(found, tuple) else (found,)
     return [[str(each.dtype), list(each.shape), np.ravel(each).tolist()] for each in arrays]
 
 
-def _case(expression: str) -> Case:
-    return lambda old: [repr(each) for each in result(expression, old)]
+def _case(call: str) -> Case:
+    return lambda old: [repr(each) for each in result(call, call, old)]
 
 
 # What the old environment runs.
-CASES: dict[str, Case] = {call: _case(call) for call in REPLACED}
+CASES: dict[str, Case] = {call: _case(call) for call in ROWS}

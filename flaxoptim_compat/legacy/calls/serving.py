@@ -17,8 +17,14 @@ import jax
 
 from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.calls.arguments import Arguments
+from flaxoptim_compat.legacy.calls.other_answers import OtherAnswer
 from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
-from flaxoptim_compat.legacy.calls.tables import ALL_ARRAYS, BY_MODULE, LOST_BY_MODULE
+from flaxoptim_compat.legacy.calls.tables import (
+    ALL_ARRAYS,
+    ANSWERS_BY_MODULE,
+    BY_MODULE,
+    LOST_BY_MODULE,
+)
 from flaxoptim_compat.legacy.entry import object_at
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
@@ -104,6 +110,33 @@ def _serve_lost(row: Lost, classes: list[type]) -> Callable[[], None]:
     return undo
 
 
+def warn_of_answers(module: str) -> list[Callable[[], None]]:
+    """Let functions of a module say where they answer otherwise, and return what ends that."""
+    return [_warn_of(row) for row in ANSWERS_BY_MODULE[module]]
+
+
+def _warn_of(row: OtherAnswer) -> Callable[[], None]:
+    (holder,), attribute = _places_of(row.name)
+    original = getattr(holder, attribute)
+    answers_otherwise = object_at(row.told_by)
+
+    @functools.wraps(original)
+    def warning(*args: Any, **kwargs: Any) -> Any:
+        answer = original(*args, **kwargs)
+        if answers_otherwise(answer, *args, **kwargs):
+            usage.record(f"{row.name}()", row.notice)
+        return answer
+
+    _look_like(original, warning, row.name)
+    setattr(holder, attribute, warning)
+
+    def undo() -> None:
+        if vars(holder).get(attribute) is warning:
+            setattr(holder, attribute, original)
+
+    return undo
+
+
 def _places_of(name: str) -> tuple[list[Any], str]:
     module = module_of(name)
     *classes, attribute = name.removeprefix(f"{module}.").split(".")
@@ -134,11 +167,16 @@ def _wrap(
         usage.record(counted, row.notice)
         return original(*of_today[0], **of_today[1])
 
-    # A jitted function has methods besides, such as lower.
-    for attribute in set(dir(original)) - set(dir(taking_both)):
-        setattr(taking_both, attribute, getattr(original, attribute))
-    # By these it is pickled, and they lead to it.
-    taking_both.__module__ = module_of(name)
-    taking_both.__qualname__ = name.removeprefix(f"{module_of(name)}.")
+    _look_like(original, taking_both, name)
     setattr(taking_both, _MARK, original)
     return taking_both
+
+
+def _look_like(original: Callable[..., Any], stands_for: Callable[..., Any], name: str) -> None:
+    """Give a function what else there is about the one that it stands for, by this name."""
+    # A jitted function has methods besides, such as lower.
+    for attribute in set(dir(original)) - set(dir(stands_for)):
+        setattr(stands_for, attribute, getattr(original, attribute))
+    # By these it is pickled, and they lead to it.
+    stands_for.__module__ = module_of(name)
+    stands_for.__qualname__ = name.removeprefix(f"{module_of(name)}.")

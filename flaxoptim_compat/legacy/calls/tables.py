@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.calls import of_flax, of_jax
+from flaxoptim_compat.legacy.calls.other_answers import OTHER_ANSWERS, OtherAnswer
 from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
 
 ENTRIES: tuple[Call, ...] = (*of_jax.ENTRIES, *of_flax.ENTRIES)
@@ -14,6 +15,12 @@ BY_MODULE: dict[str, dict[str, Call]] = {}
 for _row in ENTRIES:
     for _name in _row.names.split():
         BY_MODULE.setdefault(module_of(_name), {})[_name] = _row
+
+# {module: the functions in it that can be told to answer otherwise}
+ANSWERS_BY_MODULE: dict[str, list[OtherAnswer]] = {}
+for _answer in OTHER_ANSWERS:
+    if _answer.told_by:
+        ANSWERS_BY_MODULE.setdefault(module_of(_answer.name), []).append(_answer)
 
 # {module: what its classes have lost}
 LOST_BY_MODULE: dict[str, list[Lost]] = {}
