@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from flaxoptim_compat.transforms.casting import real_part, with_dtype
+from flaxoptim_compat.transforms.casting import with_dtype
 from flaxoptim_compat.transforms.inlined import inlined
 from flaxoptim_compat.transforms.parameters import require_parameters
 
@@ -20,7 +20,7 @@ def in_float32(inner: optax.GradientTransformation) -> optax.GradientTransformat
     """
 
     def cast(tree: Any) -> Any:
-        return jax.tree.map(lambda leaf: with_dtype(real_part(leaf), jnp.float32), tree)
+        return jax.tree.map(lambda leaf: with_dtype(leaf, jnp.float32), tree)
 
     def init(params: Any) -> Any:
         return inner.init(cast(params))

@@ -22,15 +22,15 @@ def dtype_of(leaf: Any) -> Any:
 
 
 def with_dtype(array: Any, dtype: Any) -> Any:
-    """What ``array.astype(dtype)`` returns: the array itself if it has the dtype."""
+    """What ``array.astype(dtype)`` returns: the array itself if it has the dtype.
+
+    A real dtype takes the real part of complex numbers, which jax will have written out.
+    """
     if isinstance(array, jax.Array) and array.dtype == dtype and not array.weak_type:
         return array
+    if jnp.iscomplexobj(array) and not jnp.issubdtype(dtype, jnp.complexfloating):
+        array = array.real
     return array.astype(dtype)
-
-
-def real_part(array: Any) -> Any:
-    """What ``array.real`` returns: the array itself if it is not complex."""
-    return array.real if jnp.issubdtype(array.dtype, jnp.complexfloating) else array
 
 
 def is_like_a_python_number(value: Any) -> bool:

@@ -134,7 +134,7 @@ def test_findings_that_are_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_one_file_with_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     found = [
-        noted(number)._replace(code=code, what=f"{code} {number % 2}")
+        noted(number)._replace(code=code, what=f"{code} {number // len(RULES)}")
         for number, code in enumerate([*RULES, *RULES])
     ]
     lines = text(reported(Path(), a=found))
@@ -142,7 +142,8 @@ def test_one_file_with_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert f"  and {len(found) - 40} more, which --format concise lists" in lines
     # With another file, both are counted.
     lines = text(reported(Path(), a=found, b=[noted(1)]))
-    assert lines[lines.index("found  file") + 1 :][:2] == [f"   {len(found)}  a.py", "    1  b.py"]
+    counted = [f"{len(found):>5}  a.py", f"{1:>5}  b.py"]
+    assert lines[lines.index("found  file") + 1 :][:2] == counted
     assert not any("and" in line and "concise" in line for line in lines)
 
 

@@ -20,7 +20,13 @@ from flaxoptim_compat.legacy.lost import OF_PACKAGES
 from flaxoptim_compat.migrate.releases.forms import FORMS
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.successors.finding_names import REARRANGED
-from flaxoptim_compat.migrate.successors.successor import IMPORTED, PUBLIC, successor
+from flaxoptim_compat.migrate.successors.successor import (
+    BACK,
+    IMPORTED,
+    OBJECTS_TODAY,
+    PUBLIC,
+    successor,
+)
 from tests.support import cases, removed_behaviour_texts, removed_name_texts
 from tests.support.names_in_texts import names_of
 from tests.support.optax_texts import spelled
@@ -47,7 +53,7 @@ def successors() -> set[str]:
     found = {*PUBLIC.values(), *IMPORTED.values()}
     for name in [entry.name for entry in OF_PACKAGES]:
         known = successor(name)
-        assert known is not None or name in ("jax.config", "numpy.long"), name
+        assert known is not None or name in OBJECTS_TODAY | BACK, name
         found |= {known.today, known.imported} if known is not None and known.today else set()
     # The stand-ins have tests of their own.
     return {each for each in found if each and not each.startswith("flaxoptim_compat")}
