@@ -14,7 +14,7 @@ import pytest
 import flaxoptim_compat
 from flaxoptim_compat.legacy import lists, lost
 from flaxoptim_compat.legacy.alias import Alias
-from flaxoptim_compat.legacy.calls.tables import BY_MODULE
+from flaxoptim_compat.legacy.calls.tables import ANSWERS_BY_MODULE, BY_MODULE
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_flax_optim
 from tests.support.not_even_private import may_be_nowhere
@@ -85,7 +85,9 @@ def test_nothing_that_exists_is_replaced() -> None:
 def takers() -> set[tuple[str, str]]:
     of_lists = {(path, name) for path, names in lists.TOOK_LISTS.items() for name in names}
     called = {name.rpartition(".")[::2] for names in BY_MODULE.values() for name in names}
-    return of_lists | called
+    # These only warn.
+    told = {row.name.rpartition(".")[::2] for group in ANSWERS_BY_MODULE.values() for row in group}
+    return of_lists | called | told
 
 
 def value_of(entry: Entry) -> Any:
