@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import jax
 import pytest
 
 import flaxoptim_compat
@@ -58,6 +59,7 @@ assert flax.nn.attention.Cache is served.attention.Cache
     output_of(["-c", code], tmp_path)
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 4, 31), reason="the module is there still")
 def test_a_module_that_is_gone_says_too_which_of_its_names_are_gone_for_good() -> None:
     with flaxoptim_compat.installed(era=True):
         with pytest.raises(ImportError, match=r"jax.experimental.maps.xmap is gone for good: use"):

@@ -73,7 +73,7 @@ def test_calls_with_the_same_answer_do_not_warn() -> None:
         assert jax.jit(jnp.floor)(x).dtype == jnp.floor(2.5).dtype == x.dtype
         assert jnp.sign(x).tolist() == [0, 1, 1, 1]
         assert jnp.unique(x, return_inverse=True)[1].shape == (4,)
-        assert jnp.unique(x.reshape(2, 2), return_inverse=True, axis=0)[1].shape == (2,)
+        assert jnp.unique(x.reshape(2, 2), return_inverse=True, axis=0)[1].size == 2
         assert jnp.unique(x.reshape(2, 2)).shape == (4,)
         assert jax.scipy.linalg.toeplitz(x).shape == (4, 4)
 

@@ -46,6 +46,8 @@ def test_an_import_says_what_to_do(name: str) -> None:
         importlib.import_module(module)
     except ImportError:
         return  # gone as a whole
+    if module == "jax.jaxpr_util" and jax.__version_info__ < (0, 10):
+        pytest.skip("what serves the module has these still")
     with pytest.raises(ImportError) as caught:
         exec(f"from {module} import {attribute}", {})
     assert caught.value.msg == f"{name} is gone for good: {GONE[name]}."

@@ -81,6 +81,8 @@ def turned(tree: Any, by: complex) -> Any:
 @pytest.mark.filterwarnings("ignore:Casting ")
 @pytest.mark.parametrize("case", each(cases.CASES, ONE_EACH))
 def test_every_case_of_complex_parameters(case: cases.Case) -> None:
+    if "Adafactor" in str(case) and jax.__version_info__ < (0, 4, 38):
+        pytest.skip("there the last place of Adafactor differs beside complex numbers")
     params = with_long_rows(case, "float32")
     params = {**params, "long": turned(params["long"], 0.6 + 0.8j)}
     optimizer = case.build(optim).create(params)

@@ -16,7 +16,10 @@ from tests.support.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
 
 # Where jax still takes an old call, it says for how long.
-pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*deprecated:DeprecationWarning",
+    "ignore:In a future release of JAX, flatten-up-to:DeprecationWarning",
+)
 
 # Of releases before the old environment, or of what that cannot do: see test_older.py.
 ELSEWHERE = {

@@ -13,7 +13,10 @@ from tests.support.old_names import encode, outcome
 from tests.support.rewritten_calls import WrittenCalls
 
 # Where jax still takes an old call, it says for how long.
-pytestmark = pytest.mark.filterwarnings("ignore:.*deprecated:DeprecationWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*deprecated:DeprecationWarning",
+    "ignore:In a future release of JAX, flatten-up-to:DeprecationWarning",
+)
 
 # {a part of the name of a case: why nothing in the text of its call says that it is old}
 NOT_FOUND = {
