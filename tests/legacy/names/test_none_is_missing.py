@@ -6,6 +6,7 @@ import json
 import warnings
 from typing import Any
 
+import jax
 import pytest
 
 import flaxoptim_compat
@@ -32,4 +33,7 @@ def test_every_name_is_there_or_is_served_or_is_gone_for_good(names: set[str]) -
     with flaxoptim_compat.installed(era=True), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         missing = {name for name in names if not says_what_to_do(name) and not exists(name)}
+    if jax.__version_info__ < (0, 4, 36):
+        # jax had it for itself in another place then.
+        missing.discard("jax.interpreters.xla.AxisEnv")
     assert not missing
