@@ -7,7 +7,9 @@ import pytest
 import flaxoptim_compat
 from flaxoptim_compat import deprecation, optim
 from flaxoptim_compat.bridge.compiled import compiled_steps
+from flaxoptim_compat.catalogue import OPTIMIZERS
 from flaxoptim_compat.legacy import installing
+from flaxoptim_compat.optim import adam
 from tests.support.options import each
 from tests.support.places import ROOT
 from tests.support.processes import output_of
@@ -46,6 +48,14 @@ def run_python(code: str) -> str:
 )
 def test_nothing_heavy_is_imported_before_it_is_used(statement: str) -> None:
     assert run_python(f"import sys\n{statement}\nprint({HEAVY})").endswith("set()\n")
+
+
+def test_of_the_optimizers_only_those_are_imported_that_are_used() -> None:
+    optimizers = {f"flaxoptim_compat.optim.{row.module}" for row in OPTIMIZERS}
+    start = f"import sys\nfrom flaxoptim_compat import optim\nmodules = {optimizers}\n"
+    assert run_python(f"{start}print(modules & set(sys.modules))") == "set()\n"
+    one = run_python(f"{start}optim.LAMB(0.1)\nprint(modules & set(sys.modules))")
+    assert one.endswith("{'flaxoptim_compat.optim.lamb'}\n")
 
 
 WAYS = [
@@ -89,13 +99,13 @@ def test_dir_lists_every_name() -> None:
     assert {*flaxoptim_compat.__all__, "__version__", "__name__"} <= set(dir(flaxoptim_compat))
 
 
-def test_an_unknown_name_fails_as_in_any_module() -> None:
+@pytest.mark.parametrize("module", [flaxoptim_compat, optim])
+def test_an_unknown_name_fails_as_in_any_module(module: types.ModuleType) -> None:
     with pytest.raises(AttributeError) as ours:
-        _ = flaxoptim_compat.Adams
+        _ = module.Adams
     with pytest.raises(AttributeError) as pythons:
-        _ = optim.Adams
-    expected = str(pythons.value).replace("flaxoptim_compat.optim", "flaxoptim_compat")
-    assert str(ours.value) == expected
-    assert (ours.value.name, ours.value.obj) == ("Adams", flaxoptim_compat)
-    with pytest.raises(ImportError, match="cannot import name 'Adams' from 'flaxoptim_compat'"):
-        from flaxoptim_compat import Adams  # noqa: F401
+        _ = adam.Adams  # type: ignore[attr-defined]
+    assert str(ours.value) == str(pythons.value).replace(adam.__name__, module.__name__)
+    assert (ours.value.name, ours.value.obj) == ("Adams", module)
+    with pytest.raises(ImportError, match=f"cannot import name 'Adams' from '{module.__name__}'"):
+        exec(f"from {module.__name__} import Adams")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
-from flaxoptim_compat.catalogue import MODULES, OPTIMIZERS, PUBLIC
+from flaxoptim_compat.catalogue import BY_NAME, MODULES, PUBLIC
 
 try:
     from flaxoptim_compat.optim.base import ModelParamTraversal as ModelParamTraversal
@@ -33,11 +34,17 @@ if TYPE_CHECKING:  # who does not run this file cannot read the catalogue either
     from flaxoptim_compat.optim.sgd import GradientDescent as GradientDescent
     from flaxoptim_compat.optim.weight_norm import WeightNorm as WeightNorm
 
-for _row in OPTIMIZERS:
-    _module = importlib.import_module(f"{__name__}.{_row.module}")
-    globals()[_row.name] = getattr(_module, _row.name)
-
 __all__ = list(PUBLIC)
+
+
+# Most programs use one optimizer or two, and making the classes of all takes as long as the rest.
+def __getattr__(name: str) -> Any:
+    home = BY_NAME[name].module if name in BY_NAME else name
+    if home not in MODULES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
+    module = importlib.import_module(f"{__name__}.{home}")
+    return module if name == home else getattr(module, name)
 
 
 def __dir__() -> list[str]:

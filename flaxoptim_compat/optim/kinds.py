@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.catalogue import OPTIMIZERS
 from flaxoptim_compat.optim.formula import Chain
 
-KINDS: tuple[Any, ...] = tuple(
-    kind
-    for kind in vars(optim).values()
-    if isinstance(kind, type) and isinstance(getattr(kind, "formula", None), Chain)
-)
+_CLASSES: tuple[Any, ...] = tuple(getattr(optim, row.name) for row in OPTIMIZERS)
+KINDS = tuple(kind for kind in _CLASSES if isinstance(kind.formula, Chain))

@@ -10,16 +10,11 @@ import numpy as np
 import optax
 
 from flaxoptim_compat import optim, transforms
+from flaxoptim_compat.catalogue import OPTIMIZERS
 from tests.support.places import ROOT
 
 FOLDER = ROOT / "migration_guide" / "optimizers"
-PAGES = {
-    cls.__name__: (FOLDER / f"{cls.__name__.lower()}.md").read_text()
-    for cls in vars(optim).values()
-    if isinstance(cls, type)
-    and issubclass(cls, optim.OptimizerDef)
-    and cls not in (optim.OptimizerDef, optim.MultiOptimizer)
-}
+PAGES = {row.name: (FOLDER / row.page).read_text() for row in OPTIMIZERS}
 START = np.asarray([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
 RATE = 0.1
 
