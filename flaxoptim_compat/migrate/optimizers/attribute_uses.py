@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable
 from typing import Literal
 
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
 from flaxoptim_compat.migrate.optimizers.use import Sites, Use, call_of, is_simple
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
 
 
-def attribute_use(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+def attribute_use(
+    document: Document, node: ast.Attribute, sites: Sites, axes: frozenset[str]
+) -> Use:
     """What an attribute of an optimizer is used for.
 
     Args:
       document: the file.
       node: the attribute.
       sites: where the definitions of the optimizer were made.
+      axes: those over which it averages its gradients; "" if it does not.
     """
-    return _BY_NAME.get(node.attr, _unknown)(document, node, sites)
+    use = _BY_NAME.get(node.attr, _unknown)(document, node, sites)
+    if axes <= {""}:
+        return use
+    if node.attr == "apply_gradient" and len(axes) == 1:
+        return dataclasses.replace(use, axis=min(axes))
+    if node.attr in _OF_COPIES and use.code != "FOC204":
+        return dataclasses.replace(use, problem=_COPIES.format(node.attr), bridge="")
+    return use
+
+
+# What an optimizer on every device has for a single copy, or the TrainState in another shape.
+_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_dict"})
+_COPIES = "`{}` is asked of an optimizer on every device: ask its `unreplicate()`."
 
 
 def _target(document: Document, node: ast.Attribute, sites: Sites) -> Use:
@@ -110,10 +127,15 @@ def _state_dict(document: Document, node: ast.Attribute, sites: Sites) -> Use:
 
 
 def _replicate(document: Document, node: ast.Attribute, sites: Sites) -> Use:
-    problem = (
-        "A replicated optimizer averages its gradients over the devices; a TrainState does not."
-    )
-    return Use("FOC211", document, node, sites, problem)
+    call = call_of(document, node)
+    if call is None:
+        return Use("FOC211", document, node, sites, "The method is not called where it stands.")
+    problem = ""
+    if node.attr == "replicate":
+        problem = "" if known_names.axis_of(call) else "Its axis is not written out."
+    elif call.args or call.keywords:
+        problem = "Its arguments are not those of flax.optim."
+    return Use("FOC211", document, call, sites, problem)
 
 
 def _compute_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Use:

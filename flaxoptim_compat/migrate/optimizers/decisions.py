@@ -49,6 +49,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         return
     unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
     unit.problems = [each for each in unit.problems if each.code != "FOC201"]
+    unit.problems += _may_not_average(unit)
     if unit.problems:
         order = {document: number for number, document in enumerate(points_to.documents)}
         unit.problems.sort(key=lambda each: (order[each.document], each.start))
@@ -75,6 +76,20 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
         steps = _bridge_some(unit, [each for each in steps if not {*each.overrides} - {RATE}])
         unit.overrides = _given(steps)
+
+
+def _may_not_average(unit: Unit) -> list[Use]:
+    """The steps for which it is not certain that they average gradients, where some do."""
+    if all(each.code != "FOC211" for each in unit.uses):
+        return []
+    steps = [each for each in unit.uses if each.code in STEPS and not each.axis]
+    return [dataclasses.replace(each, problem=_MAY_AVERAGE, bridge="") for each in steps]
+
+
+_MAY_AVERAGE = (
+    "Optimizers average their gradients over the devices after `replicate()`; whether this one does"
+    " is not certain."
+)
 
 
 def _part_rates(points_to: PointsTo, unit: Unit) -> PartRates | None:

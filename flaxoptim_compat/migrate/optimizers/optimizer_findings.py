@@ -104,7 +104,26 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
     there = replaced(
         reading, receiver, f"{optimizer}.from_train_state(", span(reading, receiver), ")"
     )
-    return (there, back_edit(reading, use.node, unit)) if use.bridge == "returns" else (there,)
+    edits = [there]
+    if use.axis:
+        assert isinstance(use.node, ast.Call)
+        grads = _gradients(use.node)
+        edits.append(replaced(reading, grads, *_averaged(reading, use, grads, imports)))
+    if use.bridge == "returns":
+        edits.append(back_edit(reading, use.node, unit))
+    return tuple(edits)
+
+
+def _gradients(step: ast.Call) -> ast.expr:
+    return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")][0]
+
+
+def _averaged(reading: Reading, use: Use, grads: ast.expr, imports: ImportPlan) -> Parts:
+    """The gradients of a step as it takes them: averaged over the devices, or as they are."""
+    if not use.axis:
+        return value(reading, grads)
+    pmean = imports.name_of("jax:lax.pmean", use.node)
+    return (f"{pmean}(", *value(reading, grads), f', "{use.axis}")')
 
 
 def back_edit(reading: Reading, call: ast.expr, unit: Unit) -> Edit:
@@ -213,18 +232,20 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
     receiver = span(reading, call.func.value)
     given = [each for each in call.keywords if each.arg != "grads"]
-    grads = [*call.args, *(each.value for each in call.keywords if each.arg == "grads")][0]
+    grads = _gradients(call)
     values = _values_of_step(reading, use, unit, given)
-    if not values and not given and not isinstance(grads, _BRACKETED):
+    if not values and not given and not use.axis and not isinstance(grads, _BRACKETED):
         # Only the name changes, and all that stands between the brackets stays as it is.
         return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
-    end: Parts = (".apply_gradients(grads=", *value(reading, grads), ")")
+    surroundings = surroundings_of(reading.document, call)
+    named: Parts = ("grads=", *_averaged(reading, use, grads, imports))
     if not values:
-        return (replaced(reading, call, *owner(reading, call.func.value), *end),)
+        start = (*owner(reading, call.func.value), ".apply_gradients(")
+        parts = laid_out(reading, surroundings, start, [named], (")",))
+        return (replaced(reading, call, *parts),)
     optax = imports.name_of("optax", call)
     arguments: list[Parts] = [(receiver, ".opt_state")]
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
-    surroundings = surroundings_of(reading.document, call)
     setting = laid_out(
         reading,
         surroundings.inside(),
@@ -232,7 +253,8 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
         arguments,
         (")",),
     )
-    parts = laid_out(reading, surroundings, (receiver, ".replace("), [setting], (")", *end))
+    end: Parts = (").apply_gradients(", *named, ")")
+    parts = laid_out(reading, surroundings, (receiver, ".replace("), [setting], end)
     return (replaced(reading, call, *parts),)
 
 

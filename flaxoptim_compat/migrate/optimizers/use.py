@@ -37,6 +37,7 @@ class Use:
         stands for does it. ``reads`` something of it, or ``returns`` a new one, which becomes a
         TrainState again; "" if neither helps.
       overrides: the hyper-parameters given to one call of ``apply_gradient``, by name.
+      axis: that of the ``pmap`` over which such a call averages the gradients; "" if it does not.
     """
 
     code: str
@@ -46,6 +47,7 @@ class Use:
     problem: str = ""
     overrides: tuple[str, ...] = ()
     bridge: Literal["", "reads", "returns"] = ""
+    axis: str = ""
 
     @property
     def makes(self) -> bool:
@@ -62,6 +64,13 @@ def sites_of(values: Objects, kind: type[Optimizer | Definition | State | StateD
     """Where the definitions of all values of a kind were made; None only if no place is known."""
     found: Sites = frozenset(each.site for each in values if isinstance(each, kind))
     return found - {None} or found
+
+
+def axes_of(values: Objects) -> frozenset[str]:
+    """The axes over which optimizers average their gradients; "" if one of them does not."""
+    optimizers = [each for each in values if isinstance(each, Optimizer)]
+    known = [each for each in optimizers if each.site is not None]
+    return frozenset(each.axis for each in known or optimizers)
 
 
 def is_simple(node: ast.expr) -> bool:

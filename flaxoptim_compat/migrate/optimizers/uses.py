@@ -12,7 +12,15 @@ from flaxoptim_compat.migrate.optimizers.unread_code import (
     made_by_unread,
     put_into_unread,
 )
-from flaxoptim_compat.migrate.optimizers.use import BY_HAND, MIXED, Sites, Use, call_of, sites_of
+from flaxoptim_compat.migrate.optimizers.use import (
+    BY_HAND,
+    MIXED,
+    Sites,
+    Use,
+    axes_of,
+    call_of,
+    sites_of,
+)
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
@@ -45,6 +53,7 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
             elif isinstance(node, ast.Call):
                 yield from given_to_unread(points_to, document, node)
                 yield from made_by_unread(points_to, document, node)
+                yield from _serialized(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
             elif isinstance(node, ast.Assign):
@@ -64,7 +73,7 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
         if others or points_to.is_unknown(node.value):
             yield Use("FOC219", document, node, sites, MIXED)
             return
-        yield attribute_use(document, node, sites)
+        yield attribute_use(document, node, sites, axes_of(values))
     elif sites := sites_of(values, Definition):
         yield from _of_definition(document, node, sites)
     elif sites := sites_of(frozenset(_asked_for(values, node.attr)), StateDict):
@@ -131,6 +140,26 @@ def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) ->
     if sites := sites_of(points_to.legacy(node.value), StateDict):
         problem = f"A TrainState has other entries than `{ast.unparse(node.slice)}` and its like."
         yield Use("FOC210", document, node, sites, problem)
+
+
+def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer on every device whose state dict is taken or given: that of its first copy."""
+    for argument in (*call.args, *(each.value for each in call.keywords)):
+        objects = points_to.data_inside(points_to.legacy(argument))
+        if axes_of(objects) <= {""}:
+            continue
+        takers = points_to.values(call.func)
+        if any(
+            isinstance(each, External) and each.name.startswith(_SERIALIZERS) for each in takers
+        ):
+            yield Use("FOC211", document, argument, sites_of(objects, Optimizer), _FIRST_COPY)
+
+
+_SERIALIZERS = ("flax.serialization.", "flax.training.checkpoints.")
+_FIRST_COPY = (
+    "It is stored as its first copy, a TrainState as all of them: store its `unreplicate()`, and"
+    " restore before `replicate()`."
+)
 
 
 def _of_class(

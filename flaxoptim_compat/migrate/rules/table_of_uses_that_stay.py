@@ -1,4 +1,4 @@
-"""FOC211 to FOC219: what a program does with an optimizer and optax does not do as it is."""
+"""FOC213 to FOC219: what a program does with an optimizer and optax does not do as it is."""
 
 from __future__ import annotations
 
@@ -10,40 +10,6 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 RULES = (
-    Rule(
-        code="FOC211",
-        name="replicate-method",
-        summary="an optimizer on every device by its own method, `optimizer.replicate()`",
-        what=(
-            "Both targets leave it, and `--to optax` leaves the optimizer with it."
-            " `flax.jax_utils.replicate(optimizer)` is another thing: it works on a TrainState as"
-            " it is."
-        ),
-        why="An optimizer that replicated itself averaged its gradients over the devices in "
-        "`apply_gradient`. A TrainState does not, so the training would go on, with other numbers "
-        "on each device.",
-        refuses="Always. Write `flax.jax_utils.replicate(optimizer)`, take `jax.lax.pmean(grads, "
-        '"batch")` before `apply_gradient`, and rewrite again.',
-        examples=(
-            Example(
-                before="""\
-from flax import optim
-
-
-def on_all_devices(params):
-    return optim.GradientDescent(0.1).create(params).replicate()
-""",
-                optax="""\
-from flaxoptim_compat import optim
-
-
-def on_all_devices(params):
-    # FOC211: A replicated optimizer averages its gradients over the devices; a TrainState does not.
-    return optim.GradientDescent(0.1).create(params).replicate()
-""",
-            ),
-        ),
-    ),
     Rule(
         code="FOC213",
         name="state",
@@ -147,10 +113,6 @@ def train_step(params, loss_fn):
 
 # What stands there, and what there is instead.
 _TEXTS = {
-    "FOC211": (
-        "an optimizer that averages gradients itself",
-        "flax.jax_utils.replicate and jax.lax.pmean",
-    ),
     "FOC213": ("the state of an optimizer", "opt_state, in the structure of optax"),
     "FOC218": ("an optimizer that is given away", "a TrainState, if the package takes one"),
     "FOC219": ("another use of an optimizer", "see why it stays"),

@@ -35,9 +35,7 @@ from flaxoptim_compat.migrate.values.solver import Variable
 # As many arguments as `*` may stand for.
 _MOST_SLOTS = 8
 # Methods of an optimizer that return one.
-_RETURN_THEMSELVES = frozenset(
-    {"apply_gradient", "replace", "replicate", "unreplicate", "restore_state"}
-)
+_RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state"})
 
 
 class Argument(NamedTuple):
@@ -331,6 +329,10 @@ class Calls:
                 add(result, [Optimizer(site)])
             case Optimizer() if method in _RETURN_THEMSELVES:
                 add(result, [owner])
+            case Optimizer(site=site) if method == "replicate":
+                add(result, [Optimizer(site, known_names.axis_of(call.node))])
+            case Optimizer(site=site) if method == "unreplicate":
+                add(result, [Optimizer(site)])
             case Optimizer(site=site) if method == "state_dict":
                 add(result, [StateDict(site)])
             case Instance(of=of) if method in ("replace", "_replace"):
@@ -498,7 +500,9 @@ _METHODS = frozenset(
         "get",
         "pop",
         "popleft",
+        "replicate",
         "state_dict",
+        "unreplicate",
     }
 )
 

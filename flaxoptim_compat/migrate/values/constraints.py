@@ -1,6 +1,7 @@
 """One pass over a file that writes down what its statements and expressions say of each other.
 
 The order of statements counts for nothing: a variable holds whatever is assigned to it anywhere.
+The only exception are the variables of ``versions``.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from flaxoptim_compat.migrate.values.objects import (
 )
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
+from flaxoptim_compat.migrate.values.versions import Versions
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # Annotations that say nothing of how a value is wrapped, and those of containers.
@@ -81,6 +83,7 @@ class Constraints:
         self._put_off: set[ast.AST] = set()
         # What names hold in scopes that are no classes, where only the scope decides.
         self._read: dict[tuple[Scope, str], Held] = {}
+        self._versions = Versions(document, walk.scopes)
         self._packages = self._names_of_packages(walk)
         self._expressions: dict[type[ast.AST], Callable[[Any], Held]] = {
             ast.Name: self._name,
@@ -108,6 +111,7 @@ class Constraints:
         self._statements: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.Assign: self._assign_statement,
             ast.AnnAssign: self._annotated_statement,
+            ast.If: self._if,
             ast.For: self._for,
             ast.AsyncFor: self._for,
             ast.withitem: self._with_item,
@@ -160,6 +164,7 @@ class Constraints:
         around = self._scope, self._class, self._function, self._context, self._own
         self._scope, self._function, self._context, self._own = scope, node, context, {node}
         self._class = self._class_around(scope)
+        self._versions.enter(scope)
         self._parameters(node, scope.parent)
         self._all(node.body)
         self._scope, self._class, self._function, self._context, self._own = around
@@ -191,6 +196,7 @@ class Constraints:
 
     def _assign_statement(self, node: ast.Assign) -> None:
         value = self._value(node.value)
+        self._versions.replace(node)
         for target in node.targets:
             self._assign(target, value)
 
@@ -198,6 +204,16 @@ class Constraints:
         self._assign(node.target, self._annotated(node.annotation))
         if node.value is not None:
             self._assign(node.target, self._value(node.value))
+
+    def _if(self, node: ast.If) -> None:
+        self._value(node.test)
+        versions = self._versions
+        before = versions.state()
+        self._all(node.body)
+        after = versions.state()
+        versions.go_back(before)
+        self._all(node.orelse)
+        versions.join(after)
 
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
         self._assign(node.target, self._elements(node.iter))
@@ -249,6 +265,9 @@ class Constraints:
             # What the body of a class assigns is an attribute of its instances.
             self._memory.flow(value, self._memory.field(scope.node, name))
         self._memory.flow(value, self._variable(scope, name))
+        version = self._versions.now(scope, self._scope, name)
+        if version != name:
+            self._memory.flow(value, self._variable(scope, version))
 
     def _home(self, name: str) -> Scope | None:
         """The scope whose variable of this name a statement here binds."""
@@ -308,6 +327,7 @@ class Constraints:
         around = self._scope, self._class, self._function
         self._enter(node)
         self._function = node
+        self._versions.enter(self._scope)
         self._parameters(node, around[0])
         self._class = owner
         self._all(node.body)
@@ -408,7 +428,7 @@ class Constraints:
 
     def _name(self, node: ast.Name) -> Held:
         scope = self._scope
-        if scope.is_class or self._context is not None:
+        if scope.is_class or self._context is not None or self._versions.has(node.id):
             return self._held_by(scope.binder(node.id, (node.lineno, node.col_offset)), node.id)
         key = (scope, node.id)
         held = self._read.get(key)
@@ -421,7 +441,8 @@ class Constraints:
             if name not in self._stars.brought(self._document):
                 return frozenset({External(name)})
             home = self._scopes[self._document.tree]
-        return self._packages.get((home, name)) or self._variable(home, name)
+        version = self._versions.now(home, self._scope, name)
+        return self._packages.get((home, name)) or self._variable(home, version)
 
     def _attribute(self, node: ast.Attribute) -> Held:
         owner = self._value(node.value)

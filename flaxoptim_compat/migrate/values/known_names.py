@@ -133,6 +133,22 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
 RESTORE = "flax.training.checkpoints.restore_checkpoint"
 
 
+def axis_of(replicate: ast.Call) -> str:
+    """The axis that a call of ``Optimizer.replicate`` names; "" if it is not written out."""
+    by_name = {each.arg: each.value for each in replicate.keywords}
+    if not by_name.keys() <= {"devices", "axis_name"} or len(replicate.args) > 2:
+        return ""
+    if any(isinstance(each, ast.Starred) for each in replicate.args):
+        return ""
+    given = [*replicate.args[1:], *(by_name[each] for each in by_name if each == "axis_name")]
+    match given:
+        case []:
+            return "batch"
+        case [ast.Constant(value=str(name))] if name.isidentifier():
+            return name
+    return ""
+
+
 def returns_stored(name: str, call: ast.Call) -> bool:
     """Whether a call returns what a checkpoint has, not in the structure of anything."""
     if name == "flax.serialization.msgpack_restore":

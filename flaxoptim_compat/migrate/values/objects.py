@@ -74,11 +74,18 @@ class Definition(Object):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Optimizer(Object):
-    """An Optimizer, and where its definition was made; None: one that comes from elsewhere."""
+    """An Optimizer.
+
+    Args:
+      site: where its definition was made; None: it comes from elsewhere.
+      axis: that of the ``pmap`` over which it averages its gradients, once it was replicated by its
+        own method; "" if it does not average them.
+    """
 
     matters = True
     is_followed = True
     site: Site | None
+    axis: str = ""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -443,7 +443,7 @@ def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:
 
 
 STAYS = {
-    "it averages gradients itself": ("return o.replicate()", "FOC211"),
+    "it averages gradients over an axis": ("return o.replicate(axis_name=g)", "FOC211"),
     "another package takes it": ("return some_package.train(o)", "FOC218"),
     "another package takes what holds it": (
         "return some_package.train({'model': (o, g)}, g)",
@@ -685,13 +685,13 @@ def test_what_a_decorator_puts_into_a_registry_is_found_there() -> None:
 
 
 def test_a_use_that_stays_in_one_file_keeps_all_others() -> None:
-    program = {**PACKAGE, "main": PACKAGE["main"] + "optimizer.replicate()\n"}
+    program = {**PACKAGE, "main": PACKAGE["main"] + "optimizer.optimize(print)\n"}
     texts = rewrite_all(program, "optax")
     assert texts["pkg.steps"] == program["pkg.steps"]
     assert texts["pkg.optimizers"] == program["pkg.optimizers"].replace(
         "from flax import optim", SHIM
     )
-    assert texts["main"].count("# FOC211: ") == 1
+    assert texts["main"].count("# FOC219: ") == 1
 
 
 def test_comments_in_a_call_that_is_rearranged_come_to_stand_above() -> None:

@@ -1,0 +1,122 @@
+"""Variables before and after a statement such as ``x = x.replicate()``.
+
+Elsewhere the order of statements counts for nothing. Here it does: a copy on all devices averages
+its gradients, and the optimizer before does not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.names.walk import parameters
+from flaxoptim_compat.migrate.program.document import Document
+
+_REPLICATING = frozenset({"replicate", "unreplicate"})
+# In the body of these a statement is done once, after what stands above it.
+_IN_ORDER = (ast.With, ast.AsyncWith, ast.If)
+
+_Key = tuple[Scope, str]
+
+
+class Versions:
+    """Which version of a variable a pass over a file is at.
+
+    A variable has versions if such a statement stands in a function, in no loop and no ``try``, and
+    no other function assigns to the variable. Who reads it from a nested function reads all of
+    them, which is the variable by its own name.
+
+    Args:
+      document: the file.
+      scopes: its scopes.
+    """
+
+    def __init__(self, document: Document, scopes: Mapping[ast.AST, Scope]) -> None:
+        self._splits: dict[ast.Assign, _Key] = {}
+        self._now: dict[_Key, str] = {}
+        for node in document.nodes:
+            name = _replicated(node)
+            if name:
+                assert isinstance(node, ast.Assign)
+                scope = scopes.get(_around(document, node))
+                shared = (name in each.elsewhere for each in scopes.values())
+                if scope is not None and not any(shared):
+                    self._splits[node] = scope, name
+        self._split = frozenset(self._splits.values())
+        self._names = frozenset(name for _, name in self._split)
+
+    def has(self, name: str) -> bool:
+        """Whether a variable of this name has versions."""
+        return name in self._names
+
+    def enter(self, scope: Scope) -> None:
+        """Begin with the body of a function."""
+        node = scope.node
+        for key in self._split:
+            if key[0] is scope:
+                assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+                # Calls give to a parameter by its own name.
+                given = key[1] in [each.arg for each in parameters(node.args)]
+                self._now[key] = key[1] if given else f"{key[1]} before"
+
+    def now(self, scope: Scope, reader: Scope, name: str) -> str:
+        """The name of the version that a statement sees.
+
+        Args:
+          scope: whose variable it is.
+          reader: where the statement stands.
+          name: the variable.
+        """
+        key = scope, name
+        if key not in self._split:
+            return name
+        while reader is not scope and isinstance(reader.node, _AT_ONCE) and reader.parent:
+            reader = reader.parent
+        return self._now.get(key, name) if reader is scope else name
+
+    def replace(self, node: ast.Assign) -> None:
+        """Go on with another version, if a statement makes one."""
+        key = self._splits.get(node)
+        if key is not None:
+            self._now[key] = f"{key[1]} from {node.lineno}"
+
+    def state(self) -> dict[tuple[Scope, str], str]:
+        """All versions as they are now."""
+        return dict(self._now)
+
+    def join(self, one: Mapping[tuple[Scope, str], str]) -> None:
+        """Go on where two branches meet: with every version of what they leave different.
+
+        Args:
+          one: the versions at the end of the one; those at the end of the other are at hand.
+        """
+        for key, name in one.items():
+            if self._now.get(key) != name:
+                self._now[key] = key[1]
+
+    def go_back(self, state: Mapping[tuple[Scope, str], str]) -> None:
+        """Go on with the versions of an earlier place."""
+        self._now = dict(state)
+
+
+# Comprehensions whose expressions are evaluated where they stand.
+_AT_ONCE = (ast.ListComp, ast.SetComp, ast.DictComp)
+
+
+def _replicated(node: ast.AST) -> str:
+    """The name in ``x = ....replicate()``; "" if the statement is another one."""
+    match node:
+        case ast.Assign(
+            targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=method))
+        ) if method in _REPLICATING:
+            return name
+    return ""
+
+
+def _around(document: Document, node: ast.AST) -> ast.AST:
+    """The function whose body does a statement in its order; else something that is no scope."""
+    parent = document.parents[node]
+    while isinstance(parent, _IN_ORDER):
+        parent = document.parents[parent]
+    return parent if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) else node
