@@ -87,8 +87,9 @@ def _may_not_average(unit: Unit) -> list[Use]:
 
 
 _MAY_AVERAGE = (
-    "Optimizers average their gradients over the devices after `replicate()`; whether this one does"
-    " is not certain."
+    "Optimizers average their gradients over the devices after `replicate()`, and whether this one"
+    " does is not certain: write `flax.jax_utils.replicate(optimizer)` instead, and"
+    " `jax.lax.pmean(grads, ...)` in the steps that average."
 )
 
 
