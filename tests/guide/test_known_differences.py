@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from typing import Any
@@ -204,6 +205,15 @@ def test_outside_jit_a_step_is_compiled() -> None:
     with flaxoptim_compat.compiled_steps(False):
         by_kernel = optimizer.apply_gradient(params)
     np.testing.assert_array_equal(compiled.target["w"], by_kernel.target["w"])
+
+
+def test_the_dict_of_the_module_has_no_optimizers(genuine: Any) -> None:
+    assert "LAMB" not in vars(optim) and "LAMB" in vars(genuine)
+    assert hasattr(optim, "LAMB") and "LAMB" in dir(optim)
+    assert ("LAMB", optim.LAMB) in inspect.getmembers(optim)
+    everything: dict[str, Any] = {}
+    exec("from flaxoptim_compat.optim import *", everything)
+    assert everything["LAMB"] is optim.LAMB
 
 
 def test_dynamicscale_is_the_one_of_today_s_flax() -> None:

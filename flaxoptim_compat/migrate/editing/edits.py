@@ -17,19 +17,19 @@ class Span(NamedTuple):
 
 
 # What an edit puts in a place: new text, and spans of the old one.
-Parts = tuple[str | Span, ...]
+Fragments = tuple[str | Span, ...]
 
 
 class Edit(NamedTuple):
-    """One change: the characters from ``start`` to ``end`` become ``parts``, one after the other.
+    """One change: the characters from ``start`` to ``end`` become ``fragments``, in their order.
 
-    A part is new text or a Span of the old one, which takes part in other changes. So a rule that
-    rewrites a call names its arguments by their spans, and does not know who changes those.
+    A fragment is new text or a Span of the old one, which takes part in other changes. So a rule
+    that rewrites a call names its arguments by their spans, and does not know who changes those.
     """
 
     start: int
     end: int
-    parts: Parts
+    fragments: Fragments
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
@@ -63,12 +63,16 @@ def _rendered(text: str, span: Span, edits: Sequence[Edit]) -> str:
         if any((each.start, each.end) == (edit.start, edit.end) for each in inner):
             raise ValueError(f"Two edits change {text[edit.start : edit.end]!r}.")
         result.append(text[done : edit.start])
-        for part in edit.parts:
-            if isinstance(part, str):
-                result.append(part)
+        for fragment in edit.fragments:
+            if isinstance(fragment, str):
+                result.append(fragment)
             else:
-                mine = [each for each in inner if part.start <= each.start and each.end <= part.end]
-                result.append(_rendered(text, part, mine))
+                mine = [
+                    each
+                    for each in inner
+                    if fragment.start <= each.start and each.end <= fragment.end
+                ]
+                result.append(_rendered(text, fragment, mine))
         done = edit.end
     return "".join([*result, text[done : span.end]])
 

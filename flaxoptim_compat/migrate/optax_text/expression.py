@@ -10,13 +10,13 @@ from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.term import Term
-from flaxoptim_compat.migrate.editing.edits import Parts
+from flaxoptim_compat.migrate.editing.edits import Fragments
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.accepted import exact, namesake
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Stated
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
-from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, parts_of, quoted
+from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, fragments_of, quoted
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 
@@ -106,10 +106,10 @@ class Expression:
         texts = set(map(syntax.in_one_line, starts))
         return starts[0] if len(texts) == 1 else ast.Constant(0.0)
 
-    def finished(self, node: ast.expr, surroundings: Surroundings) -> Parts:
+    def finished(self, node: ast.expr, surroundings: Surroundings) -> Fragments:
         """The parts of the whole, in lines of bearable length."""
         named = _InFile(self._name_of).visit(node)
-        return parts_of(surroundings.laid_out(named))
+        return fragments_of(surroundings.laid_out(named))
 
     def _written(
         self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.editing.edits import Parts, Span
+from flaxoptim_compat.migrate.editing.edits import Fragments, Span
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import walk_of
 from flaxoptim_compat.migrate.program.document import Document
@@ -97,27 +97,28 @@ def quoted(document: Document, node: ast.expr, within: bool = False) -> syntax.Q
     """
     span = Span(*document.span(node))
     loose = _LOOSER if within else _LOOSE
-    return quoted_parts(document, ("(", span, ")") if isinstance(node, loose) else (span,))
+    return quoted_fragments(document, ("(", span, ")") if isinstance(node, loose) else (span,))
 
 
-def quoted_parts(document: Document, parts: Parts) -> syntax.Quoted:
-    """Any parts, as one expression."""
+def quoted_fragments(document: Document, fragments: Fragments) -> syntax.Quoted:
+    """Any fragments, as one expression."""
     text = "".join(
-        part if isinstance(part, str) else document.text[part.start : part.end] for part in parts
+        each if isinstance(each, str) else document.text[each.start : each.end]
+        for each in fragments
     )
-    return syntax.Quoted(text, parts)
+    return syntax.Quoted(text, fragments)
 
 
-def parts_of(text: syntax.Text) -> Parts:
+def fragments_of(text: syntax.Text) -> Fragments:
     """A text with the places of what is quoted, so that other rules may change that too."""
-    parts: list[str | Span] = []
+    fragments: list[str | Span] = []
     for each in text:
-        for part in (each,) if isinstance(each, str) else each.origin:
-            if isinstance(part, str) and parts and isinstance(parts[-1], str):
-                parts[-1] += part
+        for fragment in (each,) if isinstance(each, str) else each.origin:
+            if isinstance(fragment, str) and fragments and isinstance(fragments[-1], str):
+                fragments[-1] += fragment
             else:
-                parts.append(part)
-    return tuple(part for part in parts if part != "")
+                fragments.append(fragment)
+    return tuple(each for each in fragments if each != "")
 
 
 _REPEATED = (

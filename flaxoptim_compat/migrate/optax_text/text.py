@@ -7,12 +7,12 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.editing.edits import Parts
+from flaxoptim_compat.migrate.editing.edits import Fragments
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
 from flaxoptim_compat.migrate.optax_text.expression import Expression
 from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
-from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_parts
+from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_fragments
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 
@@ -22,10 +22,10 @@ def chain(
     document: Document,
     name_of: Callable[[str], str],
     injected: Sequence[str] = (),
-    schedule: Parts | None = None,
+    schedule: Fragments | None = None,
     surroundings: Surroundings | None = None,
     plain: bool = False,
-) -> Parts:
+) -> Fragments:
     """The parts of the optax expression that does exactly what a constructor call does.
 
     Args:
@@ -53,7 +53,7 @@ def chain(
         for name in injected:
             injecting.dynamic(name, expression.start(bound, name))
             names[name] = name
-    function = None if schedule is None else quoted_parts(document, schedule)
+    function = None if schedule is None else quoted_fragments(document, schedule)
     node = expression.chain(bound, names, injecting, function)
     if injecting is not None:
         node = injecting.around(node)
@@ -75,10 +75,10 @@ class Part:
     """
 
     selects: ast.expr
-    optimizer: Bound | Parts
+    optimizer: Bound | Fragments
     key: str = ""
     injected: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    schedule: Parts | None = None
+    schedule: Fragments | None = None
 
 
 def partition_refusal(parts: Sequence[Part]) -> str:
@@ -107,7 +107,7 @@ def partition(
     surroundings: Surroundings,
     plain: bool = False,
     releases: Releases = NEWEST,
-) -> Parts:
+) -> Fragments:
     """The parts of an ``optax.partition`` in which what no filter selects keeps every bit.
 
     Args:
@@ -140,10 +140,10 @@ def partition(
     optimizers: list[ast.expr] = []
     for part in parts:
         if isinstance(part.optimizer, Bound):
-            function = None if part.schedule is None else quoted_parts(document, part.schedule)
+            function = None if part.schedule is None else quoted_fragments(document, part.schedule)
             node = expression.chain(part.optimizer, part.injected, injecting, function)
         else:
-            node = quoted_parts(document, part.optimizer)
+            node = quoted_fragments(document, part.optimizer)
             node = node if injecting is None else injecting.static("optimizer", node)
         optimizers.append(node)
     optimizers.append(syntax.called("transforms.hold"))

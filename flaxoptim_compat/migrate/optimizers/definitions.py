@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from flaxoptim_compat.migrate.editing.edits import Parts, Span
+from flaxoptim_compat.migrate.editing.edits import Fragments, Span
 from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
@@ -82,7 +82,7 @@ def _why_no_partition(
         bound = bound_of(points_to, inline) if inline else None
         if isinstance(bound, Refused):
             return bound.reason
-    schedule: Parts | None = ("",) if scheduled else None
+    schedule: Fragments | None = ("",) if scheduled else None
     return partition_refusal(parts_of(points_to, site, injected, schedule, by_part))
 
 
@@ -90,7 +90,7 @@ def parts_of(
     points_to: PointsTo,
     site: Site,
     injected: Sequence[str],
-    schedule: Parts | None,
+    schedule: Fragments | None,
     by_part: ByPart | None = None,
 ) -> list[Part]:
     """The parts of a MultiOptimizer; those that have names are written in optax where they are.
@@ -119,7 +119,7 @@ def parts_of(
     return parts
 
 
-def focused(points_to: PointsTo, focus: ast.expr, optimizer: Parts) -> Part:
+def focused(points_to: PointsTo, focus: ast.expr, optimizer: Fragments) -> Part:
     """The only part of an optimizer that is created with a focus."""
     return Part(selecting(points_to, focus), optimizer)
 

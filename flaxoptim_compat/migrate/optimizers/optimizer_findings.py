@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 
 from flaxoptim_compat.catalogue import RATE
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
@@ -22,19 +22,19 @@ from flaxoptim_compat.migrate.values.objects import Optimizer, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
-def replaced(reading: Reading, node: ast.expr, *parts: str | Span) -> Edit:
-    """An expression that becomes these parts."""
+def replaced(reading: Reading, node: ast.expr, *text: str | Span) -> Edit:
+    """An expression that becomes this text."""
     start, end = reading.document.span(node)
-    return Edit(start, end, parts)
+    return Edit(start, end, text)
 
 
-def value(reading: Reading, node: ast.expr) -> Parts:
+def value(reading: Reading, node: ast.expr) -> Fragments:
     """An expression as the value of a keyword, in brackets if it needs them there."""
     bare = isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom)
     return ("(", span(reading, node), ")") if bare else (span(reading, node),)
 
 
-def owner(reading: Reading, node: ast.expr) -> Parts:
+def owner(reading: Reading, node: ast.expr) -> Fragments:
     """An expression in front of a dot, in brackets if it needs them there."""
     whole = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
     return (span(reading, node),) if whole else ("(", span(reading, node), ")")
@@ -54,10 +54,10 @@ def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
 def laid_out(
     reading: Reading,
     surroundings: Surroundings,
-    start: Parts,
-    arguments: Sequence[Parts],
-    end: Parts,
-) -> Parts:
+    start: Fragments,
+    arguments: Sequence[Fragments],
+    end: Fragments,
+) -> Fragments:
     """``start``, arguments and ``end``, with a line for each argument where one line is too long.
 
     Args:
@@ -118,7 +118,7 @@ def _gradients(step: ast.Call) -> ast.expr:
     return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")][0]
 
 
-def _averaged(reading: Reading, use: Use, grads: ast.expr, imports: ImportPlan) -> Parts:
+def _averaged(reading: Reading, use: Use, grads: ast.expr, imports: ImportPlan) -> Fragments:
     """The gradients of a step as it takes them: averaged over the devices, or as they are."""
     if not use.axis:
         return value(reading, grads)
@@ -238,13 +238,13 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
         # Only the name changes, and all that stands between the brackets stays as it is.
         return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
     surroundings = surroundings_of(reading.document, call)
-    named: Parts = ("grads=", *_averaged(reading, use, grads, imports))
+    named: Fragments = ("grads=", *_averaged(reading, use, grads, imports))
     if not values:
         start = (*owner(reading, call.func.value), ".apply_gradients(")
-        parts = laid_out(reading, surroundings, start, [named], (")",))
-        return (replaced(reading, call, *parts),)
+        text = laid_out(reading, surroundings, start, [named], (")",))
+        return (replaced(reading, call, *text),)
     optax = imports.name_of("optax", call)
-    arguments: list[Parts] = [(receiver, ".opt_state")]
+    arguments: list[Fragments] = [(receiver, ".opt_state")]
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
     setting = laid_out(
         reading,
@@ -253,14 +253,14 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
         arguments,
         (")",),
     )
-    end: Parts = (").apply_gradients(", *named, ")")
-    parts = laid_out(reading, surroundings, (receiver, ".replace("), [setting], end)
-    return (replaced(reading, call, *parts),)
+    end: Fragments = (").apply_gradients(", *named, ")")
+    text = laid_out(reading, surroundings, (receiver, ".replace("), [setting], end)
+    return (replaced(reading, call, *text),)
 
 
 def _values_of_step(
     reading: Reading, use: Use, unit: Unit, given: Sequence[ast.keyword]
-) -> list[tuple[str, Parts]]:
+) -> list[tuple[str, Fragments]]:
     """The hyper-parameters that the step sets in the state, by name."""
     if unit.part_rates is not None:
         by_name = unit.part_rates.values[use.node]
@@ -292,7 +292,7 @@ def _grads_named(reading: Reading, call: ast.Call) -> tuple[Edit, ...]:
     return (Edit(at, at, ("grads=",)),)
 
 
-def definition_parts(
+def definition_text(
     reading: Reading,
     points_to: PointsTo,
     site: Site,
@@ -300,7 +300,7 @@ def definition_parts(
     imports: ImportPlan,
     surroundings: Surroundings | None = None,
     focus: ast.expr | None = None,
-) -> Parts:
+) -> Fragments:
     """The optax expression for a constructor call.
 
     Args:
@@ -317,7 +317,7 @@ def definition_parts(
     def name_of(dotted: str) -> str:
         return imports.name_of(dotted, site.node)
 
-    schedule: Parts | None = None
+    schedule: Fragments | None = None
     injected = list(unit.overrides)
     if unit.schedule is not None:
         schedule = (Span(*reading.document.span(unit.schedule)),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
@@ -59,12 +59,12 @@ def find(reading: Reading) -> Iterator[Finding]:
         if not reading.allows(RULE.code, statement):
             continue
         start, end = reading.document.span(statement)
-        parts = _parts(reading, statement, target)
-        if parts is None:
+        text = _text(reading, statement, target)
+        if text is None:
             reason = f"{_WHAT}: write {_INSTEAD}"
             yield Finding(RULE.code, start, end, _WHAT, _INSTEAD, None, None, reason=reason)
         else:
-            change = Change((Edit(start, end, parts),))
+            change = Change((Edit(start, end, text),))
             yield Finding(RULE.code, start, end, _WHAT, _INSTEAD, change, change)
 
 
@@ -78,7 +78,7 @@ def _made(reading: Reading) -> Iterator[str]:
                 yield from map(ast.unparse, statement.targets)
 
 
-def _parts(reading: Reading, statement: ast.Assign, target: ast.Tuple) -> Parts | None:
+def _text(reading: Reading, statement: ast.Assign, target: ast.Tuple) -> Fragments | None:
     """The two statements; None where they cannot stand in the place of this one."""
     document = reading.document
     start, end = document.span(statement)
@@ -91,7 +91,7 @@ def _parts(reading: Reading, statement: ast.Assign, target: ast.Tuple) -> Parts 
     improved, stopping, call = (
         Span(*document.span(each)) for each in (*target.elts, statement.value)
     )
-    updated: Parts = (stopping, " = ", call)
+    updated: Fragments = (stopping, " = ", call)
     if document.source(target.elts[0]) == "_":
         return updated
     return (*updated, f"\n{margin}", improved, " = ", stopping, ".has_improved")

@@ -9,7 +9,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.definitions import change_of, why_no_text
-from flaxoptim_compat.migrate.optimizers.optimizer_findings import definition_parts
+from flaxoptim_compat.migrate.optimizers.optimizer_findings import definition_text
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
@@ -105,8 +105,8 @@ def definition_finding(
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         if facts.created_here(site.node) is not None or not reading.writes:
             return ()  # FOC202 writes it where the optimizer is created
-        parts = definition_parts(reading, facts.points_to, site, unit, imports)
-        return (Edit(start, end, parts),)
+        text = definition_text(reading, facts.points_to, site, unit, imports)
+        return (Edit(start, end, text),)
 
     optax = Change(edits, drops=gone)
     return Finding(code, start, end, what, instead, optax=optax, change=change)

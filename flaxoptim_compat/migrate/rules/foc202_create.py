@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
@@ -13,7 +13,7 @@ from flaxoptim_compat.migrate.optax_text.text import partition
 from flaxoptim_compat.migrate.optimizers.definitions import focused
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import (
     back_edit,
-    definition_parts,
+    definition_text,
     findings,
     laid_out,
     replaced,
@@ -96,26 +96,26 @@ def find(reading: Reading) -> Iterator[Finding]:
             return (back_edit(reading, call, unit),)
         train_state = imports.name_of(TRAIN_STATE, call)
         params = [*call.args, *(each.value for each in call.keywords if each.arg == "target")][0]
-        arguments: list[Parts] = [
+        arguments: list[Fragments] = [
             ("apply_fn=None",),
             ("tx=", *transformation(reading, call, unit, imports)),
             ("params=", *value(reading, params)),
         ]
-        parts = laid_out(
+        text = laid_out(
             reading,
             surroundings_of(reading.document, call),
             (f"{train_state}.create(",),
             arguments,
             (")",),
         )
-        return (replaced(reading, call, *parts),)
+        return (replaced(reading, call, *text),)
 
     yield from findings(
         reading, RULE.code, "an optimizer is created", "TrainState.create", edits_of
     )
 
 
-def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: ImportPlan) -> Parts:
+def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: ImportPlan) -> Fragments:
     """The definition, or with a focus the partition that moves only what it selects."""
     facts = reading.facts
     assert isinstance(call.func, ast.Attribute) and facts is not None
@@ -126,7 +126,7 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
         # Here and not as an edit of its own, because only so it is known how long the line gets.
         surroundings = surroundings_of(reading.document, call)
         inside = surroundings.inside(before=len("tx="), after=1)
-        return definition_parts(reading, facts.points_to, site, unit, imports, inside, focus)
+        return definition_text(reading, facts.points_to, site, unit, imports, inside, focus)
     if focus is None or not reading.writes:
         return value(reading, definition)
     part = focused(facts.points_to, focus, (span(reading, definition),))

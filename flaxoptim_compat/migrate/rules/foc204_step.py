@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings, owner, replaced
@@ -62,7 +62,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             # A TrainState starts with a Python 0, which has no dtype and its like.
             asarray = imports.name_of("jax.numpy:asarray", use.node)
             int32 = imports.name_of("jax.numpy:int32", use.node)
-            step: Parts = (*owner(reading, state.value), ".step")
+            step: Fragments = (*owner(reading, state.value), ".step")
             return (replaced(reading, use.node, f"{asarray}(", *step, f", {int32})"),)
         # What stands before `.state` may have brackets, which belong to no node.
         end = reading.document.span(state)[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
@@ -74,7 +74,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         call = use.node
         if not isinstance(call, ast.Call):
             return ()  # the inner one, of the state; the outer one speaks for it
-        arguments: list[Parts] = []
+        arguments: list[Fragments] = []
         for keyword in call.keywords:
             if keyword.arg == "target":
                 arguments.append(("params=", *value(reading, keyword.value)))
@@ -83,27 +83,29 @@ def find(reading: Reading) -> Iterator[Finding]:
         if len(arguments) == len(call.keywords) == 1:
             start = reading.document.span(call.keywords[0])[0]
             return (Edit(start, start + len("target"), ("params",)),)
-        parts = laid_out(
+        text = laid_out(
             reading,
             surroundings_of(reading.document, call),
             (span(reading, call.func), "("),
             arguments,
             (")",),
         )
-        return (replaced(reading, call, *parts),)
+        return (replaced(reading, call, *text),)
 
     yield from findings(
         reading, RULE.code, "fields of an optimizer are replaced", ".replace(params=...)", edits_of
     )
 
 
-def _step(reading: Reading, call: ast.Call, state: ast.expr, imports: ImportPlan) -> list[Parts]:
+def _step(
+    reading: Reading, call: ast.Call, state: ast.expr, imports: ImportPlan
+) -> list[Fragments]:
     """``step=n`` and the counts of optax in place of ``state=x.state.replace(step=n)``."""
     assert isinstance(call.func, ast.Attribute) and isinstance(state, ast.Call)
     optax = imports.name_of("optax", call)
     int32 = imports.name_of("jax.numpy:int32", call)
     asarray = imports.name_of("jax.numpy:asarray", call)
-    step: Parts = (f"{asarray}(", span(reading, state.keywords[0].value), f", {int32})")
+    step: Fragments = (f"{asarray}(", span(reading, state.keywords[0].value), f", {int32})")
     receiver = span(reading, call.func.value)
     setting = (f"opt_state={optax}.tree_utils.tree_set(", receiver, ".opt_state, count=")
     return [("step=", *step), (*setting, *step, ")")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings, replaced, span, value
@@ -87,7 +87,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         function = imports.name_of(f"flax.jax_utils:{call.func.attr}", call)
         by_name = [each.value for each in call.keywords if each.arg == "devices"]
-        devices: Parts = ()
+        devices: Fragments = ()
         for given in [*call.args[:1], *by_name]:
             devices = (", devices=", *value(reading, given))
         receiver = span(reading, call.func.value)

@@ -141,9 +141,9 @@ def _comments_as_edits(document: Document, *by_line: dict[int, list[str]]) -> It
 
 
 def _keeps(edit: Edit, place: int) -> bool:
-    spans = [part for part in edit.parts if isinstance(part, Span)]
+    spans = [each for each in edit.fragments if isinstance(each, Span)]
     return any(part.start <= place < part.end for part in spans) or any(
-        isinstance(part, str) and "#" in part for part in edit.parts
+        isinstance(part, str) and "#" in part for part in edit.fragments
     )
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
@@ -108,7 +108,7 @@ class LostUse:
             return None  # the last one stands in parentheses of its own
         return Edit(start, start, (text,))
 
-    def atom(self, node: ast.expr) -> Parts:
+    def atom(self, node: ast.expr) -> Fragments:
         """A piece that an attribute can be looked up on."""
         span = self.span(node)
         return (span,) if isinstance(node, _ATOMS) else ("(", span, ")")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Parts, Span
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.releases.forms import SPHERICAL_HARMONICS
@@ -36,7 +36,7 @@ def _updating(method: str) -> Rearrangement:
         known = is_array(lost.reading, given["x"])
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            array: Parts = lost.atom(given["x"])
+            array: Fragments = lost.atom(given["x"])
             if not known:
                 # It may be a list, or an array of numpy, which has no `at`.
                 array = (
@@ -49,8 +49,8 @@ def _updating(method: str) -> Rearrangement:
             for name in _ARGUMENTS[3:]:
                 if name in given:
                     promises += [f", {name}=", lost.span(given[name])]
-            parts = (*array, ".at[", inside, f"].{method}(", lost.span(given["y"]), *promises, ")")
-            return (Edit(*lost.span(call), parts),)
+            text = (*array, ".at[", inside, f"].{method}(", lost.span(given["y"]), *promises, ")")
+            return (Edit(*lost.span(call), text),)
 
         span = lost.span(call)
         removed = () if inlined is None else (inlined,)
