@@ -25,9 +25,9 @@ RULE = Rule(
     why="It is what flax.optim called itself. Without the mean the training would go on, with "
     "other numbers on each device.",
     refuses="Where the axis is not written out, and where a step is done by optimizers with and "
-    "without copies: `optimizer = optimizer.replicate()` counts from there on in a function, but "
-    "not in a loop and not at the top of a file. Where copies are stored or restored: of an "
-    "optimizer the first one was. `flax.jax_utils.replicate(optimizer)` has nothing to do with "
+    "without copies: `optimizer = optimizer.replicate()` counts from there on, but not in a loop "
+    "or `try`, nor for functions inside. Where copies are stored or restored: of an optimizer the "
+    "first one was. `flax.jax_utils.replicate(optimizer)` has nothing to do with "
     "this rule: it averages nothing.",
     examples=(
         Example(

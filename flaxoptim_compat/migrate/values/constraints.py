@@ -156,6 +156,7 @@ class Constraints:
           put_off: functions that are kept apart by their calls; ``body`` is for each of those.
         """
         self._put_off = put_off
+        self._versions.enter(self._scope)
         self._all(self._document.tree.body)
 
     def body(self, node: ast.FunctionDef | ast.AsyncFunctionDef, context: Context) -> None:
@@ -441,8 +442,13 @@ class Constraints:
             if name not in self._stars.brought(self._document):
                 return frozenset({External(name)})
             home = self._scopes[self._document.tree]
+        if (home, name) in self._packages:
+            return self._packages[home, name]
         version = self._versions.now(home, self._scope, name)
-        return self._packages.get((home, name)) or self._variable(home, version)
+        held = self._variable(home, version)
+        if version == name or home.parent is not None:
+            return held
+        return self._memory.joined([held, self._memory.set_elsewhere(self._document.tree, name)])
 
     def _attribute(self, node: ast.Attribute) -> Held:
         owner = self._value(node.value)

@@ -126,6 +126,10 @@ class Memory:
         """A variable of a scope."""
         return self._variable(("variable", scope, name, context))
 
+    def set_elsewhere(self, file: ast.Module, name: str) -> Variable:
+        """What other files assign to a variable of one, which may be at any time."""
+        return self._variable(("set elsewhere", file, name))
+
     def field(self, of: ast.ClassDef, name: str) -> Variable:
         """A field of the objects of a class, as its own methods and body set it."""
 
@@ -380,6 +384,7 @@ class Memory:
                     self.flow(value, self.field(node, name))
                 case File(document=document):
                     self.flow(value, self.variable(document.tree, name, None))
+                    self.flow(value, self.set_elsewhere(document.tree, name))
 
         self.each(owner, follow)
         if isinstance(owner, Variable):

@@ -23,9 +23,9 @@ _Key = tuple[Scope, str]
 class Versions:
     """Which version of a variable a pass over a file is at.
 
-    A variable has versions if such a statement stands in a function, in no loop and no ``try``, and
-    no other function assigns to the variable. Who reads it from a nested function reads all of
-    them, which is the variable by its own name.
+    A variable has versions if such a statement stands in a function or at the top of a file, in no
+    loop and no ``try``, and no function inside assigns to the variable. Who reads it from such a
+    function, or from another file, reads all of them, which is the variable by its own name.
 
     Args:
       document: the file.
@@ -51,14 +51,15 @@ class Versions:
         return name in self._names
 
     def enter(self, scope: Scope) -> None:
-        """Begin with the body of a function."""
+        """Begin with the body of a function, or with the file."""
         node = scope.node
+        # Calls give to a parameter by its own name.
+        given: set[str] = set()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            given = {each.arg for each in parameters(node.args)}
         for key in self._split:
             if key[0] is scope:
-                assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-                # Calls give to a parameter by its own name.
-                given = key[1] in [each.arg for each in parameters(node.args)]
-                self._now[key] = key[1] if given else f"{key[1]} before"
+                self._now[key] = key[1] if key[1] in given else f"{key[1]} before"
 
     def now(self, scope: Scope, reader: Scope, name: str) -> str:
         """The name of the version that a statement sees.
@@ -115,8 +116,9 @@ def _replicated(node: ast.AST) -> str:
 
 
 def _around(document: Document, node: ast.AST) -> ast.AST:
-    """The function whose body does a statement in its order; else something that is no scope."""
+    """The function or file that does a statement in its order; else something that is no scope."""
     parent = document.parents[node]
     while isinstance(parent, _IN_ORDER):
         parent = document.parents[parent]
-    return parent if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) else node
+    in_order = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
+    return parent if isinstance(parent, in_order) else node

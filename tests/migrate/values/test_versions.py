@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.support.rewriting_texts import rewrite
+from tests.support.rewriting_texts import rewrite, rewrite_all
 
 START = """\
 import jax
@@ -100,6 +100,13 @@ CERTAIN = {
             both = optimizer, params
             return p_train_step(both[0])
         """,
+    "at the top of a file": """
+        optimizer = optim.Momentum(0.1).create(1.0)
+        optimizer = optimizer.replicate()
+        if __name__ == "__main__":
+            for _ in range(2):
+                optimizer = p_train_step(optimizer)
+        """,
     "by another name": """
         def train(params):
             optimizer = optim.Momentum(0.1).create(params)
@@ -137,10 +144,16 @@ NOT_CERTAIN = {
             finally:
                 optimizer = p_train_step(optimizer)
         """,
-    "at the top of a file": """
+    "at the top of a file, in a function": """
         optimizer = optim.Momentum(0.1).create(1.0)
+
+
+        def train():
+            return p_train_step(optimizer)
+
+
         optimizer = optimizer.replicate()
-        p_train_step(optimizer)
+        train()
         """,
     "asked in a nested function": """
         def train(params):
@@ -229,6 +242,16 @@ def test_what_may_not_average_stays(name: str) -> None:
     text = rewrite(program(NOT_CERTAIN[name]), "optax")
     assert "    # FOC205: Optimizers average their gradients over the devices after" in text
     assert "apply_gradients" not in text and "TrainState" not in text
+
+
+def test_what_another_file_assigns_may_not_average() -> None:
+    texts = {
+        "train": program(CERTAIN["at the top of a file"]),
+        "main": "import train\nfrom flax import optim\n\n"
+        "train.optimizer = optim.Momentum(0.2).create(2.0)\n",
+    }
+    assert "# FOC205: Optimizers average" in rewrite_all(texts, "optax")["train"]
+    assert "pmean" in rewrite_all({"train": texts["train"]}, "optax")["train"]
 
 
 @pytest.mark.parametrize(
