@@ -27,6 +27,7 @@ MARKED = {
     "library": set(),
     "mixed_steps.py": set(),
     "moments.py": set(),
+    "optimized.py": set(),
     "own_class.py": {"FOC106"},
     "replicated_by_itself.py": set(),
     "resumed.py": set(),
@@ -59,6 +60,7 @@ KEEP_DEFINITIONS = {
     "left/assigned.py",
     "left/some_steps.py",
     "moments.py",
+    "optimized.py",
     "own_class.py",
 }
 # XLA fuses what optax does in another order than what we do, and programs that do not compile

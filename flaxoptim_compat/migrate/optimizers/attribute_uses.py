@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Literal
 
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
-from flaxoptim_compat.migrate.optimizers.use import Sites, Use, call_of, is_simple
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, call_of, is_simple
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 
@@ -27,7 +28,7 @@ def attribute_use(
     use = _BY_NAME.get(node.attr, _unknown)(document, node, sites)
     if axes <= {""}:
         return use
-    if node.attr == "apply_gradient" and len(axes) == 1:
+    if use.code in STEPS and len(axes) == 1:
         return dataclasses.replace(use, axis=min(axes))
     if node.attr in _OF_COPIES and use.code != "FOC204":
         return dataclasses.replace(use, problem=_COPIES.format(node.attr), bridge="")
@@ -98,6 +99,60 @@ def _apply_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Us
     return Use(code, document, call, sites, problem, overrides, "returns")
 
 
+def _optimize(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+    call = call_of(document, node)
+    if call is None:
+        return Use("FOC205", document, node, sites, "The method is not called where it stands.")
+    names = [each.arg for each in call.keywords]
+    overrides = tuple(name for name in names if name not in (None, "loss_fn"))
+    problem = ""
+    if any(isinstance(each, ast.Starred) for each in call.args) or None in names:
+        problem = "Its arguments are not written out."
+    elif len(call.args) + names.count("loss_fn") != 1 or "hyper_params" in names:
+        problem = "It is given hyper-parameters as an object."
+    elif not is_simple(node.value):
+        problem = "The optimizer has no name, and is needed twice."
+    else:
+        problem = _one_statement(document, call)
+    code = "FOC206" if overrides or problem else "FOC205"
+    bridge: Literal["", "returns"] = "" if problem else "returns"
+    return Use(code, document, call, sites, problem, overrides, bridge)
+
+
+def _one_statement(document: Document, call: ast.Call) -> str:
+    """Why a statement with ``optimize`` cannot become two, for gradient and step; "" if it can."""
+    results = _taken_apart(document, call)
+    if not results or isinstance(results[0], ast.Tuple | ast.List):
+        return _RESULTS
+    start, end = document.span(document.statement(call))
+    line = document.text.rfind("\n", 0, start) + 1
+    after = document.text[end:].partition("\n")[0].strip()
+    if document.text[line:start].strip() or (after and not after.startswith("#")):
+        return "Its statement shares a line with something else."
+    stored = {ast.unparse(each) for each in _inside(results[1:]) if _is_stored(each)}
+    given = [call.func, *(each.value for each in call.keywords if each.arg != "loss_fn")]
+    if stored & {ast.unparse(each) for each in _inside(given) if isinstance(each, ast.expr)}:
+        return "A result has the name of something that the step is given: give it another one."
+    return ""
+
+
+def _taken_apart(document: Document, call: ast.Call) -> list[ast.expr]:
+    """The two or three targets of a statement that takes the results of a call apart; else none."""
+    match document.parents[call]:
+        case ast.Assign(targets=[ast.Tuple(elts=results)]) if len(results) in (2, 3):
+            starred = any(isinstance(each, ast.Starred) for each in results)
+            return [] if starred else results
+    return []
+
+
+def _inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    return chain.from_iterable(map(ast.walk, nodes))
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store) and not isinstance(node, ast.Tuple)
+
+
 def _replace(document: Document, node: ast.Attribute, sites: Sites) -> Use:
     call = call_of(document, node)
     if call is None or call.args or not call.keywords:
@@ -140,15 +195,9 @@ def _replicate(document: Document, node: ast.Attribute, sites: Sites) -> Use:
 
 def _compute_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Use:
     call = call_of(document, node)
-    parent = document.parents[call] if call is not None else None
     if call is None or len(call.args) != 1 or call.keywords:
         return Use("FOC212", document, node, sites, "Its arguments are not those of flax.optim.")
-    target = (
-        parent.targets[0] if isinstance(parent, ast.Assign) and not parent.targets[1:] else None
-    )
-    results = target.elts if isinstance(target, ast.Tuple) else []
-    starred = any(isinstance(each, ast.Starred) for each in results)
-    problem = "" if len(results) in (2, 3) and not starred else _RESULTS
+    problem = "" if _taken_apart(document, call) else _RESULTS
     return Use("FOC212", document, call, sites, problem, bridge="reads")
 
 
@@ -174,5 +223,7 @@ _BY_NAME: dict[str, Callable[[Document, ast.Attribute, Sites], Use]] = {
     "replicate": _replicate,
     "unreplicate": _replicate,
     "compute_gradient": _compute_gradient,
+    "compute_gradients": _compute_gradient,
+    "optimize": _optimize,
     "optimizer_def": _optimizer_def,
 }

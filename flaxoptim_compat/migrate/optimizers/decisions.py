@@ -18,12 +18,11 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     schedule_of,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
 from flaxoptim_compat.migrate.optimizers.uses import focus_of
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-STEPS = frozenset({"FOC205", "FOC206"})
 _MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
 _TOO_MUCH = (
     "It goes through code that everything else goes through too, which is not followed: give"

@@ -19,6 +19,8 @@ from flaxoptim_compat.migrate.values.objects import (
 MIXED = "This is an optimizer in some calls, and something else in others."
 BY_HAND = "An optimizer is put together by hand."
 
+# The rules about steps.
+STEPS = frozenset({"FOC205", "FOC206"})
 # Where definitions were made; None: not in this program.
 Sites = frozenset[Site | None]
 

@@ -5,15 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.definitions import change_of, why_no_text
-from flaxoptim_compat.migrate.optimizers.optimizer_findings import definition_text
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
+from flaxoptim_compat.migrate.optax_text.binding import Bound
+from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
+from flaxoptim_compat.migrate.optimizers.definitions import (
+    change_of,
+    parts_of,
+    selecting,
+    why_no_text,
+)
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULE = Rule(
     code="FOC201",
@@ -120,3 +130,47 @@ def is_part_of_another(facts: Facts, site: Site) -> bool:
     if isinstance(around, ast.Tuple | ast.List):
         around = site.document.parents[around]
     return any(other.node is around for unit in facts.units for other in unit.sites)
+
+
+def definition_text(
+    reading: Reading,
+    points_to: PointsTo,
+    site: Site,
+    unit: Unit,
+    imports: ImportPlan,
+    surroundings: Surroundings | None = None,
+    focus: ast.expr | None = None,
+) -> Fragments:
+    """The optax expression for a constructor call.
+
+    Args:
+      reading: the file that the call stands in.
+      points_to: what is known of the program.
+      site: the call.
+      unit: what it belongs to.
+      imports: those of the result.
+      surroundings: where the expression will stand; None: in the place of the call.
+      focus: what selects the parameters that it moves; None: it moves them all.
+    """
+    surroundings = surroundings or surroundings_of(site.document, site.node)
+
+    def name_of(dotted: str) -> str:
+        return imports.name_of(dotted, site.node)
+
+    schedule: Fragments | None = None
+    injected = list(unit.overrides)
+    if unit.schedule is not None:
+        schedule = (Span(*reading.document.span(unit.schedule)),)
+        injected.remove(RATE)
+    plain = reading.accept_changes
+    if site.name == "MultiOptimizer":
+        by_part = None if unit.part_rates is None else unit.part_rates.names
+        parts = parts_of(points_to, site, injected, schedule, by_part)
+        return partition(parts, site.document, name_of, surroundings, plain, reading.releases)
+    bound = bound_of(points_to, site)
+    assert isinstance(bound, Bound)
+    if focus is None:
+        return chain(bound, site.document, name_of, injected, schedule, surroundings, plain=plain)
+    names = {name: name for name in injected}
+    part = Part(selecting(points_to, focus), bound, injected=names, schedule=schedule)
+    return partition([part], site.document, name_of, surroundings, plain, reading.releases)

@@ -11,19 +11,14 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import partition
 from flaxoptim_compat.migrate.optimizers.definitions import focused
-from flaxoptim_compat.migrate.optimizers.optimizer_findings import (
-    back_edit,
-    definition_text,
-    findings,
-    laid_out,
-    replaced,
-    span,
-    value,
-)
+from flaxoptim_compat.migrate.optimizers.fragments import laid_out, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.steps import back_edit
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.optimizers.uses import focus_of
+from flaxoptim_compat.migrate.rules.foc201_constructor import definition_text
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 TRAIN_STATE = "flax.training.train_state:TrainState"

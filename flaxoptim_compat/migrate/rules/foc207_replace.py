@@ -9,13 +9,8 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
-from flaxoptim_compat.migrate.optimizers.optimizer_findings import (
-    findings,
-    laid_out,
-    replaced,
-    span,
-    value,
-)
+from flaxoptim_compat.migrate.optimizers.fragments import laid_out, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use

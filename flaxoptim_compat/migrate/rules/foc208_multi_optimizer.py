@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
-from flaxoptim_compat.migrate.optimizers.optimizer_findings import replaced, span
+from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.rules.foc201_constructor import definition_finding
 from flaxoptim_compat.migrate.rules.rule import Example, Rule

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings, owner, replaced, span
+from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span
+from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
@@ -23,8 +24,7 @@ RULE = Rule(
     "shim` leaves it.",
     why="That is what the method called. It told from the first result whether there is an "
     "auxiliary one; here the number of variables on the left tells.",
-    refuses="Where the results are not taken apart by the same statement, and "
-    "`optimizer.optimize(loss_fn)`.",
+    refuses="Where the results are not taken apart by the same statement.",
     examples=(
         Example(
             before="""\

@@ -93,18 +93,18 @@ def train(params):
 from flax import optim
 
 
-def train_step(params, loss_fn):
+def copy(params):
     optimizer = optim.GradientDescent(0.1).create(params)
-    return optimizer.optimize(loss_fn)
+    return optim.Optimizer(optimizer.optimizer_def, optimizer.state, params)
 """,
                 optax="""\
 from flaxoptim_compat import optim
 
 
-def train_step(params, loss_fn):
+def copy(params):
     optimizer = optim.GradientDescent(0.1).create(params)
-    # FOC219: A TrainState has no `optimize`.
-    return optimizer.optimize(loss_fn)
+    # FOC219: An optimizer is put together by hand.
+    return optim.Optimizer(optimizer.optimizer_def, optimizer.state, params)
 """,
             ),
         ),

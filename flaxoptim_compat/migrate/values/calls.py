@@ -329,6 +329,10 @@ class Calls:
                 add(result, [Optimizer(site)])
             case Optimizer() if method in _RETURN_THEMSELVES:
                 add(result, [owner])
+            case Optimizer() if method == "optimize":
+                made = Container(call.node, call.context)
+                memory.put(made, 0, frozenset({owner}))
+                memory.flow(memory.made(made), result)
             case Optimizer(site=site) if method == "replicate":
                 add(result, [Optimizer(site, known_names.axis_of(call.node))])
             case Optimizer(site=site) if method == "unreplicate":
@@ -498,6 +502,7 @@ _METHODS = frozenset(
         "copy",
         "create",
         "get",
+        "optimize",
         "pop",
         "popleft",
         "replicate",

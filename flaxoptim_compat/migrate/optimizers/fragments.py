@@ -1,0 +1,75 @@
+"""The pieces that edits about optimizers are put together from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+
+
+def replaced(reading: Reading, node: ast.expr, *text: str | Span) -> Edit:
+    """An expression that becomes this text."""
+    start, end = reading.document.span(node)
+    return Edit(start, end, text)
+
+
+def value(reading: Reading, node: ast.expr) -> Fragments:
+    """An expression as the value of a keyword, in brackets if it needs them there."""
+    bare = isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom)
+    return ("(", span(reading, node), ")") if bare else (span(reading, node),)
+
+
+def owner(reading: Reading, node: ast.expr) -> Fragments:
+    """An expression in front of a dot, in brackets if it needs them there."""
+    whole = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return (span(reading, node),) if whole else ("(", span(reading, node), ")")
+
+
+def span(reading: Reading, node: ast.expr | ast.keyword) -> Span:
+    """The place of a node, with what other rules make of it."""
+    return Span(*reading.document.span(node))
+
+
+def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
+    """Another name for an attribute; what stands before its dot is not touched."""
+    end = reading.document.span(node)[1]
+    return Edit(end - len(node.attr), end, (new,))
+
+
+def laid_out(
+    reading: Reading,
+    surroundings: Surroundings,
+    start: Fragments,
+    arguments: Sequence[Fragments],
+    end: Fragments,
+) -> Fragments:
+    """``start``, arguments and ``end``, with a line for each argument where one line is too long.
+
+    Args:
+      reading: the file.
+      surroundings: where the text will stand.
+      start: ends with an opening bracket.
+      arguments: what stands between the brackets.
+      end: starts with the closing one.
+    """
+    lines = reading.document.lines
+    on_one_line: list[str | Span] = [*start]
+    for index, argument in enumerate(arguments):
+        on_one_line += [", "] * bool(index) + [*argument]
+    on_one_line += end
+    length = sum(
+        len(part) if isinstance(part, str) else part.end - part.start for part in on_one_line
+    )
+    # A file whose lines are longer has a formatter that allows it.
+    width = max(surroundings.width, min(100, max(len(line) - 1 for line in lines)))
+    if surroundings.start + length + surroundings.after <= width:
+        return tuple(on_one_line)
+    margin = f"\n{surroundings.margin}"
+    result: list[str | Span] = [*start]
+    for argument in arguments:
+        # A comma after a single argument would be noise.
+        result += [margin, surroundings.unit, *argument, "," if len(arguments) > 1 else ""]
+    return (*result, margin, *end)

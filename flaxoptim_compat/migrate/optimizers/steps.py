@@ -1,0 +1,251 @@
+"""What a step of an optimizer becomes."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Sequence
+
+from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
+from flaxoptim_compat.migrate.optimizers.fragments import laid_out, owner, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.objects import Optimizer
+
+_OPTIMIZER = "flaxoptim_compat.optim:Optimizer"
+
+
+def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
+    """The edits that turn a TrainState into its optimizer, and the result back if it is one.
+
+    Args:
+      reading: the file.
+      use: what the optimizer does.
+      unit: what it belongs to.
+      imports: those of the result.
+    """
+    if _is_optimize(use.node):
+        return _in_two_statements(reading, use, unit, imports, bridged=True)
+    optimizer = imports.name_of(_OPTIMIZER, use.node)
+    receiver = _receiver(reading, use.node)
+    there = replaced(
+        reading, receiver, f"{optimizer}.from_train_state(", span(reading, receiver), ")"
+    )
+    edits = [there]
+    if use.axis:
+        assert isinstance(use.node, ast.Call)
+        grads = _gradients(use.node)
+        averaged = _averaged(use, value(reading, grads), imports)
+        edits.append(replaced(reading, grads, *averaged))
+    if use.bridge == "returns":
+        edits.append(back_edit(reading, use.node, unit))
+    return tuple(edits)
+
+
+def _gradients(step: ast.Call) -> ast.expr:
+    return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")][0]
+
+
+def _averaged(use: Use, grads: Fragments, imports: ImportPlan) -> Fragments:
+    """The gradients of a step as it takes them: averaged over the devices, or as they are."""
+    if not use.axis:
+        return grads
+    return (f"{imports.name_of('jax:lax.pmean', use.node)}(", *grads, f', "{use.axis}")')
+
+
+def back_edit(reading: Reading, call: ast.expr, unit: Unit) -> Edit:
+    """The edit that makes a TrainState of the optimizer that a call returns."""
+    end = reading.document.span(call)[1]
+    return Edit(end - 1, end, (f"){_back(unit)}",))
+
+
+def _back(unit: Unit) -> str:
+    # A definition without a rate needs one to start from, which every step replaces.
+    return f".to_train_state({f'{RATE}=0.0' if unit.lacks_rate else ''})"
+
+
+def _receiver(reading: Reading, node: ast.expr) -> ast.expr:
+    """The optimizer that something is asked of."""
+    assert reading.facts is not None
+    inner = node.func if isinstance(node, ast.Call) else node
+    while isinstance(inner, ast.Attribute):
+        inner = inner.value
+        if any(isinstance(each, Optimizer) for each in reading.facts.points_to.values(inner)):
+            break
+    return inner
+
+
+# They may need other brackets as the value of a keyword than as the only argument.
+_BRACKETED = (ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
+    """The edits of one call of ``apply_gradient`` or ``optimize``.
+
+    Args:
+      reading: the file.
+      use: the call.
+      unit: what it belongs to.
+      imports: those of the result.
+    """
+    call = use.node
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    if _is_optimize(call):
+        return _in_two_statements(reading, use, unit, imports, bridged=False)
+    grads = _gradients(call)
+    values = _values_of_step(reading, use, unit)
+    is_bare = not use.overrides and not isinstance(grads, _BRACKETED)
+    if not values and is_bare and not use.axis:
+        # Only the name changes, and all that stands between the brackets stays as it is.
+        return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
+    surroundings = surroundings_of(reading.document, call)
+    given = value(reading, grads)
+    return (replaced(reading, call, *_step(reading, use, values, surroundings, given, imports)),)
+
+
+def _step(
+    reading: Reading,
+    use: Use,
+    values: Sequence[tuple[str, Fragments]],
+    surroundings: Surroundings,
+    grads: Fragments,
+    imports: ImportPlan,
+) -> Fragments:
+    """A step of a TrainState.
+
+    Args:
+      reading: the file.
+      use: the step of the optimizer.
+      values: the hyper-parameters that it sets.
+      surroundings: where it will stand.
+      grads: its gradients.
+      imports: those of the result.
+    """
+    call = use.node
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    receiver = span(reading, call.func.value)
+    named: Fragments = ("grads=", *_averaged(use, grads, imports))
+    if not values:
+        start = (*owner(reading, call.func.value), ".apply_gradients(")
+        return laid_out(reading, surroundings, start, [named], (")",))
+    optax = imports.name_of("optax", call)
+    arguments: list[Fragments] = [(receiver, ".opt_state")]
+    arguments += [(f"{name}=", *given_value) for name, given_value in values]
+    setting = laid_out(
+        reading,
+        surroundings.inside(),
+        (f"opt_state={optax}.tree_utils.tree_set(",),
+        arguments,
+        (")",),
+    )
+    end: Fragments = (").apply_gradients(", *named, ")")
+    return laid_out(reading, surroundings, (receiver, ".replace("), [setting], end)
+
+
+def _is_optimize(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "optimize"
+
+
+def _in_two_statements(
+    reading: Reading, use: Use, unit: Unit, imports: ImportPlan, *, bridged: bool
+) -> tuple[Edit, ...]:
+    """The edit of a statement with ``optimize``: one for the gradient, and one for the step.
+
+    Args:
+      reading: the file.
+      use: the call.
+      unit: what it belongs to.
+      imports: those of the result.
+      bridged: whether the optimizer does the step that the TrainState stands for.
+    """
+    call, document = use.node, reading.document
+    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+    statement = document.parents[call]
+    assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+    new, *results = statement.targets[0].elts
+    receiver = span(reading, call.func.value)
+    grads = _free_name(document, statement)
+    taken: Fragments = (span(reading, results[0]),)
+    has_aux = len(results) == 2
+    if has_aux:
+        taken = ("(", *taken, ", ", span(reading, results[1]), ")")
+    value_and_grad = imports.name_of("jax:value_and_grad", call)
+    given = {each.arg: each for each in call.keywords}
+    loss_fn = call.args[0] if call.args else given["loss_fn"].value
+    around = surroundings_of(document, call)._replace(before=0)
+    gradient = laid_out(
+        reading,
+        around,
+        (
+            *(*taken, f", {grads} = {value_and_grad}(", *value(reading, loss_fn)),
+            f"{', has_aux=True' if has_aux else ''})(",
+        ),
+        [(receiver, ".params")],
+        (")",),
+    )
+    if bridged:
+        optimizer = imports.name_of(_OPTIMIZER, call)
+        overrides = [part for name in use.overrides for part in (", ", span(reading, given[name]))]
+        step: Fragments = (
+            *(f"{optimizer}.from_train_state(", receiver, ").apply_gradient("),
+            *(*_averaged(use, (grads,), imports), *overrides, f"){_back(unit)}"),
+        )
+    else:
+        start, end = document.span(new)
+        around = around._replace(before=end - start + len(" = "))
+        values = _values_of_step(reading, use, unit)
+        step = _step(reading, use, values, around, (grads,), imports)
+    second = (f"\n{around.margin}", span(reading, new), " = ", *step)
+    return (Edit(*document.span(statement), (*gradient, *second)),)
+
+
+def _free_name(document: Document, statement: ast.AST) -> str:
+    """A name for gradients that nothing has in the function around."""
+    around = statement
+    while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+        around = document.parents[around]
+    nodes = [*ast.walk(around)]
+    taken = {each.id for each in nodes if isinstance(each, ast.Name)}
+    taken |= {each.arg for each in nodes if isinstance(each, ast.arg)}
+    taken |= {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)}
+    numbered = (f"grads_{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain(["grads"], numbered) if each not in taken)
+
+
+def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, Fragments]]:
+    """The hyper-parameters that the step sets in the state, by name."""
+    assert isinstance(use.node, ast.Call)
+    given = [each for each in use.node.keywords if each.arg in use.overrides]
+    if unit.part_rates is not None:
+        by_name = unit.part_rates.values[use.node]
+        return [(name, value(reading, node)) for name, node in by_name.items()]
+    values = [
+        (str(each.arg), value(reading, each.value))
+        for each in given
+        if unit.schedule is None or each.arg != RATE
+    ]
+    if unit.default_rate is not None and RATE not in use.overrides:
+        # What was set for the step before is still there.
+        values.append((RATE, (ast.unparse(unit.default_rate),)))
+    return values
+
+
+def _step_renamed(reading: Reading, function: ast.Attribute) -> tuple[Edit, ...]:
+    end = reading.document.span(function)[1]
+    return (Edit(end - len("apply_gradient"), end, ("apply_gradients",)),)
+
+
+def _grads_named(reading: Reading, call: ast.Call) -> tuple[Edit, ...]:
+    if not call.args:
+        return ()
+    start = reading.document.span(call.args[0])[0]
+    # A bracket around the argument is not a part of its node.
+    opening = reading.document.text.index("(", reading.document.span(call.func)[1])
+    between = reading.document.text[opening + 1 : start]
+    at = opening + 1 if "(" in between else start
+    return (Edit(at, at, ("grads=",)),)
