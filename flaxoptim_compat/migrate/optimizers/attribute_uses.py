@@ -95,8 +95,33 @@ def _apply_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Us
         problem = "It is given hyper-parameters as an object."
     elif overrides and not is_simple(node.value):
         problem = "The optimizer has no name, and is needed twice."
+    elif _order_matters(document, call):
+        problem = "What computes the gradients may change what the step is given: name it before."
     code = "FOC206" if overrides or problem else "FOC205"
     return Use(code, document, call, sites, problem, overrides, "returns")
+
+
+def _order_matters(document: Document, step: ast.Call) -> bool:
+    """Whether computing the gradients may change the hyper-parameters, which optax is set before.
+
+    A call may change what it is a method of, and a function what it is called by.
+    """
+    grads = [*step.args, *(each.value for each in step.keywords if each.arg == "grads")]
+    given = [each.value for each in step.keywords if each.arg != "grads"]
+    changed: set[str] = set()
+    for each in _inside(grads):
+        match each:
+            case ast.Await() | ast.Yield() | ast.YieldFrom() if given:
+                return True
+            case ast.NamedExpr(target=ast.Name(id=name)):
+                changed.add(name)
+            case ast.Call(func=function):
+                changed.update(
+                    node.id for node in _inside([function]) if isinstance(node, ast.Name)
+                )
+    bound = [alias for node in document.imports for alias in node.names]
+    changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
+    return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
 
 
 def _optimize(document: Document, node: ast.Attribute, sites: Sites) -> Use:

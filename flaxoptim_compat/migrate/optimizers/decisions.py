@@ -17,6 +17,8 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
+from flaxoptim_compat.migrate.optimizers.parameter_names import may_be_parameters
+from flaxoptim_compat.migrate.optimizers.single_arrays import moves_one_array
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
 from flaxoptim_compat.migrate.optimizers.uses import focus_of
@@ -41,6 +43,10 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         unit.problems = [dataclasses.replace(each, problem=_TOO_MUCH) for each in unit.uses[:1]]
         return
     unknown = [use for use in unit.uses if use.sites == {None}]
+    not_called = [each for each in unit.uses if each.code == "FOC202" and each.problem]
+    if unknown and not_called and not unit.creates:
+        unit.problems = not_called
+        return
     if unknown and not (unit.sites and unit.creates):
         # Where it is made of a definition that comes from elsewhere is the line to change.
         made = [each for each in unknown if each.code == "FOC202"]
@@ -65,7 +71,8 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
     new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
-    if new_steps and not _counts_at_top(unit):
+    unit.ambiguous = may_be_parameters(points_to, [*unit.overrides, RATE, "count"])
+    if new_steps and ("count" in unit.ambiguous or not _counts_at_top(unit)):
         unit.bridged += new_steps
     unit.definition_stays = _why_definition_stays(points_to, unit)
     if unit.definition_stays:
@@ -86,9 +93,8 @@ def _may_not_average(unit: Unit) -> list[Use]:
 
 
 _MAY_AVERAGE = (
-    "Optimizers average their gradients over the devices after `replicate()`, and whether this one"
-    " does is not certain: write `flax.jax_utils.replicate(optimizer)` instead, and"
-    " `jax.lax.pmean(grads, ...)` in the steps that average."
+    "It may average its gradients after `replicate()`, or not: write"
+    " `flax.jax_utils.replicate(optimizer)`, and `jax.lax.pmean` where it does."
 )
 
 
@@ -242,6 +248,9 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     parts = {part for site in unit.sites for part in inner_definitions(points_to, site)}
     if {*unit.sites} - created - parts:
         return "It is not seen where an optimizer is made of this definition."
+    for use in unit.uses:
+        if use.code == "FOC202" and moves_one_array(points_to, use):
+            return _ONE_ARRAY
     for focus in _focuses(unit):
         if reason := why_no_focus(points_to, focus):
             return reason
@@ -250,6 +259,11 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
         if reason:
             return reason
     return ""
+
+
+_ONE_ARRAY = (
+    "Flax's TrainState takes no single array as `params`; the one of `to_train_state` does."
+)
 
 
 def _focuses(unit: Unit) -> list[ast.expr]:

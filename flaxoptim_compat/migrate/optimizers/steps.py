@@ -105,7 +105,15 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
         return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
     surroundings = surroundings_of(reading.document, call)
     given = value(reading, grads)
-    return (replaced(reading, call, *_step(reading, use, values, surroundings, given, imports)),)
+    filtering = _filtering(unit, values)
+    text = _step(reading, use, values, surroundings, given, imports, filtering)
+    return (replaced(reading, call, *text),)
+
+
+def _filtering(unit: Unit, values: Sequence[tuple[str, Fragments]]) -> str:
+    """What keeps ``tree_set`` from the moments of a parameter that has the name of a value."""
+    ambiguous = unit.ambiguous.intersection(name for name, _ in values)
+    return 'lambda path, _: "hyperparams" in str(path)' if ambiguous else ""
 
 
 def _step(
@@ -115,6 +123,7 @@ def _step(
     surroundings: Surroundings,
     grads: Fragments,
     imports: ImportPlan,
+    filtering: str,
 ) -> Fragments:
     """A step of a TrainState.
 
@@ -125,6 +134,7 @@ def _step(
       surroundings: where it will stand.
       grads: its gradients.
       imports: those of the result.
+      filtering: what says where in the state they are; "" if their names do.
     """
     call = use.node
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
@@ -135,6 +145,8 @@ def _step(
         return laid_out(reading, surroundings, start, [named], (")",))
     optax = imports.name_of("optax", call)
     arguments: list[Fragments] = [(receiver, ".opt_state")]
+    if filtering:
+        arguments.append((filtering,))
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
     setting = laid_out(
         reading,
@@ -199,7 +211,8 @@ def _in_two_statements(
         start, end = document.span(new)
         around = around._replace(before=end - start + len(" = "))
         values = _values_of_step(reading, use, unit)
-        step = _step(reading, use, values, around, (grads,), imports)
+        filtering = _filtering(unit, values)
+        step = _step(reading, use, values, around, (grads,), imports, filtering)
     second = (f"\n{around.margin}", span(reading, new), " = ", *step)
     return (Edit(*document.span(statement), (*gradient, *second)),)
 

@@ -30,6 +30,7 @@ class Unit:
       definition_stays: why the definitions stay those of flax.optim, and turn into a TrainState
         where ``create`` is called; "" if they become optax.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
+      ambiguous: those of them that a parameter of the program may be called too.
       lacks_rate: whether a definition may have no learning rate, because every step is given one.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       default_rate: what the rate is again in a step that does not give it; None: every step does.
@@ -43,6 +44,7 @@ class Unit:
     problems: list[Use] = dataclasses.field(default_factory=list)
     definition_stays: str = ""
     overrides: tuple[str, ...] = ()
+    ambiguous: frozenset[str] = frozenset()
     lacks_rate: bool = False
     bridged: list[Use] = dataclasses.field(default_factory=list)
     default_rate: ast.expr | None = None

@@ -98,6 +98,10 @@ def _of_definition(document: Document, node: ast.Attribute, sites: Sites) -> Ite
     call = call_of(document, node)
     if call is not None and _becomes_train_state(document, call):
         return
+    if isinstance(node.ctx, ast.Store):
+        problem = f"The program assigns to its `{node.attr}`, which optax has for good."
+        yield Use("FOC219", document, node, sites, problem)
+        return
     if node.attr != "create":
         yield Use("FOC201", document, node, sites, f"The program asks it for `{node.attr}`.")
         return
@@ -143,18 +147,24 @@ def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) ->
 
 
 def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """An optimizer on every device whose state dict is taken or given: that of its first copy."""
+    """An optimizer that is stored in another way than a TrainState."""
     for argument in (*call.args, *(each.value for each in call.keywords)):
         objects = points_to.data_inside(points_to.legacy(argument))
-        if axes_of(objects) <= {""}:
+        sites = sites_of(objects, Optimizer)
+        if not sites:
             continue
-        takers = points_to.values(call.func)
-        if any(
-            isinstance(each, External) and each.name.startswith(_SERIALIZERS) for each in takers
-        ):
-            yield Use("FOC211", document, argument, sites_of(objects, Optimizer), _FIRST_COPY)
+        takers = {each.name for each in points_to.values(call.func) if isinstance(each, External)}
+        if takers & _PICKLERS:
+            yield Use("FOC218", document, argument, sites, _PICKLED)
+        elif axes_of(objects) - {""} and any(each.startswith(_SERIALIZERS) for each in takers):
+            yield Use("FOC211", document, argument, sites, _FIRST_COPY)
 
 
+_PICKLERS = {"pickle.dump", "pickle.dumps"}
+_PICKLED = (
+    "It is pickled, which the functions of optax in a TrainState cannot be: pickle"
+    " `flax.serialization.to_state_dict(...)` of it."
+)
 _SERIALIZERS = ("flax.serialization.", "flax.training.checkpoints.")
 _FIRST_COPY = (
     "It is stored as its first copy, a TrainState as all of them: store its `unreplicate()`, and"

@@ -96,7 +96,9 @@ def train(params, loss_fn):
         params=params,
     )
     for _ in range(100):
-        (loss, logits), grads = jax.value_and_grad(loss_fn, has_aux=True)(optimizer.params)
+        (loss, logits), grads = jax.value_and_grad(loss_fn, has_aux=True)(
+            optimizer.params
+        )
         optimizer = optimizer.apply_gradients(grads=grads)
     return optimizer.params, loss, logits
 """,

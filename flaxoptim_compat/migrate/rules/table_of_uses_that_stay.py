@@ -93,18 +93,26 @@ def train(params):
 from flax import optim
 
 
-def copy(params):
-    optimizer = optim.GradientDescent(0.1).create(params)
-    return optim.Optimizer(optimizer.optimizer_def, optimizer.state, params)
+def train(params, batches):
+    definition = optim.GradientDescent(0.1)
+    optimizer = definition.create(params)
+    for grads in batches:
+        optimizer = optimizer.apply_gradient(grads)
+        definition.hyper_params = definition.hyper_params.replace(learning_rate=0.01)
+    return optimizer.target
 """,
                 optax="""\
 from flaxoptim_compat import optim
 
 
-def copy(params):
-    optimizer = optim.GradientDescent(0.1).create(params)
-    # FOC219: An optimizer is put together by hand.
-    return optim.Optimizer(optimizer.optimizer_def, optimizer.state, params)
+def train(params, batches):
+    definition = optim.GradientDescent(0.1)
+    optimizer = definition.create(params)
+    for grads in batches:
+        optimizer = optimizer.apply_gradient(grads)
+        # FOC219: The program assigns to its `hyper_params`, which optax has for good.
+        definition.hyper_params = definition.hyper_params.replace(learning_rate=0.01)
+    return optimizer.target
 """,
             ),
         ),

@@ -8,22 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-
-_MAKERS = (
-    "abs arange array asarray ceil clip concatenate copy cos cumsum diag dot einsum empty exp"
-    " expand_dims eye floor full full_like linspace log log1p matmul maximum mean minimum multiply"
-    " ones ones_like outer power ravel repeat reshape roll sign sin sqrt square squeeze stack sum"
-    " swapaxes tanh tile transpose where zeros zeros_like"
-)
-# Functions that return arrays of jax, whatever they are given.
-ARRAY_MAKERS: frozenset[str] = frozenset(
-    [
-        *(f"jax.numpy.{name}" for name in _MAKERS.split()),
-        *(f"jax.random.{name}" for name in ("bernoulli", "normal", "randint", "uniform")),
-        *(f"jax.ops.index_{name}" for name in ("add", "max", "min", "mul", "update")),
-        *(f"jax.nn.{name}" for name in ("one_hot", "relu", "sigmoid", "softmax")),
-    ]
-)
+from flaxoptim_compat.migrate.values.known_names import RETURN_ARRAYS
 
 
 def is_array(reading: Reading, node: ast.expr) -> bool:
@@ -47,7 +32,7 @@ def _is_array(reading: Reading, node: ast.expr, asked: frozenset[str]) -> bool:
     if isinstance(node, ast.BinOp):
         return any(_is_array(reading, each, asked) for each in (node.left, node.right))
     if isinstance(node, ast.Call):
-        return reading.names.full_name(node.func) in ARRAY_MAKERS or _is_update(node)
+        return reading.names.full_name(node.func) in RETURN_ARRAYS or _is_update(node)
     return False
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -400,6 +401,9 @@ class Calls:
         elif name in known_names.MAPS_TREES:
             for value in positional[1:]:
                 memory.flow(value, result)
+            if "is_leaf" in dict(given.named):
+                leaves = [memory.joined([each, memory.contents(each)]) for each in positional[1:]]
+                memory.flow(self._called(call, positional[0], *leaves), result)
         elif name == "functools.partial" and positional:
             # partial(jax.jit, ...) as a decorator: the function itself.
             partial = Partial(call.node, call.context)
@@ -433,15 +437,19 @@ class Calls:
 
         self._memory.each(owner, follow)
 
+    def _called(self, call: Call, function: Held, *arguments: Held) -> Variable:
+        """What a function returns that a function of a package calls."""
+        returned = Variable()
+        for each in arguments:
+            # What is given something that matters may ask it for things, whatever it returns.
+            self._memory.once_it_matters(each, lambda: self._memory.ask(function))
+        self._call_any(call, function, Given(arguments, []), returned)
+        return returned
+
     def _control_flow(self, call: Call, name: str, given: Given, result: Variable) -> None:
         """Functions that call a function again and again, on what it returns."""
         memory = self._memory
-
-        def calls(function: Held, *arguments: Held) -> Variable:
-            returned = Variable()
-            self._call_any(call, function, Given(arguments, []), returned)
-            return returned
-
+        calls = functools.partial(self._called, call)
         match name, given.positional:
             case "jax.lax.fori_loop", [_, _, body, start, *_]:
                 memory.flow(start, result)
@@ -453,16 +461,27 @@ class Calls:
                 calls(condition, result)
                 memory.flow(calls(body, result), result)
             case "jax.lax.cond", [_, first, second, *operands]:
+                operands += [value for name, value in given.named if name == "operand"]
                 memory.flow(calls(first, *operands), result)
                 memory.flow(calls(second, *operands), result)
+                if len(operands) == 2:
+                    # Before jax 0.2.10 each branch had an operand of its own in front of it.
+                    memory.flow(calls(second, first), result)
+                    memory.flow(calls(operands[1], operands[0]), result)
             case "jax.lax.switch", [_, branches, *operands]:
                 memory.flow(calls(memory.contents(branches), *operands), result)
-            case "jax.lax.scan", [body, start, *_]:
+            case "jax.lax.map", [function, over, *_]:
+                memory.flow(calls(function, over), result)
+            case "jax.lax.scan", [body, start, *over]:
                 carry = Variable()
                 memory.flow(start, carry)
-                memory.flow(memory.item(calls(body, carry, NOTHING), 0), carry)
+                over += [value for name, value in given.named if name == "xs"]
+                slices = over[0] if over else NOTHING
+                returned = calls(body, carry, slices)
+                memory.flow(memory.item(returned, 0), carry)
                 made = Container(call.node, call.context)
                 memory.put(made, 0, carry)
+                memory.put(made, 1, memory.item(returned, 1))
                 memory.flow(frozenset({made}), result)
 
 
@@ -471,6 +490,7 @@ _CONTROL_FLOW = frozenset(
         "jax.eval_shape",
         "jax.lax.cond",
         "jax.lax.fori_loop",
+        "jax.lax.map",
         "jax.lax.scan",
         "jax.lax.switch",
         "jax.lax.while_loop",

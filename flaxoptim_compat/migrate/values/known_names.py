@@ -158,6 +158,22 @@ def returns_stored(name: str, call: ast.Call) -> bool:
     return name == RESTORE and none
 
 
+_OF_JAX_NUMPY = (
+    "abs arange array asarray ceil clip concatenate copy cos cumsum diag dot einsum empty exp"
+    " expand_dims eye floor full full_like linspace log log1p matmul maximum mean minimum multiply"
+    " ones ones_like outer power ravel repeat reshape roll sign sin sqrt square squeeze stack sum"
+    " swapaxes tanh tile transpose where zeros zeros_like"
+)
+# Functions that return arrays of jax, whatever they are given.
+RETURN_ARRAYS: frozenset[str] = frozenset(
+    [
+        *(f"jax.numpy.{name}" for name in _OF_JAX_NUMPY.split()),
+        *(f"jax.random.{name}" for name in ("bernoulli", "normal", "randint", "uniform")),
+        *(f"jax.ops.index_{name}" for name in ("add", "max", "min", "mul", "update")),
+        *(f"jax.nn.{name}" for name in ("one_hot", "relu", "sigmoid", "softmax")),
+    ]
+)
+
 # The trees from the second argument on have one structure, and so does the result.
 MAPS_TREES = {
     "jax.tree_map",

@@ -1,7 +1,7 @@
-"""Variables before and after a statement such as ``x = x.replicate()``.
+"""Variables before and after a statement such as ``x = x.create(params)`` or ``x = x.replicate()``.
 
-Elsewhere the order of statements counts for nothing. Here it does: a copy on all devices averages
-its gradients, and the optimizer before does not.
+Elsewhere the order of statements counts for nothing. Here it does: a definition is no optimizer,
+and a copy on all devices averages its gradients, which the optimizer before does not.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
 
-_REPLICATING = frozenset({"replicate", "unreplicate"})
+# A definition becomes an optimizer, and that another one.
+_REPLACING = frozenset({"create", "replicate", "unreplicate"})
 # In the body of these a statement is done once, after what stands above it.
 _IN_ORDER = (ast.With, ast.AsyncWith, ast.If)
 
@@ -106,11 +107,11 @@ _AT_ONCE = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
 def _replicated(node: ast.AST) -> str:
-    """The name in ``x = ....replicate()``; "" if the statement is another one."""
+    """The name in ``x = ....create(params)`` and its like; "" if it is another statement."""
     match node:
         case ast.Assign(
             targets=[ast.Name(id=name)], value=ast.Call(func=ast.Attribute(attr=method))
-        ) if method in _REPLICATING:
+        ) if method in _REPLACING:
             return name
     return ""
 

@@ -1,4 +1,4 @@
-"""``optimize``, a gradient and a step in one call, as two statements."""
+"""Steps of an optimizer as those of a TrainState, with the same numbers."""
 
 from __future__ import annotations
 
@@ -116,3 +116,85 @@ def test_what_cannot_be_two_statements_stays(statement: str, problem: str) -> No
     text = rewrite(f"{HEAD}    {statement}\n", "optax")
     assert f"# FOC20{'5' if 'not called' in problem else '6'}: {problem}" in text
     assert "TrainState" not in text
+
+
+STEP = "    return optimizer.apply_gradient(loss_fn(params), learning_rate=rate)\n"
+FILTERED = 'lambda path, _: "hyperparams" in str(path)'
+
+
+@pytest.mark.parametrize(
+    ("line", "is_filtered"),
+    [
+        ("params = {'learning_rate': loss_fn(1), 'w': params}", True),
+        ("params = dict(learning_rate=loss_fn(1), w=params)", True),
+        ("params = module.param('learning_rate', loss_fn, ())", True),
+        ("module = nn.Dense(3, name='learning_rate')", True),
+        ("config = {'learning_rate': 0.1}", False),
+        ("config = dict(learning_rate=0.1)", False),
+        ("other = {'rate': loss_fn(1)}", False),
+        ("other = loss_fn(learning_rate=params)", False),
+    ],
+)
+def test_moments_of_a_parameter_with_that_name_are_not_set(line: str, is_filtered: bool) -> None:
+    text = rewrite(f"{HEAD}    {line}\n{STEP}", "optax")
+    assert ".tree_utils.tree_set(" in text
+    assert (FILTERED in text) == is_filtered
+
+
+def test_a_step_that_is_set_is_none_of_a_parameter() -> None:
+    body = (
+        "    optimizer = optimizer.replace(state=optimizer.state.replace(step=rate))\n"
+        "    return optimizer.apply_gradient(loss_fn(params))\n"
+    )
+    assert ".tree_utils.tree_set(" in rewrite(f"{HEAD}{body}", "optax")
+    named = rewrite(f"{HEAD}    params = {{'count': loss_fn(1)}}\n{body}", "optax")
+    assert "tree_set" not in named and "from_train_state(optimizer).replace(state=" in named
+
+
+@pytest.mark.parametrize(
+    ("grads", "rate", "matters"),
+    [
+        ("self.grads()", "self.rate", True),
+        ("self.model.grads(params)", "schedule(self.rate)", True),
+        ("(loss := loss_fn(params))", "loss[0]", True),
+        ("grads_of(params)", "grads_of.rate", True),
+        ("grads", "self.rate", False),
+        ("loss_fn(self.params)", "self.rate", False),
+        ("self.grads()", "rate", False),
+        ("jax.lax.pmean(grads, 'batch')", "jax.numpy.float32(rate)", False),
+    ],
+)
+def test_what_computes_gradients_may_change_what_is_given(
+    grads: str, rate: str, matters: bool
+) -> None:
+    text = rewrite(
+        f"import jax\n{HEAD}    return optimizer.apply_gradient({grads}, learning_rate={rate})\n",
+        "optax",
+    )
+    assert ("from_train_state(optimizer).apply_gradient(" in text) == matters
+    assert ("tree_set" in text) != matters
+
+
+@pytest.mark.parametrize(
+    ("target", "is_single"),
+    [
+        ("2.0", True),
+        ("-1", True),
+        ("jnp.zeros(3)", True),
+        ("start", True),
+        ("(jnp.zeros(3),)", False),
+        ("{'w': jnp.zeros(3)}", False),
+        ("params", False),
+        ("loss_fn(params)", False),
+        ("twice", False),
+    ],
+)
+def test_a_single_array_is_moved_by_the_state_that_takes_one(target: str, is_single: bool) -> None:
+    text = rewrite(
+        "import jax.numpy as jnp\nfrom flax import optim\n\n\ndef train(params, loss_fn):\n"
+        "    start = jnp.log(1.0)\n    twice = jnp.ones(2)\n    twice = {'w': twice}\n"
+        f"    return optim.Adam(0.1).create({target}).apply_gradient(params)\n",
+        "optax",
+    )
+    assert (".to_train_state()" in text) == is_single
+    assert ("TrainState.create(" in text) != is_single

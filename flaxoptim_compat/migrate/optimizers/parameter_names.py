@@ -1,0 +1,46 @@
+"""Names that parameters of a program may have."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator
+
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+# Methods of modules that make a variable, and the functions that make dicts.
+_MAKE = frozenset({"dict", "get_param", "param", "variable"})
+
+
+def may_be_parameters(points_to: PointsTo, names: Collection[str]) -> frozenset[str]:
+    """Those of some names that a parameter may have, as far as the program says.
+
+    ``optax.tree_utils.tree_set`` goes by names, and moments have those of their parameters.
+
+    Args:
+      points_to: what is known of the program.
+      names: the names.
+    """
+    found = {name for document in points_to.documents for name in _names(document)}
+    return frozenset(found.intersection(names))
+
+
+def _names(document: Document) -> Iterator[str]:
+    for node in document.nodes:
+        match node:
+            case ast.Dict(keys=keys, values=values):
+                # A number or a text is a setting.
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and not isinstance(value, ast.Constant):
+                        yield str(key.value)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _MAKE:
+                given = node.args[:1]
+                yield from (str(each.value) for each in given if isinstance(each, ast.Constant))
+                for keyword in node.keywords:
+                    if keyword.arg and not isinstance(keyword.value, ast.Constant):
+                        yield keyword.arg
+            case ast.Call(keywords=keywords):
+                # What a module is called.
+                for keyword in keywords:
+                    if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                        yield str(keyword.value.value)

@@ -1,0 +1,88 @@
+# What a rewrite could do wrong without anybody noticing.
+import jax
+import jax.numpy as jnp
+from arrays import gradients, parameters
+from flax import optim
+
+
+def named_like_a_hyper_parameter():
+    params = {"w": jnp.ones(2), "learning_rate": jnp.array(0.5)}
+    optimizer = optim.Adam(0.1).create(params)
+    for number in range(3):
+        grads = jax.grad(lambda p: jnp.sum((p["w"] * p["learning_rate"] - 3) ** 2))(
+            optimizer.target
+        )
+        optimizer = optimizer.apply_gradient(grads, learning_rate=0.1 / (number + 1))
+    return optimizer.target
+
+
+class Temperature:
+    def __init__(self):
+        self.optimizer = optim.Adam(0.1).create(jnp.log(1.0))
+
+    def update(self, entropy):
+        grad = jax.grad(lambda log_alpha: jnp.exp(log_alpha) * entropy)(self.optimizer.target)
+        self.optimizer = self.optimizer.apply_gradient(grad, learning_rate=0.2)
+        return self.optimizer.target
+
+
+class Counting:
+    def __init__(self):
+        self.count = 0
+        self.optimizer = optim.Momentum(0.1).create(parameters())
+
+    @property
+    def rate(self):
+        return 0.1 * self.count
+
+    def grads(self):
+        self.count += 1
+        return gradients(self.optimizer.target, self.count)
+
+    def step(self):
+        self.optimizer = self.optimizer.apply_gradient(self.grads(), learning_rate=self.rate)
+
+
+def until_large(optimizer):
+    return optimizer.target["w"][0] < 2.0
+
+
+def given_to_functions():
+    start = {"w": jnp.array([0.5, 1.0])}
+    optimizer = optim.Adam(0.5).create(start)
+    optimizer = jax.lax.while_loop(
+        until_large, lambda o: o.apply_gradient({"w": o.target["w"] - 3}), optimizer
+    )
+    chosen = jax.lax.cond(
+        optimizer.target["w"][0] > 0,
+        lambda o: o.target["w"] * 2,
+        lambda o: o.target["w"],
+        optimizer,
+    )
+    many = jax.vmap(lambda scale: optim.Momentum(0.1).create({"w": scale * jnp.ones(2)}))(
+        jnp.arange(3.0)
+    )
+    doubled = jax.lax.map(lambda o: o.target["w"] * 2, many)
+    total, after = jax.lax.scan(
+        lambda sums, o: (sums + o.target["w"].sum(), o.apply_gradient({"w": o.target["w"]})),
+        0.0,
+        many,
+    )
+    return chosen, doubled, total, after.target
+
+
+def one_name_for_both(params):
+    optimizer = optim.Adam(0.1, beta2=0.99)
+    optimizer = optimizer.create(params)
+    optimizer = optimizer.apply_gradient(gradients(optimizer.target))
+    return optimizer.target
+
+
+def run():
+    temperature = Temperature()
+    temperatures = [temperature.update(2.0), temperature.update(-1.0)]
+    counting = Counting()
+    counting.step()
+    counting.step()
+    ends = named_like_a_hyper_parameter(), temperatures, counting.optimizer.target
+    return ends, given_to_functions(), one_name_for_both(parameters())
