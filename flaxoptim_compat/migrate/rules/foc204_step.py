@@ -13,6 +13,7 @@ from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 RULE = Rule(
@@ -20,7 +21,8 @@ RULE = Rule(
     name="step",
     summary="the number of steps done, `optimizer.state.step`",
     what="`--to optax` writes `.step`, and `jnp.asarray(state.step, jnp.int32)` where the "
-    "program asks the step for something, such as its dtype. `--to shim` leaves it.",
+    "program asks the step for something, such as its dtype, or divides by it, which Python "
+    "refuses for its own 0. `--to shim` leaves it.",
     why="Both count from 0, and one more with every step. A TrainState starts with a "
     "Python number; flax.optim had an int32 array.",
     refuses="",
@@ -52,6 +54,30 @@ def steps_done(params):
 )
 
 
+def _needs_array(document: Document, step: ast.expr) -> bool:
+    """Whether what is done with the step fails for the Python 0 that a TrainState starts with."""
+    parent = document.parents[step]
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        around: ast.AST = parent
+        while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            around = document.parents[around]
+        name = parent.targets[0].id
+        loaded = (each for each in ast.walk(around) if getattr(each, "id", "") == name)
+        return any(_fails_for_0(document.parents[each], each) for each in loaded)
+    return _fails_for_0(parent, step)
+
+
+def _fails_for_0(parent: ast.AST, step: ast.AST) -> bool:
+    match parent:
+        case ast.Attribute():
+            return True
+        case ast.BinOp(op=ast.Pow(), left=base):
+            return base is step
+        case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=divisor):
+            return divisor is step
+    return False
+
+
 def find(reading: Reading) -> Iterator[Finding]:
     """Each place where the step is read."""
 
@@ -59,8 +85,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         del unit
         assert isinstance(use.node, ast.Attribute) and isinstance(use.node.value, ast.Attribute)
         state = use.node.value
-        if isinstance(reading.document.parents[use.node], ast.Attribute):
-            # A TrainState starts with a Python 0, which has no dtype and its like.
+        if _needs_array(reading.document, use.node):
             asarray = imports.name_of("jax.numpy:asarray", use.node)
             int32 = imports.name_of("jax.numpy:int32", use.node)
             step: Fragments = (*owner(reading, state.value), ".step")

@@ -78,6 +78,18 @@ def one_name_for_both(params):
     return optimizer.target
 
 
+def by_the_step():
+    optimizer = optim.GradientDescent().create(parameters())
+    rates = []
+    for _ in range(2):
+        step = optimizer.state.step
+        rates.append(
+            jnp.minimum(0.1, optimizer.state.step**-0.5) + jnp.where(step > 0, 1 / step, 0)
+        )
+        optimizer = optimizer.apply_gradient(gradients(optimizer.target), learning_rate=rates[-1])
+    return rates, optimizer.target
+
+
 def run():
     temperature = Temperature()
     temperatures = [temperature.update(2.0), temperature.update(-1.0)]
@@ -85,4 +97,4 @@ def run():
     counting.step()
     counting.step()
     ends = named_like_a_hyper_parameter(), temperatures, counting.optimizer.target
-    return ends, given_to_functions(), one_name_for_both(parameters())
+    return ends, given_to_functions(), one_name_for_both(parameters()), by_the_step()
