@@ -44,10 +44,11 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         return
     unknown = [use for use in unit.uses if use.sites == {None}]
     not_called = [each for each in unit.uses if each.code == "FOC202" and each.problem]
-    if unknown and not_called and not unit.creates:
+    is_made = any(each.code == "FOC202" and not each.problem for each in unit.uses)
+    if unknown and not_called and not is_made:
         unit.problems = not_called
         return
-    if unknown and not (unit.sites and unit.creates):
+    if unknown and not (unit.sites and is_made):
         # Where it is made of a definition that comes from elsewhere is the line to change.
         made = [each for each in unknown if each.code == "FOC202"]
         unit.problems = [dataclasses.replace((made or unknown)[0], problem=_MADE_ELSEWHERE)]

@@ -61,10 +61,11 @@ def _averaged(use: Use, grads: Fragments, imports: ImportPlan) -> Fragments:
 def back_edit(reading: Reading, call: ast.expr, unit: Unit) -> Edit:
     """The edit that makes a TrainState of the optimizer that a call returns."""
     end = reading.document.span(call)[1]
-    return Edit(end - 1, end, (f"){_back(unit)}",))
+    return Edit(end - 1, end, (f"){to_train_state(unit)}",))
 
 
-def _back(unit: Unit) -> str:
+def to_train_state(unit: Unit) -> str:
+    """What makes a TrainState of an optimizer, after the optimizer."""
     # A definition without a rate needs one to start from, which every step replaces.
     return f".to_train_state({f'{RATE}=0.0' if unit.lacks_rate else ''})"
 
@@ -205,7 +206,7 @@ def _in_two_statements(
         overrides = [part for name in use.overrides for part in (", ", span(reading, given[name]))]
         step: Fragments = (
             *(f"{optimizer}.from_train_state(", receiver, ").apply_gradient("),
-            *(*_averaged(use, (grads,), imports), *overrides, f"){_back(unit)}"),
+            *(*_averaged(use, (grads,), imports), *overrides, f"){to_train_state(unit)}"),
         )
     else:
         start, end = document.span(new)

@@ -75,7 +75,7 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
             return
         yield attribute_use(document, node, sites, axes_of(values))
     elif sites := sites_of(values, Definition):
-        yield from _of_definition(document, node, sites)
+        yield from _of_definition(points_to, document, node, sites)
     elif sites := sites_of(frozenset(_asked_for(values, node.attr)), StateDict):
         problem = f"A TrainState has other entries, for which `{node.attr}` may ask."
         yield Use("FOC210", document, node, sites, problem)
@@ -94,7 +94,9 @@ def _asked_for(values: Objects, attribute: str) -> Iterator[Object]:
 _ALL_ENTRIES = frozenset({"items", "keys", "values"})
 
 
-def _of_definition(document: Document, node: ast.Attribute, sites: Sites) -> Iterator[Use]:
+def _of_definition(
+    points_to: PointsTo, document: Document, node: ast.Attribute, sites: Sites
+) -> Iterator[Use]:
     call = call_of(document, node)
     if call is not None and _becomes_train_state(document, call):
         return
@@ -106,7 +108,9 @@ def _of_definition(document: Document, node: ast.Attribute, sites: Sites) -> Ite
         yield Use("FOC201", document, node, sites, f"The program asks it for `{node.attr}`.")
         return
     if call is None:
-        yield Use("FOC202", document, node, sites, "The method is not called where it stands.")
+        problem = "The method is not called where it stands."
+        is_called = _is_called_by_jax(points_to, document, node)
+        yield Use("FOC202", document, node, sites, "" if is_called else problem)
         return
     # By position they are the first ones of these.
     names = [*("target", "focus", "")[: len(call.args)], *(each.arg for each in call.keywords)]
@@ -117,6 +121,26 @@ def _of_definition(document: Document, node: ast.Attribute, sites: Sites) -> Ite
         yield Use("FOC202", document, node, sites, "Its arguments are not written out.")
         return
     yield Use("FOC202", document, call, sites)
+
+
+def _is_called_by_jax(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:
+    """Whether it is as in ``jax.jit(definition.create)(params)``."""
+    maker = document.parents[create]
+    if not isinstance(maker, ast.Call) or maker.args[:1] != [create]:
+        return False
+    call = document.parents[maker]
+    if not isinstance(call, ast.Call) or call.func is not maker:
+        return False
+    names = [*("target" for _ in call.args), *(each.arg for each in call.keywords)]
+    makers = points_to.values(maker.func)
+    return (
+        names == ["target"]
+        and bool(makers)
+        and all(isinstance(each, External) and each.name in _CALL_AT_ONCE for each in makers)
+    )
+
+
+_CALL_AT_ONCE = {"jax.jit", "jax.pmap", "jax.vmap"}
 
 
 def focus_of(create: ast.Call) -> ast.expr | None:

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.optimizers.definitions import focused
 from flaxoptim_compat.migrate.optimizers.fragments import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.optimizers.steps import back_edit
+from flaxoptim_compat.migrate.optimizers.steps import back_edit, to_train_state
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.optimizers.uses import focus_of
@@ -36,10 +36,11 @@ RULE = Rule(
     why="A `TrainState` holds parameters, step and the state of the optimizer, as an "
     "`Optimizer` did. It passes through `jit`, `pmap`, `scan`, `replicate` and checkpoints in "
     "the same way. In a checkpoint its fields are called otherwise: FOC215.",
-    refuses="Where its arguments are not written out. With a `focus` that does not select by a "
-    "function of the path the definition stays. Parameters that are no mapping, such as a bare "
-    "array, end in an error in `TrainState.create`: for those call `to_train_state()` of this "
-    "package.",
+    refuses="Where its arguments are not written out, and where it is not called but handed on, "
+    "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. With a `focus` that does not "
+    "select by a function of the path the definition stays, and for what is seen to be a single "
+    "array or number: Flax's TrainState takes none, and that of `to_train_state()` does. Other "
+    "parameters that are no mapping end in an error in `apply_gradients`: call it for those too.",
     examples=(
         Example(
             before="""\
@@ -85,29 +86,48 @@ def find(reading: Reading) -> Iterator[Finding]:
     """Each call of ``create``."""
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
-        call = use.node
-        assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+        create = use.node
+        if isinstance(create, ast.Attribute):
+            return (_function(reading, create, unit, imports),)
+        assert isinstance(create, ast.Call)
         if unit.definition_stays:
-            return (back_edit(reading, call, unit),)
-        train_state = imports.name_of(TRAIN_STATE, call)
-        params = [*call.args, *(each.value for each in call.keywords if each.arg == "target")][0]
-        arguments: list[Fragments] = [
-            ("apply_fn=None",),
-            ("tx=", *transformation(reading, call, unit, imports)),
-            ("params=", *value(reading, params)),
-        ]
-        text = laid_out(
-            reading,
-            surroundings_of(reading.document, call),
-            (f"{train_state}.create(",),
-            arguments,
-            (")",),
-        )
-        return (replaced(reading, call, *text),)
+            return (back_edit(reading, create, unit),)
+        given = [each.value for each in create.keywords if each.arg == "target"]
+        params = value(reading, [*create.args, *given][0])
+        definition = transformation(reading, create, unit, imports)
+        text = _train_state(reading, create, definition, params, imports)
+        return (replaced(reading, create, *text),)
 
     yield from findings(
         reading, RULE.code, "an optimizer is created", "TrainState.create", edits_of
     )
+
+
+def _function(reading: Reading, create: ast.Attribute, unit: Unit, imports: ImportPlan) -> Edit:
+    """The method itself, as a function that does what it does."""
+    definition = span(reading, create.value)
+    if unit.definition_stays:
+        end = f".create(target){to_train_state(unit)}"
+        return replaced(reading, create, "lambda target: ", definition, end)
+    tx = value(reading, create.value)
+    text = _train_state(reading, create, tx, ("target",), imports, before="lambda target: ")
+    return replaced(reading, create, *text)
+
+
+def _train_state(
+    reading: Reading,
+    create: ast.expr,
+    tx: Fragments,
+    params: Fragments,
+    imports: ImportPlan,
+    before: str = "",
+) -> Fragments:
+    """``TrainState.create``, in the place of ``create``."""
+    train_state = imports.name_of(TRAIN_STATE, create)
+    arguments: list[Fragments] = [("apply_fn=None",), ("tx=", *tx), ("params=", *params)]
+    surroundings = surroundings_of(reading.document, create)
+    start = (f"{before}{train_state}.create(",)
+    return laid_out(reading, surroundings, start, arguments, (")",))
 
 
 def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: ImportPlan) -> Fragments:

@@ -17,6 +17,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Class,
     Container,
     Context,
+    Create,
     Definition,
     External,
     Function,
@@ -181,6 +182,8 @@ class Calls:
         """
         memory = self._memory
         match callee:
+            case Create(site=site):
+                memory.solver.state(result, [Optimizer(site)])
             case Function():
                 self._function(call, callee, given, result)
             case Class():

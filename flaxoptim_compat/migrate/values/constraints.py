@@ -36,7 +36,7 @@ from flaxoptim_compat.migrate.values.objects import (
 )
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
-from flaxoptim_compat.migrate.values.versions import Versions
+from flaxoptim_compat.migrate.values.versions import Versions, all_versions
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # Annotations that say nothing of how a value is wrapped, and those of containers.
@@ -165,7 +165,7 @@ class Constraints:
         around = self._scope, self._class, self._function, self._context, self._own
         self._scope, self._function, self._context, self._own = scope, node, context, {node}
         self._class = self._class_around(scope)
-        self._versions.enter(scope)
+        self._enter_versions()
         self._parameters(node, scope.parent)
         self._all(node.body)
         self._scope, self._class, self._function, self._context, self._own = around
@@ -265,9 +265,7 @@ class Constraints:
         if isinstance(scope.node, ast.ClassDef):
             # What the body of a class assigns is an attribute of its instances.
             self._memory.flow(value, self._memory.field(scope.node, name))
-        self._memory.flow(value, self._variable(scope, name))
-        version = self._versions.now(scope, self._scope, name)
-        if version != name:
+        for version in self._versions.bound(scope, self._scope, name):
             self._memory.flow(value, self._variable(scope, version))
 
     def _home(self, name: str) -> Scope | None:
@@ -287,6 +285,12 @@ class Constraints:
         if self._context is not None:
             self._own.add(node)
         return around
+
+    def _enter_versions(self) -> None:
+        scope = self._scope
+        for name in self._versions.enter(scope):
+            given = self._variable(scope, name)
+            self._memory.flow(given, self._variable(scope, all_versions(name)))
 
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         wrapping = [(each, self._value(each)) for each in node.decorator_list]
@@ -328,7 +332,7 @@ class Constraints:
         around = self._scope, self._class, self._function
         self._enter(node)
         self._function = node
-        self._versions.enter(self._scope)
+        self._enter_versions()
         self._parameters(node, around[0])
         self._class = owner
         self._all(node.body)

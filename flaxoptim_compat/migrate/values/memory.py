@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Class,
     Container,
     Context,
+    Create,
     Definition,
     Entries,
     External,
@@ -313,6 +314,8 @@ class Memory:
                 add(result, [State(site)])
             case Optimizer(site=site) if name == "optimizer_def":
                 add(result, [Definition(site)])
+            case Definition(site=site) if name == "create":
+                add(result, [Create(site)])
             case Definition(site=site) if name == "hyper_params":
                 add(result, [HyperParams(site)])
 

@@ -89,6 +89,15 @@ class Optimizer(Object):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Create(Object):
+    """The ``create`` of a definition, which nothing has called yet."""
+
+    matters = True
+    is_followed = True
+    site: Site | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Traversal(Object):
     """What selects parameters by their paths, by the call that makes it."""
 
@@ -244,7 +253,9 @@ class Transformed(Object):
 
 Objects = frozenset[Object]
 NOTHING: Objects = frozenset()
-LEGACY = frozenset({Definition, Optimizer, Traversal, State, StateDict, Stored, HyperParams})
+LEGACY = frozenset(
+    {Create, Definition, Optimizer, Traversal, State, StateDict, Stored, HyperParams}
+)
 
 
 def fields_of(node: ast.ClassDef) -> list[str]:

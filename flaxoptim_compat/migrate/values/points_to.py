@@ -28,6 +28,7 @@ from flaxoptim_compat.migrate.values.objects import (
 )
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
 from flaxoptim_compat.migrate.values.stars import Stars
+from flaxoptim_compat.migrate.values.versions import all_versions
 
 Scope = (
     ast.Module
@@ -130,7 +131,10 @@ class PointsTo:
 
     def variable(self, scope: ast.AST, name: str) -> Objects:
         """What a variable of a scope can hold."""
-        return objects_of(self._memory.variable(scope, name, None))
+        variables = (
+            self._memory.variable(scope, each, None) for each in (name, all_versions(name))
+        )
+        return NOTHING.union(*map(objects_of, variables))
 
     def is_parameter(self, document: Document, node: ast.expr) -> bool:
         """Whether it is a parameter of the function that it stands in, or of one around that."""

@@ -7,7 +7,7 @@ and a copy on all devices averages its gradients, which the optimizer before doe
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import parameters
@@ -26,7 +26,8 @@ class Versions:
 
     A variable has versions if such a statement stands in a function or at the top of a file, in no
     loop and no ``try``, and no function inside assigns to the variable. Who reads it from such a
-    function, or from another file, reads all of them, which is the variable by its own name.
+    function, or from another file, reads all of them: the variable by its own name, or what
+    ``all_versions`` says for a parameter.
 
     Args:
       document: the file.
@@ -51,16 +52,20 @@ class Versions:
         """Whether a variable of this name has versions."""
         return name in self._names
 
-    def enter(self, scope: Scope) -> None:
-        """Begin with the body of a function, or with the file."""
-        node = scope.node
-        # Calls give to a parameter by its own name.
-        given: set[str] = set()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            given = {each.arg for each in parameters(node.args)}
+    def enter(self, scope: Scope) -> list[str]:
+        """Begin with the body of a function, or with the file.
+
+        Returns:
+          The parameters that have versions.
+        """
+        given = []
         for key in self._split:
             if key[0] is scope:
-                self._now[key] = key[1] if key[1] in given else f"{key[1]} before"
+                is_given = key[1] in _given(scope.node)
+                # Calls give to a parameter by its own name.
+                self._now[key] = key[1] if is_given else f"{key[1]} before"
+                given += [key[1]] * is_given
+        return given
 
     def now(self, scope: Scope, reader: Scope, name: str) -> str:
         """The name of the version that a statement sees.
@@ -75,7 +80,13 @@ class Versions:
             return name
         while reader is not scope and isinstance(reader.node, _AT_ONCE) and reader.parent:
             reader = reader.parent
-        return self._now.get(key, name) if reader is scope else name
+        return self._now[key] if reader is scope and key in self._now else _whole(key)
+
+    def bound(self, scope: Scope, reader: Scope, name: str) -> Iterable[str]:
+        """The names of what a statement assigns to, when it assigns to a variable."""
+        if (scope, name) not in self._split:
+            return (name,)
+        return dict.fromkeys([self.now(scope, reader, name), _whole((scope, name))])
 
     def replace(self, node: ast.Assign) -> None:
         """Go on with another version, if a statement makes one."""
@@ -95,11 +106,27 @@ class Versions:
         """
         for key, name in one.items():
             if self._now.get(key) != name:
-                self._now[key] = key[1]
+                self._now[key] = _whole(key)
 
     def go_back(self, state: Mapping[tuple[Scope, str], str]) -> None:
         """Go on with the versions of an earlier place."""
         self._now = dict(state)
+
+
+def all_versions(name: str) -> str:
+    """The name of all versions of a parameter, whose own name is that of what calls give."""
+    return f"{name} of all"
+
+
+def _whole(key: _Key) -> str:
+    scope, name = key
+    return all_versions(name) if name in _given(scope.node) else name
+
+
+def _given(node: ast.AST) -> set[str]:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return set()
+    return {each.arg for each in parameters(node.args)}
 
 
 # Comprehensions whose expressions are evaluated where they stand.

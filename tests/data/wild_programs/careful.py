@@ -78,6 +78,15 @@ def one_name_for_both(params):
     return optimizer.target
 
 
+def made_by_jax():
+    definition = optim.Momentum(0.1)
+    optimizer = jax.jit(definition.create, backend="cpu")(parameters())
+    optimizer = optimizer.apply_gradient(gradients(optimizer.target))
+    many = jax.vmap(definition.create)({"w": jnp.ones((3, 2))})
+    many = jax.vmap(lambda o: o.apply_gradient({"w": o.target["w"] * o.state.step}))(many)
+    return optimizer.target, optimizer.state.step, many.target, many.state.step
+
+
 def by_the_step():
     optimizer = optim.GradientDescent().create(parameters())
     rates = []
@@ -97,4 +106,4 @@ def run():
     counting.step()
     counting.step()
     ends = named_like_a_hyper_parameter(), temperatures, counting.optimizer.target
-    return ends, given_to_functions(), one_name_for_both(parameters()), by_the_step()
+    return ends, given_to_functions(), one_name_for_both(parameters()), by_the_step(), made_by_jax()

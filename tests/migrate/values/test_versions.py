@@ -83,6 +83,16 @@ CERTAIN = {
         def train(params):
             return on_all_devices(optim.Momentum(0.1).create(params))
         """,
+    "given to a function as a definition": """
+        def made(optimizer, params):
+            optimizer = optimizer.create(params)
+            optimizer = optimizer.replicate()
+            return [p_train_step(optimizer) for _ in range(2)]
+
+
+        def train(params):
+            return made(optim.Momentum(0.1), params)
+        """,
     "in a field": """
         class Trainer:
             def __init__(self, params):
@@ -164,6 +174,28 @@ NOT_CERTAIN = {
 
             optimizer = optimizer.replicate()
             return step()
+        """,
+    "a parameter that a nested function asks": """
+        def made(optimizer):
+            def step():
+                return p_train_step(optimizer)
+
+            optimizer = optimizer.replicate()
+            return step()
+
+
+        def train(params):
+            return made(optim.Momentum(0.1).create(params))
+        """,
+    "a parameter in one branch": """
+        def made(optimizer, params):
+            if params:
+                optimizer = optimizer.replicate()
+            return p_train_step(optimizer)
+
+
+        def train(params):
+            return made(optim.Momentum(0.1).create(params), params)
         """,
     "asked in a generator": """
         def train(params):
