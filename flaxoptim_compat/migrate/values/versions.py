@@ -38,7 +38,7 @@ class Versions:
         self._splits: dict[ast.Assign, _Key] = {}
         self._now: dict[_Key, str] = {}
         for node in document.nodes:
-            name = _replicated(node)
+            name = _replaced(node)
             if name:
                 assert isinstance(node, ast.Assign)
                 scope = scopes.get(_around(document, node))
@@ -133,7 +133,7 @@ def _given(node: ast.AST) -> set[str]:
 _AT_ONCE = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
-def _replicated(node: ast.AST) -> str:
+def _replaced(node: ast.AST) -> str:
     """The name in ``x = ....create(params)`` and its like; "" if it is another statement."""
     match node:
         case ast.Assign(
