@@ -107,7 +107,7 @@ class Expression:
         return starts[0] if len(texts) == 1 else ast.Constant(0.0)
 
     def finished(self, node: ast.expr, surroundings: Surroundings) -> Fragments:
-        """The parts of the whole, in lines of bearable length."""
+        """The whole, in lines of bearable length."""
         named = _InFile(self._name_of).visit(node)
         return fragments_of(surroundings.laid_out(named))
 

@@ -26,7 +26,7 @@ def chain(
     surroundings: Surroundings | None = None,
     plain: bool = False,
 ) -> Fragments:
-    """The parts of the optax expression that does exactly what a constructor call does.
+    """The optax expression that does exactly what a constructor call does.
 
     Args:
       bound: the call.
@@ -66,7 +66,7 @@ class Part:
 
     Args:
       selects: the function in the ``ModelParamTraversal``.
-      optimizer: the constructor call, or the parts of an optax expression.
+      optimizer: the constructor call, or an optax expression.
       key: what it is called in the partition; "" for its number.
       injected: hyper-parameters that are given with each step, and their names in
         ``opt_state.hyperparams``. Two parts may have the same name for theirs: it starts with the
@@ -108,7 +108,7 @@ def partition(
     plain: bool = False,
     releases: Releases = NEWEST,
 ) -> Fragments:
-    """The parts of an ``optax.partition`` in which what no filter selects keeps every bit.
+    """An ``optax.partition`` in which what no filter selects keeps every bit.
 
     Args:
       parts: those of the ``MultiOptimizer``, in their order; the only one of a focus.

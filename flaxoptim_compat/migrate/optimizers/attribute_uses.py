@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Literal
@@ -82,23 +83,29 @@ def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
     )
 
 
-def _apply_gradient(document: Document, node: ast.Attribute, sites: Sites) -> Use:
+def _step(document: Document, node: ast.Attribute, sites: Sites, takes: str) -> Use:
+    """A step: of ``apply_gradient``, which takes gradients, or of ``optimize``, a function."""
     call = call_of(document, node)
     if call is None:
         return Use("FOC205", document, node, sites, "The method is not called where it stands.")
     names = [each.arg for each in call.keywords]
-    overrides = tuple(name for name in names if name not in (None, "grads"))
+    overrides = tuple(name for name in names if name not in (None, takes))
+    is_split = takes == "loss_fn"
     problem = ""
     if any(isinstance(each, ast.Starred) for each in call.args) or None in names:
         problem = "Its arguments are not written out."
-    elif len(call.args) + names.count("grads") != 1 or "hyper_params" in names:
+    elif len(call.args) + names.count(takes) != 1 or "hyper_params" in names:
         problem = "It is given hyper-parameters as an object."
-    elif overrides and not is_simple(node.value):
+    elif (overrides or is_split) and not is_simple(node.value):
         problem = "The optimizer has no name, and is needed twice."
-    elif _order_matters(document, call):
+    elif is_split:
+        problem = _one_statement(document, call)
+    elif overrides and _order_matters(document, call):
         problem = "What computes the gradients may change what the step is given: name it before."
     code = "FOC206" if overrides or problem else "FOC205"
-    return Use(code, document, call, sites, problem, overrides, "returns")
+    # What cannot be split returns more than an optimizer.
+    bridge: Literal["", "returns"] = "" if problem and is_split else "returns"
+    return Use(code, document, call, sites, problem, overrides, bridge)
 
 
 def _order_matters(document: Document, step: ast.Call) -> bool:
@@ -111,7 +118,7 @@ def _order_matters(document: Document, step: ast.Call) -> bool:
     changed: set[str] = set()
     for each in _inside(grads):
         match each:
-            case ast.Await() | ast.Yield() | ast.YieldFrom() if given:
+            case ast.Await() | ast.Yield() | ast.YieldFrom():
                 return True
             case ast.NamedExpr(target=ast.Name(id=name)):
                 changed.add(name)
@@ -122,26 +129,6 @@ def _order_matters(document: Document, step: ast.Call) -> bool:
     bound = [alias for node in document.imports for alias in node.names]
     changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
     return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
-
-
-def _optimize(document: Document, node: ast.Attribute, sites: Sites) -> Use:
-    call = call_of(document, node)
-    if call is None:
-        return Use("FOC205", document, node, sites, "The method is not called where it stands.")
-    names = [each.arg for each in call.keywords]
-    overrides = tuple(name for name in names if name not in (None, "loss_fn"))
-    problem = ""
-    if any(isinstance(each, ast.Starred) for each in call.args) or None in names:
-        problem = "Its arguments are not written out."
-    elif len(call.args) + names.count("loss_fn") != 1 or "hyper_params" in names:
-        problem = "It is given hyper-parameters as an object."
-    elif not is_simple(node.value):
-        problem = "The optimizer has no name, and is needed twice."
-    else:
-        problem = _one_statement(document, call)
-    code = "FOC206" if overrides or problem else "FOC205"
-    bridge: Literal["", "returns"] = "" if problem else "returns"
-    return Use(code, document, call, sites, problem, overrides, bridge)
 
 
 def _one_statement(document: Document, call: ast.Call) -> str:
@@ -241,7 +228,7 @@ def _unknown(document: Document, node: ast.Attribute, sites: Sites) -> Use:
 _BY_NAME: dict[str, Callable[[Document, ast.Attribute, Sites], Use]] = {
     "target": _target,
     "state": _state,
-    "apply_gradient": _apply_gradient,
+    "apply_gradient": functools.partial(_step, takes="grads"),
     "replace": _replace,
     "state_dict": _state_dict,
     "restore_state": _state_dict,
@@ -249,6 +236,6 @@ _BY_NAME: dict[str, Callable[[Document, ast.Attribute, Sites], Use]] = {
     "unreplicate": _replicate,
     "compute_gradient": _compute_gradient,
     "compute_gradients": _compute_gradient,
-    "optimize": _optimize,
+    "optimize": functools.partial(_step, takes="loss_fn"),
     "optimizer_def": _optimizer_def,
 }

@@ -17,7 +17,6 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
-from flaxoptim_compat.migrate.optimizers.parameter_names import may_be_parameters
 from flaxoptim_compat.migrate.optimizers.single_arrays import moves_one_array
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
@@ -72,8 +71,9 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
     new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
-    unit.ambiguous = may_be_parameters(points_to, [*unit.overrides, RATE, "count"])
-    if new_steps and ("count" in unit.ambiguous or not _counts_at_top(unit)):
+    if unit.overrides:
+        unit.ambiguous = points_to.parameter_names.intersection(unit.overrides)
+    if new_steps and ("count" in points_to.parameter_names or not _counts_at_top(unit)):
         unit.bridged += new_steps
     unit.definition_stays = _why_definition_stays(points_to, unit)
     if unit.definition_stays:

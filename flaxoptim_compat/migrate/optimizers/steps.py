@@ -220,10 +220,7 @@ def _in_two_statements(
 
 def _free_name(document: Document, statement: ast.AST) -> str:
     """A name for gradients that nothing has in the function around."""
-    around = statement
-    while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
-        around = document.parents[around]
-    nodes = [*ast.walk(around)]
+    nodes = [*ast.walk(document.function(statement))]
     taken = {each.id for each in nodes if isinstance(each, ast.Name)}
     taken |= {each.arg for each in nodes if isinstance(each, ast.arg)}
     taken |= {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)}

@@ -157,6 +157,12 @@ class Document:
             node = self.parents[node]
         return node
 
+    def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
+        """The function by ``def`` that a node is or stands in, the innermost; else the file."""
+        while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
+            node = self.parents[node]
+        return node
+
 
 class Unparsable(Exception):
     """Text that is no Python.

@@ -58,11 +58,9 @@ def _needs_array(document: Document, step: ast.expr) -> bool:
     """Whether what is done with the step fails for the Python 0 that a TrainState starts with."""
     parent = document.parents[step]
     if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
-        around: ast.AST = parent
-        while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):
-            around = document.parents[around]
         name = parent.targets[0].id
-        loaded = (each for each in ast.walk(around) if getattr(each, "id", "") == name)
+        nodes = ast.walk(document.function(parent))
+        loaded = (each for each in nodes if isinstance(each, ast.Name) and each.id == name)
         return any(_fails_for_0(document.parents[each], each) for each in loaded)
     return _fails_for_0(parent, step)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
@@ -26,6 +27,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Site,
     fields_of,
 )
+from flaxoptim_compat.migrate.values.parameter_names import parameter_names
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import all_versions
@@ -177,6 +179,12 @@ class PointsTo:
         What takes another object calls its methods, which are read.
         """
         return self._memory.data_inside(objects)
+
+    @functools.cached_property
+    def parameter_names(self) -> frozenset[str]:
+        """The names that parameters of the program may have."""
+        names = map(parameter_names, self.documents)
+        return frozenset(itertools.chain.from_iterable(names))
 
     @property
     def has_traversals(self) -> bool:

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 # Methods of modules that make a variable, and the functions that make dicts.
 _MAKE = frozenset({"dict", "get_param", "param", "variable"})
 
 
-def may_be_parameters(points_to: PointsTo, names: Collection[str]) -> frozenset[str]:
-    """Those of some names that a parameter may have, as far as the program says.
+def parameter_names(document: Document) -> Iterator[str]:
+    """Names that a parameter may have, as far as a file says.
 
     ``optax.tree_utils.tree_set`` goes by names, and moments have those of their parameters.
 
     Args:
-      points_to: what is known of the program.
-      names: the names.
+      document: the file.
     """
-    found = {name for document in points_to.documents for name in _names(document)}
-    return frozenset(found.intersection(names))
-
-
-def _names(document: Document) -> Iterator[str]:
     for node in document.nodes:
         match node:
             case ast.Dict(keys=keys, values=values):
