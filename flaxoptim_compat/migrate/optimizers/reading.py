@@ -10,14 +10,14 @@ from pathlib import Path
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
+from flaxoptim_compat.migrate.optimizers.not_understood import is_certain, not_understood
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.optimizers.uses import focus_of, uses
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
-from flaxoptim_compat.migrate.values.known_names import TELLING
 from flaxoptim_compat.migrate.values.objects import Site
-from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
 class Facts:
@@ -95,15 +95,10 @@ class Facts:
         """Places that look like uses of an optimizer, and are not understood."""
         # Where optimizers become TrainStates, what is left to say `.target` to one would fail.
         converts = document in self._converting
-        nodes = [each for each in document.nodes if isinstance(each, ast.Attribute)]
-        own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
         return [
             (node, f"what has `.{node.attr}` here is not known")
-            for node in nodes
-            if (node.attr in TELLING or (converts and node.attr in {"target"} - own))
-            and not self.points_to.values(node.value)
-            and not _is_super(node.value)
-            and not is_bridged(node)
+            for node in not_understood(self.points_to, document)
+            if converts or is_certain(node)
         ]
 
 
@@ -118,10 +113,6 @@ def _wanted(
         elif use.code != "FOC218":  # that it may be given away is all that this mark can say
             problem = "A comment says that it is to stay."
             yield dataclasses.replace(use, problem=problem, bridge="")
-
-
-def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "super"
 
 
 @dataclasses.dataclass(eq=False)

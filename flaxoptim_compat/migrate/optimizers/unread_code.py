@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
+    Container,
     Definition,
     External,
     Function,
@@ -51,7 +52,7 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         return "one of more functions than are followed"
     if packages:
         return f"{min(packages)}, which may expect an Optimizer"
-    if takers or _keeps_things(call.func) or _is_of_flax(points_to, call.func):
+    if takers or _keeps_things(call.func) or _is_known_method(points_to, call.func):
         return ""
     # Who hands this function a state hands it what works on such a state, as who gets one back.
     is_given = is_holder and points_to.is_parameter(document, call.func)
@@ -62,14 +63,20 @@ def _takes_out_nothing(name: str, call: ast.Call) -> bool:
     """Whether a function leaves what is in an object where it is, or it is followed out of it."""
     if name == "getattr":
         return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
-    return name in known_names.RETURNS_ARGUMENT or name in known_names.LEAVE_FIELDS
+    return (
+        name in known_names.RETURNS_ARGUMENT
+        or name in known_names.LEAVE_FIELDS
+        or name in containers.FUNCTIONS
+    )
 
 
-def _is_of_flax(points_to: PointsTo, function: ast.expr) -> bool:
-    """Whether a method is one that a class of the program has from flax, such as ``apply``."""
+def _is_known_method(points_to: PointsTo, function: ast.expr) -> bool:
+    """Whether it is a method of a container, or one that a class has from flax, as ``apply``."""
     if not isinstance(function, ast.Attribute):
         return False
     owners = points_to.values(function.value)
+    if owners and all(isinstance(each, Container) for each in owners):
+        return True
     classes = [each.of if isinstance(each, Instance) else each for each in owners]
     bases = [
         base.name
@@ -191,7 +198,7 @@ def _makes_no_optimizer(name: str) -> bool:
 def _keeps_things(function: ast.expr) -> bool:
     """Whether it is a method that puts what it is given somewhere, and asks it for nothing."""
     return isinstance(function, ast.Attribute) and (
-        function.attr in known_names.KEEP_THINGS
+        function.attr in known_names.KEEP_THINGS | containers.PUT
         or function.attr in ("from_train_state", "to_train_state")
     )
 
@@ -201,5 +208,6 @@ def _takes_any_tree(name: str) -> bool:
     return (
         root in known_names.TAKE_ANY_TREE
         or name in known_names.TAKE_ANYTHING
+        or name in containers.FUNCTIONS
         or known_names.legacy_name(name) is not None
     )

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
+from flaxoptim_compat.migrate.optimizers.not_understood import lost_to, not_understood
 from flaxoptim_compat.migrate.optimizers.unread_code import (
     given_to_unread,
     made_by_unread,
@@ -46,8 +47,16 @@ def uses(points_to: PointsTo) -> Iterator[Use]:
 
 
 def _all_uses(points_to: PointsTo) -> Iterator[Use]:
+    seen = {
+        points_to.connected[document]: f"{document.path.name}:{found[0].lineno}"
+        for document in reversed(points_to.documents)
+        if (found := not_understood(points_to, document))
+    }
     for document in points_to.documents:
+        unknown = seen.get(points_to.connected[document])
         for node in document.nodes:
+            if unknown is not None and isinstance(node, ast.Call | ast.Assign):
+                yield from lost_to(points_to, document, node, unknown)
             if isinstance(node, ast.Attribute):
                 yield from _of_attribute(points_to, document, node)
             elif isinstance(node, ast.Call):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable
 
 from flaxoptim_compat.migrate.names.walk import parameters
-from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values import containers, known_names
+from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
+from flaxoptim_compat.migrate.values.containers import Containers
 from flaxoptim_compat.migrate.values.memory import Held, Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
@@ -21,6 +21,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Definition,
     External,
     Function,
+    FunctionNode,
     Instance,
     Object,
     Optimizer,
@@ -34,47 +35,8 @@ from flaxoptim_compat.migrate.values.objects import (
 )
 from flaxoptim_compat.migrate.values.solver import Variable
 
-# As many arguments as `*` may stand for.
-_MOST_SLOTS = 8
 # Methods of an optimizer that return one.
 _RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state"})
-
-
-class Argument(NamedTuple):
-    """One argument of a call.
-
-    Args:
-      name: the keyword; None for one by position, and for ``**``.
-      value: what it holds.
-      is_starred: whether it is written with ``*`` or ``**``.
-      is_keyword: whether it stands among the keywords.
-    """
-
-    name: str | None
-    value: Held
-    is_starred: bool = False
-    is_keyword: bool = False
-
-
-class Call(NamedTuple):
-    """A call in a program.
-
-    Args:
-      document: the file.
-      node: the expression.
-      context: of the function it stands in, the call that this one belongs to.
-    """
-
-    document: Document
-    node: ast.Call
-    context: Context
-
-
-class Given(NamedTuple):
-    """The arguments of a call: by position in order, and by name."""
-
-    positional: Sequence[Held]
-    named: Sequence[tuple[str | None, Held]]
 
 
 class Calls:
@@ -88,6 +50,7 @@ class Calls:
     def __init__(self, memory: Memory, apart: frozenset[ast.AST]) -> None:
         self._memory = memory
         self._apart = apart
+        self._containers = Containers(memory, self._called)
         # What writes down, for a call, the body of a function that is kept apart.
         self.bodies: dict[ast.AST, Callable[[Context], None]] = {}
         self._written: set[tuple[ast.AST, Context]] = set()
@@ -120,7 +83,7 @@ class Calls:
             if not function and not has_method:
                 return NOTHING
         memory = self._memory
-        given = self._given(arguments)
+        given = given_by(memory, arguments)
         needs = tuple(each for each in (function, owner) if isinstance(each, Variable))
         result = Variable(call.node, needs)
         self._call_any(call, function, given, result)
@@ -129,29 +92,9 @@ class Calls:
         for value in (*given.positional, *(value for _, value in given.named)):
             # Who is given something that matters is to be known.
             memory.once_it_matters(value, lambda: memory.ask(function))
-            if method in _PUT:
+            if method in containers.PUT:
                 memory.may_put(owner, value)
         return result
-
-    def _given(self, arguments: Iterable[Argument]) -> Given:
-        positional: list[Held] = []
-        by_position = [each for each in arguments if not each.is_keyword]
-        named = [(each.name, each.value) for each in arguments if each.is_keyword]
-        for index, each in enumerate(by_position):
-            if not each.is_starred:
-                positional.append(each.value)
-            elif index == len(by_position) - 1:
-                slots = range(_MOST_SLOTS) if each.value is not NOTHING else ()
-                positional += [self._memory.item(each.value, slot) for slot in slots]
-            else:
-                # How many it stands for is not known, so the rest may be anywhere.
-                rest = [
-                    self._memory.contents(other.value) if other.is_starred else other.value
-                    for other in by_position[index:]
-                ]
-                positional += [self._memory.joined(rest)] * _MOST_SLOTS
-                break
-        return Given(positional, named)
 
     def _call_any(
         self,
@@ -238,26 +181,33 @@ class Calls:
                 known.append((names[index], value))
                 memory.flow(value, memory.variable(node, names[index], context))
             elif node.args.vararg is not None:
-                slot = index - len(names)
                 # A function that calls itself with one argument more would never end otherwise.
-                rest = Container(node.args.vararg, context)
-                memory.put(rest, slot if slot < _MOST_SLOTS else ANYWHERE, value)
-                memory.flow(frozenset({rest}), memory.variable(node, node.args.vararg.arg, context))
+                slot = index - len(names) if index - len(names) < MOST_SLOTS else ANYWHERE
+                self._put_rest(node, node.args.vararg, context, slot, value)
         every = {each.arg for each in parameters(node.args)}
         for name, value in given.named:
             if value is NOTHING:
                 continue
             if name is None:
+                if node.args.kwarg is not None:
+                    self._put_rest(node, node.args.kwarg, context, ANYWHERE, memory.contents(value))
                 for each in (*names, *(each.arg for each in node.args.kwonlyargs)):
                     memory.flow(memory.item(value, each), memory.variable(node, each, context))
             elif name in every:
                 known.append((name, value))
                 memory.flow(value, memory.variable(node, name, context))
             elif node.args.kwarg is not None:
-                more = Container(node.args.kwarg, context)
-                memory.put(more, name, value)
-                memory.flow(frozenset({more}), memory.variable(node, node.args.kwarg.arg, context))
+                self._put_rest(node, node.args.kwarg, context, name, value)
         memory.flow(memory.returns(node, context), result)
+
+    def _put_rest(
+        self, node: FunctionNode, taker: ast.arg, context: Context, slot: Hashable, value: Held
+    ) -> None:
+        """Give a function something that its ``*`` or ``**`` takes."""
+        memory = self._memory
+        rest = Container(taker, context, is_dict=taker is node.args.kwarg)
+        memory.put(rest, slot, value)
+        memory.flow(frozenset({rest}), memory.variable(node, taker.arg, context))
 
     def _write(self, node: ast.FunctionDef | ast.AsyncFunctionDef, context: Context) -> None:
         """Write down the body of a function that is kept apart, for one of its calls."""
@@ -289,8 +239,10 @@ class Calls:
             return
         fields = fields_of(made.node)
         for name, value in [*zip(fields, given.positional, strict=False), *given.named]:
-            if name is not None and value is not NOTHING:
-                memory.flow(value, memory.field(made.node, name))
+            for each in fields if name is None else [name]:
+                held = memory.item(value, each) if name is None else value
+                if held is not NOTHING:
+                    memory.flow(held, memory.field(made.node, each))
 
     def _define_if(self, call: Call, made: Class, result: Variable) -> None:
         """An object of a class that is, however far, derived from OptimizerDef is a definition."""
@@ -348,21 +300,8 @@ class Calls:
                     if name is not None:
                         memory.flow(value, memory.field(of.node, name))
                 add(result, [owner])
-            case Container() if method in ("copy", "replace", "_replace"):
-                add(result, [owner])
-            case Container() if method in ("get", "pop", "popleft", "setdefault"):
-                if method == "setdefault":
-                    for value in given.positional[1:]:
-                        memory.put(owner, ANYWHERE, value)
-                memory.flow(memory.contents(frozenset({owner})), result)
-            case Container() if method in ("append", "appendleft", "add", "insert"):
-                for value in given.positional[-1:]:
-                    memory.put(owner, ANYWHERE, value)
-            case Container() if method in ("update", "extend"):
-                for value in given.positional[:1]:
-                    memory.put(owner, ANYWHERE, memory.contents(value))
-                for name, value in given.named:
-                    memory.put(owner, name, value)
+            case Container() if method in containers.METHODS:
+                self._containers.method(call, owner, method, given, result)
 
     # Functions of packages
 
@@ -390,11 +329,8 @@ class Calls:
                     for field, new in given.named:
                         if field is not None:
                             memory.store_field(value, field, new)
-            if name == "dict" and given.named:
-                made = Container(call.node, call.context)
-                for key, new in given.named:
-                    memory.put(made, key or ANYWHERE, new if key else memory.contents(new))
-                memory.flow(frozenset({made}), result)
+        elif name in containers.FUNCTIONS:
+            self._containers.function(call, name, given, result)
         elif name == "flax.serialization.to_state_dict":
             for value in positional[:1]:
                 memory.flow(memory.state_dict(value), result)
@@ -505,6 +441,7 @@ _MATTER = frozenset(
         *known_names.MAPS_TREES,
         *known_names.CALLS_LATER,
         *_CONTROL_FLOW,
+        *containers.FUNCTIONS,
         "flax.serialization.msgpack_restore",
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
@@ -515,19 +452,12 @@ _MATTER = frozenset(
         known_names.COMPUTED,
     }
 )
-# Methods that put what they are given into a container.
-_PUT = frozenset({"add", "append", "appendleft", "extend", "insert", "setdefault", "update"})
 _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
-        *_PUT,
-        "_replace",
-        "copy",
+        *containers.METHODS,
         "create",
-        "get",
         "optimize",
-        "pop",
-        "popleft",
         "replicate",
         "state_dict",
         "unreplicate",

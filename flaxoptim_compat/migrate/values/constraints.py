@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import last_name
@@ -17,7 +17,8 @@ from flaxoptim_compat.migrate.names.walk import Walk, parameters
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.calls import Argument, Call, Calls
+from flaxoptim_compat.migrate.values.arguments import Argument, Call
+from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
@@ -28,6 +29,7 @@ from flaxoptim_compat.migrate.values.objects import (
     External,
     File,
     Function,
+    FunctionNode,
     Instance,
     Object,
     Objects,
@@ -38,12 +40,19 @@ from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import Versions, all_versions
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_LISTS = (ast.List, ast.ListComp, ast.Tuple)
 # Annotations that say nothing of how a value is wrapped, and those of containers.
 _TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "Optional", "Union"})
-_CONTAINERS = frozenset(
-    {"collection", "deque", "dict", "iterable", "iterator", "list", "mapping", "sequence", "tuple"}
-)
+_DICTS = frozenset({"dict", "mapping"})
+_CONTAINERS = _DICTS | {
+    "collection",
+    "deque",
+    "iterable",
+    "iterator",
+    "list",
+    "sequence",
+    "tuple",
+}
 
 
 class Constraints:
@@ -99,6 +108,7 @@ class Constraints:
             ast.DictComp: self._comprehension,
             ast.Subscript: self._subscript,
             ast.IfExp: self._either,
+            ast.BinOp: self._operation,
             ast.BoolOp: self._any_of,
             ast.NamedExpr: self._walrus,
             ast.Starred: self._inner,
@@ -111,6 +121,7 @@ class Constraints:
         self._statements: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.Assign: self._assign_statement,
             ast.AnnAssign: self._annotated_statement,
+            ast.AugAssign: self._augmented_statement,
             ast.If: self._if,
             ast.For: self._for,
             ast.AsyncFor: self._for,
@@ -206,6 +217,11 @@ class Constraints:
         if node.value is not None:
             self._assign(node.target, self._value(node.value))
 
+    def _augmented_statement(self, node: ast.AugAssign) -> None:
+        both = self._value(node.target), self._value(node.value)
+        if isinstance(node.value, _LISTS):
+            self._assign(node.target, self._sum(node, both))
+
     def _if(self, node: ast.If) -> None:
         self._value(node.test)
         versions = self._versions
@@ -244,8 +260,16 @@ class Constraints:
             case ast.Starred(value=inner):
                 self._assign(inner, value)
             case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                starred = [isinstance(each, ast.Starred) for each in targets]
                 for index, each in enumerate(targets):
-                    self._assign(each, memory.item(value, index))
+                    if not any(starred[: index + 1]):
+                        self._assign(each, memory.item(value, index))
+                    elif starred[index]:
+                        rest = Container(each, self._context)
+                        memory.put(rest, ANYWHERE, memory.contents(value))
+                        self._assign(each, memory.made(rest))
+                    else:
+                        self._assign(each, memory.contents(value))
             case ast.Attribute(value=owner, attr=attribute):
                 held = self._value(owner)
                 if value is not NOTHING:
@@ -456,6 +480,9 @@ class Constraints:
 
     def _attribute(self, node: ast.Attribute) -> Held:
         owner = self._value(node.value)
+        if owner is NOTHING and known_names.tells_optimizer(node):
+            owner = Variable(node.value)
+            self._memory.note(node.value, owner)
         held = self._memory.attribute(owner, node.attr, self._modules)
         if held is NOTHING:
             # It may still turn out to be known by its name alone.
@@ -489,14 +516,13 @@ class Constraints:
         for index, each in enumerate(node.elts):
             value = self._value(each)
             if isinstance(each, ast.Starred):
-                value = self._memory.contents(value)
-                self._memory.put(made, ANYWHERE, value)
+                self._memory.put(made, ANYWHERE, self._memory.entries(value))
             else:
                 self._memory.put(made, index, value)
         return self._memory.made(made)
 
     def _dict(self, node: ast.Dict) -> Held:
-        made = Container(node, self._context)
+        made = Container(node, self._context, is_dict=True)
         for key, each in zip(node.keys, node.values, strict=True):
             value = self._value(each)
             if key is None:
@@ -509,7 +535,7 @@ class Constraints:
     def _comprehension(
         self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
     ) -> Held:
-        made = Container(node, self._context)
+        made = Container(node, self._context, isinstance(node, ast.DictComp))
         first = self._elements(node.generators[0].iter)
         around = self._enter(node)
         for number, each in enumerate(node.generators):
@@ -537,6 +563,20 @@ class Constraints:
     def _either(self, node: ast.IfExp) -> Held:
         self._value(node.test)
         return self._memory.joined([self._value(node.body), self._value(node.orelse)])
+
+    def _operation(self, node: ast.BinOp) -> Held:
+        both = self._value(node.left), self._value(node.right)
+        # Most operations are of numbers. One of these tells a list that becomes longer.
+        if isinstance(node.left, _LISTS) or isinstance(node.right, _LISTS):
+            return self._sum(node, both)
+        return NOTHING
+
+    def _sum(self, node: ast.AST, both: Sequence[Held]) -> Held:
+        """A container of the entries of both, which stand in other places of it."""
+        made = Container(node, self._context)
+        for each in both:
+            self._memory.put(made, ANYWHERE, self._memory.entries(each))
+        return self._memory.made(made)
 
     def _any_of(self, node: ast.BoolOp) -> Held:
         return self._memory.joined([self._value(each) for each in node.values])
@@ -587,35 +627,7 @@ class Constraints:
 
     def _elements(self, iterated: ast.expr) -> Held:
         """What a loop over an expression gives to its variable."""
-        held = self._value(iterated)
-        memory = self._memory
-        match iterated:
-            case ast.Call(func=ast.Attribute(value=owner, attr="values"), args=[]):
-                return memory.contents(memory.of(owner))
-            case ast.Call(func=ast.Attribute(value=owner, attr="items"), args=[]):
-                pair = Container(iterated, self._context)
-                memory.put(pair, 1, memory.contents(memory.of(owner)))
-                return memory.made(pair)
-            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
-                pair = Container(iterated, self._context)
-                memory.put(pair, 1, self._elements_again(inner))
-                return memory.made(pair)
-            case ast.Call(func=ast.Name(id="zip"), args=several):
-                pair = Container(iterated, self._context)
-                for index, each in enumerate(several):
-                    memory.put(pair, index, self._elements_again(each))
-                return memory.made(pair)
-        return memory.contents(held)
-
-    def _elements_again(self, iterated: ast.expr) -> Held:
-        """The elements of an expression that is written down already."""
-        memory = self._memory
-        match iterated:
-            case ast.Call(func=ast.Attribute(value=owner, attr="values"), args=[]):
-                return memory.contents(memory.of(owner))
-            case ast.Call(func=ast.Attribute(attr="items") | ast.Name(id="enumerate" | "zip")):
-                return self._elements(iterated)
-        return memory.contents(memory.of(iterated))
+        return self._memory.entries(self._value(iterated))
 
     def _annotated(self, annotation: ast.expr) -> Held:
         """What a variable with an annotation can hold."""
@@ -631,8 +643,9 @@ class Constraints:
                 self._value(generic)
                 if name in _TRANSPARENT:
                     return self._annotated(inner)
-                if name.lower() in _CONTAINERS:
-                    made = Container(annotation, self._context)
+                kind = name.lower()
+                if kind in _CONTAINERS:
+                    made = Container(annotation, self._context, kind in _DICTS)
                     self._memory.put(made, ANYWHERE, self._annotated(inner))
                     return self._memory.made(made)
                 self._value(inner)

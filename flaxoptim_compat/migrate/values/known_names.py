@@ -81,6 +81,11 @@ def leads_to_flax_optim(name: str) -> bool:
     )
 
 
+def tells_optimizer(node: ast.Attribute) -> bool:
+    """Whether an entry, or what a call returns, is asked for what only optimizers have."""
+    return node.attr in TELLING and isinstance(node.value, ast.Call | ast.Subscript)
+
+
 def hints_at_optimizer(attribute: str, owner: str) -> bool:
     """Whether something is used as only optimizers are.
 
@@ -121,13 +126,6 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "copy.deepcopy": (0, "x"),
     "dataclasses.replace": (0, "obj"),
     "functools.wraps": (0, "wrapped"),
-    "list": (0, "iterable"),
-    "tuple": (0, "iterable"),
-    "dict": (0, "mapping"),
-    "sorted": (0, "iterable"),
-    "reversed": (0, "sequence"),
-    "iter": (0, "iterable"),
-    "next": (0, "iterator"),
 }
 
 RESTORE = "flax.training.checkpoints.restore_checkpoint"
@@ -208,7 +206,6 @@ TAKE_ANY_TREE = {
     "jaxlib",
     "logging",
     "ml_collections",
-    "numpy",
     "orbax",
     "pickle",
     "pprint",
@@ -221,49 +218,32 @@ TAKE_ANYTHING = frozenset(
         "all",
         "any",
         "dataclasses.is_dataclass",
-        "dict",
-        "enumerate",
         "functools.partial",
         "hash",
         "id",
         "isinstance",
-        "iter",
         "len",
-        "list",
-        "next",
         "print",
         "repr",
-        "reversed",
-        "set",
         "str",
-        "tuple",
         "type",
-        "zip",
     }
 )
 
 # Functions that leave what is in the fields of an object where it is.
 LEAVE_FIELDS = frozenset({"hasattr", "setattr"})
 
-# Methods that put what they are given somewhere, whatever it is.
+# Methods that put what they are given somewhere, whatever it is, besides those of containers.
 KEEP_THINGS = frozenset(
     {
         "_replace",
-        "add",
-        "append",
-        "appendleft",
         "debug",
-        "extend",
         "info",
-        "insert",
         "log",
-        "put",
         "replace",
         "restore",
         "restore_or_initialize",
         "save",
-        "setdefault",
-        "update",
         "warning",
         "write",
     }

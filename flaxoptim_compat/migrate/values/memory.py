@@ -458,6 +458,15 @@ class Memory:
 
         return self.derived("contents", held, follow)
 
+    def entries(self, held: Held) -> Held:
+        """What a loop over these containers gives."""
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, Container) and not each.is_dict:
+                self.flow(self._all_slots(each), result)
+
+        return self.derived("entries", held, follow)
+
     def item(self, held: Held, key: Hashable) -> Held:
         """What is in a slot of these containers."""
 

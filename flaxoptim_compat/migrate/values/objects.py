@@ -13,6 +13,7 @@ from typing import ClassVar
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 # The call by which a function was called that is kept apart by its calls; None for all others.
 Context = ast.Call | None
 
@@ -209,7 +210,7 @@ class Function(Object):
     """
 
     document: Document
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    node: FunctionNode
     is_bound: bool = False
     context: Context = None
 
@@ -219,10 +220,17 @@ class Function(Object):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Container(Object):
-    """A tuple, a list or a dict, by the expression that makes it."""
+    """A tuple, a list or a dict, by the expression that makes it.
+
+    Args:
+      node: that expression.
+      context: where it is inside of a function that is kept apart by its calls, the call.
+      is_dict: whether a loop over it gives keys, and not what is in it.
+    """
 
     node: ast.AST
     context: Context = None
+    is_dict: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

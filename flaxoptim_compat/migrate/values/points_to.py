@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import connected_files
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
-from flaxoptim_compat.migrate.values.known_names import hints_at_optimizer
+from flaxoptim_compat.migrate.values.known_names import hints_at_optimizer, tells_optimizer
 from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
@@ -274,7 +274,8 @@ class PointsTo:
         if not hints_at_optimizer(attribute, name):
             return 0
         foreign = [Optimizer(None)]
-        if isinstance(owner, ast.Name) and isinstance(asked.owner, Variable):
+        by_itself = isinstance(owner, ast.Name) or tells_optimizer(asked.node)
+        if by_itself and isinstance(asked.owner, Variable):
             self._solver.state(asked.owner, foreign)
             return 1
         if isinstance(owner, ast.Attribute):

@@ -1,0 +1,219 @@
+"""What Python's own functions and methods do with containers, and with what is in them.
+
+An iterator is taken for a container of what it gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flaxoptim_compat.migrate.values.arguments import Call, Given
+from flaxoptim_compat.migrate.values.memory import Held, Memory
+from flaxoptim_compat.migrate.values.objects import (
+    ANYWHERE,
+    NOTHING,
+    Container,
+    External,
+    Object,
+)
+from flaxoptim_compat.migrate.values.solver import Variable
+
+_QUEUES = frozenset({"queue.LifoQueue", "queue.PriorityQueue", "queue.Queue", "queue.SimpleQueue"})
+# What they are given is what they return: its entries keep their order.
+_SAME = frozenset(
+    {"collections.deque", "iter", "itertools.cycle", "itertools.islice", "list", "tuple"}
+)
+# They return a container of the entries of what they are given.
+_IN_ANOTHER_ORDER = frozenset({"frozenset", "random.sample", "reversed", "set", "sorted"})
+# They return one entry.
+_ONE_ENTRY = frozenset({"next", "random.choice"})
+_BEST = frozenset({"max", "min"})
+_DICTS = frozenset({"collections.OrderedDict", "dict"})
+_ZIPS = frozenset({"itertools.zip_longest", "zip"})
+_MADE_EMPTY = frozenset({"collections.deque", "dict", "list", "set"})
+FUNCTIONS = frozenset(
+    {
+        *_QUEUES,
+        *_SAME,
+        *_IN_ANOTHER_ORDER,
+        *_ONE_ENTRY,
+        *_BEST,
+        *_DICTS,
+        *_ZIPS,
+        "collections.defaultdict",
+        "dict.fromkeys",
+        "enumerate",
+        "filter",
+        "functools.reduce",
+        "itertools.chain",
+        "itertools.chain.from_iterable",
+        "map",
+    }
+)
+
+_PUT_ONE = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
+_PUT_ALL = frozenset({"extend", "extendleft", "update"})
+_TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "setdefault"})
+# Methods that put what they are given into a container.
+PUT = _PUT_ONE | _PUT_ALL | {"setdefault"}
+METHODS = PUT | _TAKE | {"_replace", "copy", "items", "popitem", "replace", "sort", "values"}
+
+
+class Containers:
+    """What is done with containers.
+
+    Args:
+      memory: the variables.
+      called: what a function returns that is called by a function of Python, with the arguments.
+    """
+
+    def __init__(self, memory: Memory, called: Callable[..., Held]) -> None:
+        self._memory = memory
+        self._called = called
+
+    def function(self, call: Call, name: str, given: Given, result: Variable) -> None:
+        """A call of one of ``FUNCTIONS``.
+
+        Args:
+          call: the call.
+          name: the full name of the function.
+          given: the arguments.
+          result: what the call holds.
+        """
+        memory, positional = self._memory, given.positional
+        first = positional[0] if positional else NOTHING
+        if name in _DICTS:
+            self._dict(call, given, result)
+        elif name in _ZIPS:
+            self._give_tuples(call, [memory.entries(each) for each in positional], result)
+        elif name in _ONE_ENTRY:
+            memory.flow(memory.joined([memory.entries(first), *positional[1:]]), result)
+        elif name in _BEST:
+            several = memory.joined(positional) if len(positional) > 1 else memory.entries(first)
+            self._compare(call, given, several)
+            memory.flow(several, result)
+        elif name in _SAME and positional:
+            memory.flow(first, result)
+        elif name in _IN_ANOTHER_ORDER:
+            self._compare(call, given, memory.entries(first))
+            self._give(call, memory.entries(first), result)
+        else:
+            self._other_function(call, name, positional, result)
+
+    def _other_function(
+        self, call: Call, name: str, positional: Sequence[Held], result: Variable
+    ) -> None:
+        memory = self._memory
+        match name, positional:
+            case "enumerate", [first, *_]:
+                self._give_tuples(call, [NOTHING, memory.entries(first)], result)
+            case "map", [function, *over]:
+                self._give(call, self._called(call, function, *map(memory.entries, over)), result)
+            case "filter", [function, over]:
+                self._called(call, function, memory.entries(over))
+                self._give(call, memory.entries(over), result)
+            case "functools.reduce", [function, over, *start]:
+                entries = memory.entries(over)
+                memory.flow(start[0] if start else entries, result)
+                memory.flow(self._called(call, function, result, entries), result)
+            case "itertools.chain", several:
+                self._give(call, memory.joined([*map(memory.entries, several)]), result)
+            case "itertools.chain.from_iterable", [several, *_]:
+                self._give(call, memory.entries(memory.entries(several)), result)
+            case "dict.fromkeys", [_, value]:
+                self._give(call, value, result, is_dict=True)
+            case "collections.defaultdict", [maker, *_]:
+                self._give(call, self._default(call, maker), result, is_dict=True)
+            case _:
+                self._give(call, NOTHING, result)
+
+    def _compare(self, call: Call, given: Given, entries: Held) -> None:
+        """Call the function, if there is one, by whose results entries are compared."""
+        for name, function in given.named:
+            if name == "key":
+                self._called(call, function, entries)
+
+    def _give(self, call: Call, entries: Held, result: Variable, is_dict: bool = False) -> None:
+        """Let a call hold a new container with these entries."""
+        made = Container(call.node, call.context, is_dict)
+        self._memory.put(made, ANYWHERE, entries)
+        self._memory.flow(frozenset({made}), result)
+
+    def _give_tuples(self, call: Call, slots: list[Held], result: Variable) -> None:
+        """Let a call hold a container of tuples."""
+        # There are two containers of one call; each needs a node of its own.
+        each = Container(call.node.func, call.context)
+        for index, value in enumerate(slots):
+            self._memory.put(each, index, value)
+        self._give(call, frozenset({each}), result)
+
+    def _default(self, call: Call, maker: Held) -> Held:
+        """What a ``defaultdict`` has under a key that it was not given."""
+        result = Variable()
+
+        def follow(each: Object) -> None:
+            if isinstance(each, External) and each.name in _MADE_EMPTY:
+                made = Container(call.node.func, call.context, each.name == "dict")
+                self._memory.flow(frozenset({made}), result)
+
+        self._memory.each(maker, follow)
+        self._memory.flow(self._called(call, maker), result)
+        return result
+
+    def _dict(self, call: Call, given: Given, result: Variable) -> None:
+        """A dict that is made of another, or of pairs; whatever is no container stays as it is."""
+        memory = self._memory
+        made = Container(call.node, call.context, is_dict=True)
+
+        def follow(each: Object) -> None:
+            if isinstance(each, Container) and not each.is_dict:
+                pairs = memory.entries(frozenset({each}))
+                memory.put(made, ANYWHERE, memory.item(pairs, 1))
+                memory.flow(frozenset({made}), result)
+            else:
+                memory.solver.state(result, [each])
+
+        for first in given.positional[:1]:
+            memory.each(first, follow)
+        for key, value in given.named:
+            memory.put(made, key or ANYWHERE, value if key else memory.contents(value))
+        if given.named or not given.positional:
+            memory.flow(frozenset({made}), result)
+
+    def method(
+        self, call: Call, owner: Container, method: str, given: Given, result: Variable
+    ) -> None:
+        """A call of one of ``METHODS`` of a container.
+
+        Args:
+          call: the call.
+          owner: the container.
+          method: which method.
+          given: the arguments.
+          result: what the call holds.
+        """
+        memory, positional = self._memory, given.positional
+        contents = memory.contents(frozenset({owner}))
+        if method in _PUT_ONE or method == "setdefault":
+            for value in positional[-1:]:
+                memory.put(owner, ANYWHERE, value)
+        if method in _TAKE:
+            memory.flow(memory.joined([contents, *positional[1:]]), result)
+        match method:
+            case "copy" | "replace" | "_replace":
+                memory.solver.state(result, [owner])
+            case "values":
+                self._give(call, contents, result)
+            case "items":
+                self._give_tuples(call, [NOTHING, contents], result)
+            case "popitem":
+                made = Container(call.node, call.context)
+                memory.put(made, 1, contents)
+                memory.flow(frozenset({made}), result)
+            case "sort":
+                self._compare(call, given, contents)
+            case "extend" | "extendleft" | "update":
+                for value in positional[:1]:
+                    memory.put(owner, ANYWHERE, memory.contents(value))
+                for name, value in given.named:
+                    memory.put(owner, name, value)
