@@ -17,7 +17,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
-from flaxoptim_compat.migrate.optimizers.single_arrays import moves_one_array
+from flaxoptim_compat.migrate.optimizers.refused_params import why_refused
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
 from flaxoptim_compat.migrate.optimizers.uses import focus_of
@@ -250,8 +250,8 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     if {*unit.sites} - created - parts:
         return "It is not seen where an optimizer is made of this definition."
     for use in unit.uses:
-        if use.code == "FOC202" and moves_one_array(points_to, use):
-            return _ONE_ARRAY
+        if use.code == "FOC202" and (reason := why_refused(points_to, use)):
+            return reason
     for focus in _focuses(unit):
         if reason := why_no_focus(points_to, focus):
             return reason
@@ -260,11 +260,6 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
         if reason:
             return reason
     return ""
-
-
-_ONE_ARRAY = (
-    "Flax's TrainState takes no single array as `params`; the one of `to_train_state` does."
-)
 
 
 def _focuses(unit: Unit) -> list[ast.expr]:

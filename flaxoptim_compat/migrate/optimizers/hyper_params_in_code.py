@@ -125,6 +125,8 @@ def _function_of_step(
 def assigned_once(points_to: PointsTo, use: Use, node: ast.expr) -> ast.expr:
     """What a variable is assigned, if that happens once and in the same function.
 
+    Of what is unpacked into several, it is an entry.
+
     Args:
       points_to: what is known of the program.
       use: where it is asked for.
@@ -135,6 +137,9 @@ def assigned_once(points_to: PointsTo, use: Use, node: ast.expr) -> ast.expr:
     match list(_assignments(points_to, use, node.id)):
         case [ast.Assign(targets=[ast.Name(), *_], value=value)]:
             return value
+        case [ast.Assign(targets=[ast.Tuple(elts=names)], value=value)]:
+            index = [getattr(each, "id", "") for each in names].index(node.id)
+            return ast.Subscript(value, ast.Constant(index), ast.Load())
     return node
 
 

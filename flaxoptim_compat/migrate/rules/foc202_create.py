@@ -39,8 +39,9 @@ RULE = Rule(
     refuses="Where its arguments are not written out, and where it is not called but handed on, "
     "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. With a `focus` that does not "
     "select by a function of the path the definition stays, and for what is seen to be a single "
-    "array or number: Flax's TrainState takes none, and that of `to_train_state()` does. Other "
-    "parameters that are no mapping end in an error in `apply_gradients`: call it for those too.",
+    "array or number, or an object such as a dataclass: Flax's TrainState asks whether a name is "
+    "`in` the gradients, which those refuse, and that of `to_train_state()` does not. Of other "
+    "parameters of this kind `apply_gradients` says so in an error: call it for those too.",
     examples=(
         Example(
             before="""\

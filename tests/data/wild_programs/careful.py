@@ -2,7 +2,8 @@
 import jax
 import jax.numpy as jnp
 from arrays import gradients, parameters
-from flax import optim
+from flax import optim, struct
+from jax.flatten_util import ravel_pytree
 
 
 def named_like_a_hyper_parameter():
@@ -24,6 +25,30 @@ class Temperature:
         grad = jax.grad(lambda log_alpha: jnp.exp(log_alpha) * entropy)(self.optimizer.target)
         self.optimizer = self.optimizer.apply_gradient(grad, learning_rate=0.2)
         return self.optimizer.target
+
+
+@struct.dataclass
+class Gaussian:
+    mean: jnp.ndarray
+    scale: jnp.ndarray
+
+
+def of_an_object():
+    optimizer = optim.Momentum(0.1).create(Gaussian(mean=jnp.ones(2), scale=jnp.array(0.5)))
+    for _ in range(3):
+        gaussian = optimizer.target
+        grads = Gaussian(mean=gaussian.mean - 2, scale=2 * gaussian.scale)
+        optimizer = optimizer.apply_gradient(grads)
+    return optimizer.target.mean, optimizer.target.scale
+
+
+def of_one_vector():
+    vector, unravel = ravel_pytree(parameters())
+    optimizer = optim.Adam(0.1).create(vector)
+    for number in range(3):
+        grads, _ = ravel_pytree(gradients(unravel(optimizer.target), number))
+        optimizer = optimizer.apply_gradient(grads)
+    return unravel(optimizer.target)
 
 
 class Counting:
@@ -106,4 +131,6 @@ def run():
     counting.step()
     counting.step()
     ends = named_like_a_hyper_parameter(), temperatures, counting.optimizer.target
-    return ends, given_to_functions(), one_name_for_both(parameters()), by_the_step(), made_by_jax()
+    refused = of_an_object(), of_one_vector()
+    others = given_to_functions(), one_name_for_both(parameters()), by_the_step(), made_by_jax()
+    return ends, refused, others

@@ -415,6 +415,28 @@ def test_a_definition_stays_with_a_focus_that_only_the_running_program_knows() -
     assert rewrite(program, "optax").endswith("optim.Adam(0.1).create(p, focus).to_train_state()\n")
 
 
+# Parameters, and whether Flax's TrainState takes them.
+PARAMETERS = {
+    "class P(struct.PyTreeNode):\n    w: object\n": False,
+    "@struct.dataclass\nclass P:\n    w: object\n": False,
+    "class Base:\n    pass\n\n\nclass P(Base):\n    def __len__(self):\n        return 1\n": False,
+    "class P(typing.NamedTuple):\n    w: object\n": True,
+    "class P(dict):\n    pass\n": True,
+    "class P:\n    def __getitem__(self, name):\n        return 1\n": True,
+}
+
+
+@pytest.mark.parametrize("definition", PARAMETERS)
+def test_a_definition_stays_for_an_object_that_flax_does_not_take(definition: str) -> None:
+    program = (
+        f"import typing\n\nfrom flax import optim, struct\n\n\n{definition}\n\n"
+        "def f():\n    return optim.GradientDescent(0.1).create(P(1))\n"
+    )
+    text = rewrite(program, "optax")
+    assert ("# FOC" not in text) and ("tx=optax.sgd(0.1)" in text) is PARAMETERS[definition]
+    assert text.endswith(".create(P(1)).to_train_state()\n") is not PARAMETERS[definition]
+
+
 def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
     program = (
         f"{HEAD}TABLE = some.table(optim.Adam(0.1))\n\n\ndef make(name, p):\n"

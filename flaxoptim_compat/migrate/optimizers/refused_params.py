@@ -1,0 +1,81 @@
+"""Parameters that Flax's TrainState does not take: one array or number, and objects.
+
+Its ``apply_gradients`` asks whether a name is in the gradients. A dict, a list and a tuple answer.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assigned_once
+from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.values.known_names import RETURN_ARRAYS
+from flaxoptim_compat.migrate.values.objects import Class, External, Instance
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+# Any of these makes `in` possible, and so does one of these as a base.
+_ASKED_BY_IN = frozenset({"__contains__", "__getitem__", "__iter__"})
+_ANSWER = frozenset(
+    {
+        "collections.OrderedDict",
+        "collections.UserDict",
+        "dict",
+        "list",
+        "tuple",
+        "typing.NamedTuple",
+    }
+)
+
+
+def why_refused(points_to: PointsTo, use: Use) -> str:
+    """Why Flax's TrainState evidently does not take what an optimizer is created for; or "".
+
+    Args:
+      points_to: what is known of the program.
+      use: the call of ``create``.
+    """
+    create = use.node
+    if not isinstance(create, ast.Call):
+        return ""
+    targets = [*create.args[:1], *(each.value for each in create.keywords if each.arg == "target")]
+    for each in targets:
+        if _is_one(points_to, assigned_once(points_to, use, each)):
+            return _REFUSED.format("single array")
+        objects = points_to.values(each)
+        for of in (one.of for one in objects if isinstance(one, Instance)):
+            if not _answers_in(points_to, of):
+                return _REFUSED.format(f"{of.node.name}")
+    return ""
+
+
+_REFUSED = "Flax's TrainState takes no {} as `params`; the one of `to_train_state` does."
+
+
+def _is_one(points_to: PointsTo, node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=int() | float()):
+            return True
+        case ast.UnaryOp(operand=inner):
+            return _is_one(points_to, inner)
+        case ast.Call():
+            return bool(_makers(points_to, node) & RETURN_ARRAYS)
+        case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=0)):
+            return "jax.flatten_util.ravel_pytree" in _makers(points_to, call)
+    return False
+
+
+def _makers(points_to: PointsTo, call: ast.Call) -> frozenset[str]:
+    return frozenset(
+        each.name for each in points_to.values(call.func) if isinstance(each, External)
+    )
+
+
+def _answers_in(points_to: PointsTo, of: Class) -> bool:
+    """Whether objects of a class know what ``in`` means, as far as its bases are read."""
+    defined = {each.name for each in of.node.body if isinstance(each, ast.FunctionDef)}
+    bases = [each for base in of.node.bases for each in points_to.values(base)]
+    return (
+        bool(defined & _ASKED_BY_IN)
+        or any(isinstance(each, External) and each.name in _ANSWER for each in bases)
+        or any(isinstance(each, Class) and _answers_in(points_to, each) for each in bases)
+    )
