@@ -115,6 +115,15 @@ def test_an_optimizer_is_rewritten_whole_or_left_and_marked_once(
 
 
 @pytest.mark.parametrize("target", TARGETS)
+def test_all_as_one_tree_become_what_each_becomes_alone(
+    target: str, tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    tree = copied(PROGRAMS, tmp_path / target)
+    rewrite(tree, target)
+    assert texts(tree) == texts(folders[target])
+
+
+@pytest.mark.parametrize("target", TARGETS)
 def test_a_second_rewrite_changes_nothing(
     target: str, tmp_path: Path, folders: dict[str, Path]
 ) -> None:

@@ -71,10 +71,11 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
     new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
-    if unit.overrides:
-        unit.ambiguous = points_to.parameter_names.intersection(unit.overrides)
-    if new_steps and ("count" in points_to.parameter_names or not _counts_at_top(unit)):
-        unit.bridged += new_steps
+    if unit.overrides or new_steps:
+        names = points_to.parameter_names(dict.fromkeys(use.document for use in unit.uses))
+        unit.ambiguous = names.intersection(unit.overrides)
+        if new_steps and ("count" in names or not _counts_at_top(unit)):
+            unit.bridged += new_steps
     unit.definition_stays = _why_definition_stays(points_to, unit)
     if unit.definition_stays:
         unit.schedule = None

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
-from flaxoptim_compat.migrate.values.known_names import TELLING
+from flaxoptim_compat.migrate.values.known_names import TELLING, is_bridged
 from flaxoptim_compat.migrate.values.objects import Optimizer
-from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _TARGET = "target"
 

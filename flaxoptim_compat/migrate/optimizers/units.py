@@ -7,12 +7,12 @@ text. Such a group, with everything the program does with it, is a unit.
 from __future__ import annotations
 
 import ast
-import collections
 import dataclasses
 from collections.abc import Hashable, Sequence
 
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import PartRates, inner_definitions
 from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -71,7 +71,7 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
       points_to: what is known of it.
       uses: what it does with its optimizers.
     """
-    connected = points_to.connected
+    processes = points_to.processes
     groups = _Groups()
     for use in uses:
         groups.join([site for site in use.sites if site is not None])
@@ -79,25 +79,27 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
         groups.join([site, *inner_definitions(points_to, site)])
     made = (each for use in uses if use.makes for each in use.sites if each is not None)
     apart = {groups.root(each) for each in made}
-    foreign = [use for use in uses if use.sites == {None}]
-    for use in foreign:
-        # It may be any of those that are made in files that have to do with this one.
-        number = connected[use.document]
-        groups.join([each for each in groups.sites if connected[each.document] == number])
+    # What comes from elsewhere may be any of those that are made where this file runs too.
+    near: dict[Document, list[Site]] = {}
+    for document in dict.fromkeys(use.document for use in uses if use.sites == {None}):
+        together = processes.together_with(document)
+        near[document] = [each for each in groups.sites if each.document in together]
+    joined = {
+        document: len(apart & {*map(groups.root, sites)}) > 1 for document, sites in near.items()
+    }
+    for sites in near.values():
+        groups.join(sites)
     order = {site: number for number, site in enumerate(points_to.definitions())}
     found: dict[Hashable, Unit] = {
         key: Unit(sites=sorted(members, key=lambda each: order.get(each, len(order))))
         for key, members in groups.members().items()
     }
-    joined = collections.Counter(connected[each.document] for each in apart)
     for use in uses:
-        number = connected[use.document]
-        near = (each for each in groups.sites if connected[each.document] == number)
-        first = next((each for each in use.sites if each is not None), None) or next(near, None)
-        key: Hashable = number if first is None else groups.root(first)
+        sites = [each for each in use.sites if each is not None] or near[use.document]
+        key = groups.root(sites[0]) if sites else processes.connected[use.document]
         unit = found.setdefault(key, Unit())
         unit.uses.append(use)
-        if use.sites == {None} and joined[number] > 1:
+        if use.sites == {None} and joined[use.document]:
             unit.joined.append(use)
     return list(found.values())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 from collections.abc import Iterator
 
@@ -24,8 +25,10 @@ from flaxoptim_compat.migrate.optimizers.use import (
 )
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.known_names import is_bridged
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
+    Container,
     Definition,
     External,
     Object,
@@ -33,7 +36,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Optimizer,
     StateDict,
 )
-from flaxoptim_compat.migrate.values.points_to import PointsTo, is_bridged
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
 def uses(points_to: PointsTo) -> Iterator[Use]:
@@ -48,12 +51,13 @@ def uses(points_to: PointsTo) -> Iterator[Use]:
 
 def _all_uses(points_to: PointsTo) -> Iterator[Use]:
     seen = {
-        points_to.connected[document]: f"{document.path.name}:{found[0].lineno}"
+        other: f"{document.path.name}:{found[0].lineno}"
         for document in reversed(points_to.documents)
         if (found := not_understood(points_to, document))
+        for other in points_to.processes.together_with(document)
     }
     for document in points_to.documents:
-        unknown = seen.get(points_to.connected[document])
+        unknown = seen.get(document)
         for node in document.nodes:
             if unknown is not None and isinstance(node, ast.Call | ast.Assign):
                 yield from lost_to(points_to, document, node, unknown)
@@ -78,7 +82,10 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
     if sites := sites_of(values, Optimizer):
         values = points_to.values(node.value)
         sites = sites_of(values, Optimizer)
-        others = any(not isinstance(each, Optimizer) for each in values)
+        if node.attr in _OF_CONTAINERS and any(isinstance(each, Container) for each in values):
+            return
+        # Of all else that an optimizer is asked for no container has anything.
+        others = any(not isinstance(each, Optimizer | Container) for each in values)
         if others or points_to.is_unknown(node.value):
             yield Use("FOC219", document, node, sites, MIXED)
             return
@@ -88,6 +95,9 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
     elif sites := sites_of(frozenset(_asked_for(values, node.attr)), StateDict):
         problem = f"A TrainState has other entries, for which `{node.attr}` may ask."
         yield Use("FOC210", document, node, sites, problem)
+
+
+_OF_CONTAINERS = frozenset().union(*map(dir, (dict, list, set, tuple, collections.deque)))
 
 
 def _asked_for(values: Objects, attribute: str) -> Iterator[Object]:

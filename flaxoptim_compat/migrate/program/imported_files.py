@@ -93,30 +93,6 @@ def imported_files(documents: Sequence[Document]) -> Mapping[Document, Mapping[s
     }
 
 
-def connected_files(
-    imported: Mapping[Document, Mapping[str, Document]],
-) -> Mapping[Document, int]:
-    """A number for each file, the same for those that imports connect, however far.
-
-    Args:
-      imported: for each file the files that it imports.
-    """
-    neighbours: dict[Document, set[Document]] = {each: set() for each in imported}
-    for document, modules in imported.items():
-        for other in modules.values():
-            neighbours[document].add(other)
-            neighbours[other].add(document)
-    numbers: dict[Document, int] = {}
-    for number, document in enumerate(imported):
-        waiting = [document]
-        while waiting:
-            each = waiting.pop()
-            if each not in numbers:
-                numbers[each] = number
-                waiting += neighbours[each]
-    return numbers
-
-
 def imported_names(
     imported: Mapping[Document, Mapping[str, Document]],
 ) -> dict[Document, set[str]]:

@@ -98,6 +98,20 @@ def hints_at_optimizer(attribute: str, owner: str) -> bool:
     return attribute in _AMBIGUOUS and _CALLED_OPTIMIZER.search(owner) is not None
 
 
+def is_bridged(node: ast.Attribute) -> bool:
+    """Whether this is between a TrainState and the optimizer that it stands for, or back."""
+    if node.attr in _BRIDGES:
+        return True
+    inner: ast.expr = node.value
+    while isinstance(inner, ast.Attribute | ast.Call):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+        if isinstance(inner, ast.Attribute) and inner.attr == "from_train_state":
+            return True
+    return False
+
+
+_BRIDGES = frozenset({"to_train_state", "from_train_state"})
+
 # The value of this argument is what the function returns, perhaps with other arrays in it.
 RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.device_put": (0, "x"),

@@ -175,10 +175,6 @@ class Memory:
 
         return self.once(("returns", function, context), prepare)
 
-    def hint(self, connected: int, name: str) -> Variable:
-        """What attributes of a name hold in all files that imports connect."""
-        return self._variable(("hint", connected, name))
-
     def _variable(self, key: Hashable) -> Variable:
         found = self._variables.get(key)
         if found is None:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
-import itertools
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
-from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.walk import parameters, walk_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import connected_files
+from flaxoptim_compat.migrate.program.processes import Processes
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
-from flaxoptim_compat.migrate.values.known_names import hints_at_optimizer, tells_optimizer
-from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, objects_of
+from flaxoptim_compat.migrate.values.hints import Hints
+from flaxoptim_compat.migrate.values.memory import Held, Memory, objects_of
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
     NOTHING,
@@ -25,10 +23,9 @@ from flaxoptim_compat.migrate.values.objects import (
     Objects,
     Optimizer,
     Site,
-    fields_of,
 )
 from flaxoptim_compat.migrate.values.parameter_names import parameter_names
-from flaxoptim_compat.migrate.values.solver import Solver, Variable
+from flaxoptim_compat.migrate.values.solver import Solver
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import all_versions
 
@@ -78,11 +75,6 @@ def _is_inside(child: ast.AST, scope: ast.AST) -> bool:
     return not (isinstance(scope, ast.Lambda) and child is scope.args)
 
 
-# What holds the settings of a program: their names say nothing of objects.
-_SETTINGS = frozenset(
-    {"args", "cfg", "conf", "config", "flags", "hparams", "options", "opts", "params", "settings"}
-)
-_BRIDGES = frozenset({"to_train_state", "from_train_state"})
 # A function that calls others like it may need as many rounds to be kept apart.
 _MOST_ROUNDS = 4
 _MOST_CALLS = 64
@@ -105,7 +97,7 @@ class PointsTo:
         self.documents = documents
         self.modules = modules
         self.scopes = {document: Scopes(document) for document in documents}
-        self.connected = connected_files(modules)
+        self.processes = Processes(modules)
         self._stars = Stars(modules)
         apart: frozenset[ast.AST] = frozenset()
         for _ in range(_MOST_ROUNDS):
@@ -180,11 +172,15 @@ class PointsTo:
         """
         return self._memory.data_inside(objects)
 
+    def parameter_names(self, documents: Iterable[Document]) -> frozenset[str]:
+        """The names that parameters may have where one of these files runs."""
+        together = map(self.processes.together_with, documents)
+        names = (self._parameter_names[each] for each in frozenset().union(*together))
+        return frozenset().union(*names)
+
     @functools.cached_property
-    def parameter_names(self) -> frozenset[str]:
-        """The names that parameters of the program may have."""
-        names = map(parameter_names, self.documents)
-        return frozenset(itertools.chain.from_iterable(names))
+    def _parameter_names(self) -> dict[Document, frozenset[str]]:
+        return {each: frozenset(parameter_names(each)) for each in self.documents}
 
     @property
     def has_traversals(self) -> bool:
@@ -218,9 +214,10 @@ class PointsTo:
             ).file({*apart})
         self._solver.solve()
         self._calls.uncalled()
-        self._hint_by_fields()
+        hints = Hints(self._memory, self._solver, self.processes)
+        hints.by_fields()
         self._solver.solve()
-        while not self.gave_up and self._take_hints():
+        while not self.gave_up and hints.take():
             self._solver.solve()
 
     def _to_keep_apart(self) -> Iterator[ast.AST]:
@@ -239,76 +236,6 @@ class PointsTo:
                 given.append({name: each for name, each in by_name.items() if each})
             if any(given) and any(each != given[0] for each in given):
                 yield node
-
-    # Hints: where something is used as only optimizers are, and nothing else is known of it
-
-    def _hint_by_fields(self) -> None:
-        """What fields of classes of the program hold tells of fields of that name elsewhere."""
-        for document, node in self._memory.classes:
-            for name in fields_of(node):
-                add = functools.partial(self._add, self._hint(document, name))
-                self._solver.watch(self._memory.field(node, name), add)
-
-    def _add(self, hint: Variable, each: Object) -> None:
-        if isinstance(each, Optimizer):
-            self._solver.state(hint, [each])
-
-    def _hint(self, document: Document, name: str) -> Variable:
-        return self._memory.hint(self.connected[document], name)
-
-    def _take_hints(self) -> bool:
-        """Take variables for optimizers that are used like one; whether anything is new then."""
-        before = self._solver.constraints, self._solver.propagations
-        new = 0
-        for asked in [*self._memory.asked]:
-            held = objects_of(asked.owner)
-            if not held and not is_bridged(asked.node):
-                new += self._take_hint(asked)
-            if not any(not isinstance(each, Container) for each in held):
-                self._look_up(asked)
-        return bool(new) or before != (self._solver.constraints, self._solver.propagations)
-
-    def _take_hint(self, asked: Asked) -> int:
-        owner, attribute = asked.node.value, asked.node.attr
-        name = last_name(owner)
-        if not hints_at_optimizer(attribute, name):
-            return 0
-        foreign = [Optimizer(None)]
-        by_itself = isinstance(owner, ast.Name) or tells_optimizer(asked.node)
-        if by_itself and isinstance(asked.owner, Variable):
-            self._solver.state(asked.owner, foreign)
-            return 1
-        if isinstance(owner, ast.Attribute):
-            hint = self._hint(asked.document, name)
-            if foreign[0] not in hint.objects:
-                self._solver.state(hint, foreign)
-                return 1
-        return 0
-
-    def _look_up(self, asked: Asked) -> None:
-        """An attribute of an unknown object: what is known of all attributes of that name."""
-        if last_name(asked.node.value).lower() in _SETTINGS:
-            return
-        hint = self._hint(asked.document, asked.node.attr)
-        if not hint.objects:
-            return
-        if isinstance(asked.owner, Variable) and not asked.owner.is_asked:
-            self._solver.ask(asked.owner)
-            self._solver.solve()
-        if not any(not isinstance(each, Container) for each in objects_of(asked.owner)):
-            self._solver.include(hint, asked.result)
-
-
-def is_bridged(node: ast.Attribute) -> bool:
-    """Whether this is between a TrainState and the optimizer that it stands for, or back."""
-    if node.attr in _BRIDGES:
-        return True
-    inner: ast.expr = node.value
-    while isinstance(inner, ast.Attribute | ast.Call):
-        inner = inner.func if isinstance(inner, ast.Call) else inner.value
-        if isinstance(inner, ast.Attribute) and inner.attr == "from_train_state":
-            return True
-    return False
 
 
 def _legacy(held: Held) -> frozenset[Object]:

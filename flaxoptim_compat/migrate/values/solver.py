@@ -26,7 +26,7 @@ MOST_FOLLOWED = 400
 # would tell nothing.
 _MOST_PER_CONSTRAINT = 15
 _MOST_ANYWAY = 50_000
-Watcher = Callable[[Object], None]
+Watcher = Callable[[Object], object]
 Action = Callable[[], object]
 
 

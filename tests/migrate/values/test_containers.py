@@ -72,6 +72,14 @@ def test_it_is_followed(name: str) -> None:
     assert ".target" not in text and ".state" not in text
 
 
+def test_where_an_attribute_shows_that_it_is_no_container() -> None:
+    program = (
+        f"from typing import Dict\n{HEAD}    return g2(a)\n\n\n"
+        "def g2(x: Dict[str, object]):\n    return x.target, x.keys()\n"
+    )
+    assert rewrite(program, "optax").endswith("    return x.params, x.keys()\n")
+
+
 @pytest.mark.parametrize("loop", ["d", "sorted(d)", "list(d)", "d.keys()"])
 def test_a_loop_over_a_dict_gives_no_optimizer(loop: str) -> None:
     program = f"{HEAD}    d = {{'a': a}}\n    return [(x.upper(), d[x].target) for x in {loop}]\n"
