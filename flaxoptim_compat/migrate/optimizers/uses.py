@@ -31,6 +31,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Container,
     Definition,
     External,
+    Instance,
     Object,
     Objects,
     Optimizer,
@@ -192,15 +193,29 @@ def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) ->
 def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is stored in another way than a TrainState."""
     for argument in (*call.args, *(each.value for each in call.keywords)):
-        objects = points_to.data_inside(points_to.legacy(argument))
-        sites = sites_of(objects, Optimizer)
-        if not sites:
+        given = points_to.legacy(argument)
+        everything = given and points_to.inside(given)
+        if not sites_of(everything, Optimizer):
             continue
         takers = {each.name for each in points_to.values(call.func) if isinstance(each, External)}
         if takers & _PICKLERS:
-            yield Use("FOC218", document, argument, sites, _PICKLED)
-        elif axes_of(objects) - {""} and any(each.startswith(_SERIALIZERS) for each in takers):
-            yield Use("FOC211", document, argument, sites, _FIRST_COPY)
+            if not any(map(_pickles_itself, given)):
+                yield Use("FOC218", document, argument, sites_of(everything, Optimizer), _PICKLED)
+            continue
+        data = points_to.data_inside(given)
+        if axes_of(data) - {""} and any(each.startswith(_SERIALIZERS) for each in takers):
+            yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
+
+
+def _pickles_itself(each: Object) -> bool:
+    """Whether it is an object of a class that says what of it is pickled."""
+    return isinstance(each, Instance) and any(
+        isinstance(method, ast.FunctionDef) and method.name in _PICKLING
+        for method in each.of.node.body
+    )
+
+
+_PICKLING = {"__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__", "__reduce_ex__"}
 
 
 _PICKLERS = {"pickle.dump", "pickle.dumps"}

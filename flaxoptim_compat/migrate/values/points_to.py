@@ -163,7 +163,11 @@ class PointsTo:
 
     def holds_optimizer(self, objects: Objects) -> bool:
         """Whether there is an optimizer among these objects, or in fields or slots of them."""
-        return any(isinstance(each, Optimizer) for each in self._memory.inside(objects))
+        return any(isinstance(each, Optimizer) for each in self.inside(objects))
+
+    def inside(self, objects: Objects) -> Objects:
+        """These objects, what is in their fields and slots, and so on."""
+        return self._memory.inside(objects)
 
     def data_inside(self, objects: Objects) -> Objects:
         """These objects, and those in the containers and dataclasses among them.
