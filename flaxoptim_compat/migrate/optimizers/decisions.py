@@ -25,6 +25,10 @@ from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site,
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
+_DEFINED_ELSEWHERE = (
+    "Nothing in these files makes the definition of this optimizer: give rewrite the files that do,"
+    " or write here which one it is."
+)
 _TOO_MUCH = (
     "It goes through code that everything else goes through too, which is not followed: give"
     " rewrite the files that train, without that code."
@@ -50,7 +54,8 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     if unknown and not (unit.sites and is_made):
         # Where it is made of a definition that comes from elsewhere is the line to change.
         made = [each for each in unknown if each.code == "FOC202"]
-        unit.problems = [dataclasses.replace((made or unknown)[0], problem=_MADE_ELSEWHERE)]
+        problem = _DEFINED_ELSEWHERE if made else _MADE_ELSEWHERE
+        unit.problems = [dataclasses.replace((made or unknown)[0], problem=problem)]
         return
     unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
     unit.problems = [each for each in unit.problems if each.code != "FOC201"]

@@ -27,6 +27,8 @@ def given_to_unread(points_to: PointsTo, document: Document, call: ast.Call) -> 
     """An optimizer that is given to a function which is not read, by itself or in something."""
     for argument in (*call.args, *(each.value for each in call.keywords)):
         objects = points_to.legacy(argument)
+        if not objects:
+            continue
         if sites := sites_of(objects, Optimizer):
             given = "It is given to"
         elif sites := sites_of(points_to.data_inside(objects), Optimizer):
@@ -121,6 +123,8 @@ def made_by_unread(points_to: PointsTo, document: Document, call: ast.Call) -> I
     if not sites - {None}:
         return
     maker = call.func
+    if isinstance(maker, ast.Attribute) and maker.attr == "apply_gradients":
+        return  # a step of a TrainState, in a program that has moved
     if isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Call):
         maker = maker.value.func  # as in package.Adam(0.1).create(params)
     makers = points_to.values(maker)

@@ -86,7 +86,10 @@ def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) 
         if node.attr in _OF_CONTAINERS and any(isinstance(each, Container) for each in values):
             return
         # Of all else that an optimizer is asked for no container has anything.
-        others = any(not isinstance(each, Optimizer | Container) for each in values)
+        others = {each for each in values if not isinstance(each, Optimizer | Container)}
+        if sites != {None}:
+            # Annotations say it of what is seen to be the optimizer itself, too.
+            others.discard(Definition(None))
         if others or points_to.is_unknown(node.value):
             yield Use("FOC219", document, node, sites, MIXED)
             return
@@ -194,13 +197,13 @@ def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iter
     """An optimizer that is stored in another way than a TrainState."""
     for argument in (*call.args, *(each.value for each in call.keywords)):
         given = points_to.legacy(argument)
-        everything = given and points_to.inside(given)
-        if not sites_of(everything, Optimizer):
+        if not given or not points_to.holds_optimizer(given):
             continue
         takers = {each.name for each in points_to.values(call.func) if isinstance(each, External)}
         if takers & _PICKLERS:
             if not any(map(_pickles_itself, given)):
-                yield Use("FOC218", document, argument, sites_of(everything, Optimizer), _PICKLED)
+                sites = sites_of(points_to.inside(given), Optimizer)
+                yield Use("FOC218", document, argument, sites, _PICKLED)
             continue
         data = points_to.data_inside(given)
         if axes_of(data) - {""} and any(each.startswith(_SERIALIZERS) for each in takers):

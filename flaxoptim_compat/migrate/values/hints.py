@@ -9,12 +9,19 @@ from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.processes import Processes
 from flaxoptim_compat.migrate.values.known_names import (
+    hints_at_definition,
     hints_at_optimizer,
     is_bridged,
     tells_optimizer,
 )
 from flaxoptim_compat.migrate.values.memory import Asked, Memory, objects_of
-from flaxoptim_compat.migrate.values.objects import Container, Object, Optimizer, fields_of
+from flaxoptim_compat.migrate.values.objects import (
+    Container,
+    Definition,
+    Object,
+    Optimizer,
+    fields_of,
+)
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
 
 # What holds the settings of a program: their names say nothing of objects.
@@ -63,12 +70,15 @@ class Hints:
     def _take(self, asked: Asked) -> int:
         owner, attribute = asked.node.value, asked.node.attr
         name = last_name(owner)
-        if not hints_at_optimizer(attribute, name):
+        is_definition = hints_at_definition(attribute, name)
+        if not (is_definition or hints_at_optimizer(attribute, name)):
             return 0
         by_itself = isinstance(owner, ast.Name) or tells_optimizer(asked.node)
         if by_itself and isinstance(asked.owner, Variable):
-            self._solver.state(asked.owner, [_FOREIGN])
+            self._solver.state(asked.owner, [Definition(None) if is_definition else _FOREIGN])
             return 1
+        if is_definition:
+            return 0
         return int(isinstance(owner, ast.Attribute) and self._tell(asked.document, name, _FOREIGN))
 
     def _tell(self, document: Document, name: str, each: Object) -> bool:

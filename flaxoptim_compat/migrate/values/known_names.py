@@ -22,6 +22,7 @@ TELLING = frozenset({"apply_gradient", "optimizer_def"})
 # Fields that others have too: what the variable is called decides.
 _AMBIGUOUS = frozenset({"target", "state"})
 _CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
+_CALLED_DEFINITION = re.compile(r"(^|_)(opt|optim|optimizer)_def(inition)?$")
 
 
 def legacy_name(name: str) -> str | None:
@@ -96,6 +97,11 @@ def hints_at_optimizer(attribute: str, owner: str) -> bool:
     if attribute in TELLING:
         return True
     return attribute in _AMBIGUOUS and _CALLED_OPTIMIZER.search(owner) is not None
+
+
+def hints_at_definition(attribute: str, owner: str) -> bool:
+    """Whether something is used, and called, as definitions are."""
+    return attribute == "create" and _CALLED_DEFINITION.search(owner) is not None
 
 
 def is_bridged(node: ast.Attribute) -> bool:

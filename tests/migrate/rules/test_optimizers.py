@@ -415,6 +415,22 @@ def test_a_definition_stays_with_a_focus_that_only_the_running_program_knows() -
     assert rewrite(program, "optax").endswith("optim.Adam(0.1).create(p, focus).to_train_state()\n")
 
 
+def test_a_definition_that_stays_does_not_make_a_train_state_an_optimizer() -> None:
+    program = (
+        f"{HEAD}def loop(optimizer, show, p, g):\n"
+        "    optimizer = optimizer.create(p)\n\n"
+        "    def step(optimizer):\n"
+        "        optimizer = optimizer.apply_gradient(g)\n"
+        "        return optimizer\n\n"
+        "    optimizer = step(optimizer)\n"
+        "    return show(optimizer.optimizer_def), optimizer.target\n\n\n"
+        "loop(optim.Momentum(0.1), lambda d: d.hyper_params.learning_rate, {}, {})\n"
+    )
+    rewritten = rewrite(program, "optax")
+    assert "optimizer.create(p).to_train_state()" in rewritten and "# FOC" not in rewritten
+    assert rewrite(rewritten, "optax") == rewritten
+
+
 # Parameters, and whether Flax's TrainState takes them.
 PARAMETERS = {
     "class P(struct.PyTreeNode):\n    w: object\n": False,
@@ -424,6 +440,19 @@ PARAMETERS = {
     "class P(dict):\n    pass\n": True,
     "class P:\n    def __getitem__(self, name):\n        return 1\n": True,
 }
+
+
+def test_an_annotation_that_says_definition_of_an_optimizer_does_not_count() -> None:
+    program = (
+        f"{HEAD}class Wrapper:\n    optimizer: optim.OptimizerDef\n\n"
+        "    def __init__(self, p):\n"
+        "        self.optimizer = optim.GradientDescent(0.1).create(p)\n\n"
+        "    def step(self, g):\n"
+        "        return self.optimizer.apply_gradient(g).target\n"
+    )
+    assert rewrite(program, "optax").endswith(
+        "return self.optimizer.apply_gradients(grads=g).params\n"
+    )
 
 
 @pytest.mark.parametrize("definition", PARAMETERS)
