@@ -222,7 +222,8 @@ def _optimizer_def(document: Document, node: ast.Attribute, sites: Sites) -> Use
 
 
 def _unknown(document: Document, node: ast.Attribute, sites: Sites) -> Use:
-    return Use("FOC219", document, node, sites, f"A TrainState has no `{node.attr}`.")
+    owner = "An optimizer" if node.attr == "apply_gradients" else "A TrainState"
+    return Use("FOC219", document, node, sites, f"{owner} has no `{node.attr}`.")
 
 
 _BY_NAME: dict[str, Callable[[Document, ast.Attribute, Sites], Use]] = {

@@ -17,6 +17,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
+from flaxoptim_compat.migrate.optimizers.models_of_flax_nn import may_be_models
 from flaxoptim_compat.migrate.optimizers.refused_params import why_refused
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
@@ -112,7 +113,7 @@ def _part_rates(points_to: PointsTo, unit: Unit) -> PartRates | None:
     others = [each for each in unit.uses if each.code in ("FOC201", "FOC214")]
     rest = [each for each in unit.bridged if each not in steps and each not in others]
     sets_step = any(each.code == "FOC207" and _sets_step(each) for each in unit.uses)
-    if len(sites) != 1 or rest or sets_step or _focuses(unit):
+    if len(sites) != 1 or rest or sets_step or _focuses(unit) or _why_other_paths(points_to, unit):
         return None
     read = pairs(sites[0].node)
     # A part that has a name is written where it gets it, and knows of no other names.
@@ -258,6 +259,8 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC202" and (reason := why_refused(points_to, use)):
             return reason
+    if reason := _why_other_paths(points_to, unit):
+        return reason
     for focus in _focuses(unit):
         if reason := why_no_focus(points_to, focus):
             return reason
@@ -265,6 +268,17 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
         reason = why_no_text(points_to, site, unit.overrides, unit.schedule is not None)
         if reason:
             return reason
+    return ""
+
+
+def _why_other_paths(points_to: PointsTo, unit: Unit) -> str:
+    selects = _focuses(unit) or any(each.name == "MultiOptimizer" for each in unit.sites)
+    documents = dict.fromkeys(use.document for use in unit.uses)
+    if selects and may_be_models(points_to, documents):
+        return (
+            "Its parameters may be a model of `flax.nn`, whose paths are others in a TrainState:"
+            " `/params/dense/kernel` for `/dense/kernel`."
+        )
     return ""
 
 

@@ -35,13 +35,16 @@ RULE = Rule(
     "TrainState does exactly what the optimizer did.",
     why="A `TrainState` holds parameters, step and the state of the optimizer, as an "
     "`Optimizer` did. It passes through `jit`, `pmap`, `scan`, `replicate` and checkpoints in "
-    "the same way. In a checkpoint its fields are called otherwise: FOC215.",
+    "the same way. In a checkpoint its fields are called otherwise: FOC215. Its leaves are not "
+    "quite those of the optimizer: the step of a new one is a Python number, and optax counts "
+    "steps of its own, so that a sum over all leaves is another one.",
     refuses="Where its arguments are not written out, and where it is not called but handed on, "
-    "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. With a `focus` that does not "
-    "select by a function of the path the definition stays, and for what is seen to be a single "
-    "array or number, or an object such as a dataclass: Flax's TrainState asks whether a name is "
-    "`in` the gradients, which those refuse, and that of `to_train_state()` does not. Of other "
-    "parameters of this kind `apply_gradients` says so in an error: call it for those too.",
+    "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. The definition stays with a "
+    "`focus` that does not select by a function of the path, with a focus or parts where the "
+    "parameters may be a model of `flax.nn`, whose paths are others, and for what is seen to be a "
+    "single array or number, or an object such as a dataclass: Flax's TrainState asks whether a "
+    "name is `in` the gradients, which those refuse, and that of `to_train_state()` does not. Of "
+    "other parameters of this kind `apply_gradients` says so in an error: call it for those too.",
     examples=(
         Example(
             before="""\

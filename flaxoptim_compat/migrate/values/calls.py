@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
 from flaxoptim_compat.migrate.values.containers import Containers
-from flaxoptim_compat.migrate.values.memory import Held, Memory
+from flaxoptim_compat.migrate.values.memory import NAMED_TUPLE, Held, Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -59,6 +59,8 @@ class Calls:
         self.sites: dict[Site, None] = {}
         self.has_traversals = False
         self._bound: dict[Object, tuple[Held, Given]] = {}
+        # What `collections.namedtuple` makes, by its calls.
+        self._named_tuples: dict[ast.Call, ast.ClassDef] = {}
         self._come: set[tuple[ast.Call, Context, Object, int]] = set()
 
     def result(
@@ -300,6 +302,11 @@ class Calls:
                     if name is not None:
                         memory.flow(value, memory.field(of.node, name))
                 add(result, [owner])
+            case Instance(of=of) if method == "_asdict":
+                made = Container(call.node, call.context, is_dict=True)
+                for name, value in memory.tuple_fields(of).items():
+                    memory.put(made, name, value)
+                memory.flow(memory.made(made), result)
             case Container() if method in containers.METHODS:
                 self._containers.method(call, owner, method, given, result)
 
@@ -329,6 +336,8 @@ class Calls:
                     for field, new in given.named:
                         if field is not None:
                             memory.store_field(value, field, new)
+        elif name == _MAKES_NAMED_TUPLE:
+            add(result, self._named_tuple(call))
         elif name in containers.FUNCTIONS:
             self._containers.function(call, name, given, result)
         elif name == "flax.serialization.to_state_dict":
@@ -363,6 +372,25 @@ class Calls:
                 memory.store_field(positional[0], attribute.value, positional[2])
         else:
             self._control_flow(call, name, given, result)
+
+    def _named_tuple(self, call: Call) -> list[Object]:
+        """The class that ``collections.namedtuple`` makes, as if it were written out."""
+        if call.node not in self._named_tuples:
+            names = _field_names(call.node)
+            if not names:
+                return []
+            base = ast.Name("NamedTuple", ast.Load())
+            self._memory.note(base, frozenset({External(NAMED_TUPLE)}))
+            body: list[ast.stmt] = [
+                ast.AnnAssign(ast.Name(each, ast.Store()), ast.Name("object", ast.Load()), None, 1)
+                for each in names
+            ]
+            node = ast.ClassDef("namedtuple", [base], [], body, [])
+            self._named_tuples[call.node] = ast.fix_missing_locations(
+                ast.copy_location(node, call.node)
+            )
+            self._memory.classes.append((call.document, node))
+        return [Class(call.document, self._named_tuples[call.node])]
 
     def _getattr(self, call: Call, owner: Held, result: Variable) -> None:
         attribute = call.node.args[1]
@@ -424,6 +452,7 @@ class Calls:
                 memory.flow(frozenset({made}), result)
 
 
+_MAKES_NAMED_TUPLE = "collections.namedtuple"
 _CONTROL_FLOW = frozenset(
     {
         "jax.eval_shape",
@@ -446,6 +475,7 @@ _MATTER = frozenset(
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
         "functools.partial",
+        _MAKES_NAMED_TUPLE,
         "getattr",
         "setattr",
         known_names.RESTORE,
@@ -456,6 +486,7 @@ _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
         *containers.METHODS,
+        "_asdict",
         "create",
         "optimize",
         "replicate",
@@ -463,6 +494,16 @@ _METHODS = frozenset(
         "unreplicate",
     }
 )
+
+
+def _field_names(call: ast.Call) -> list[str]:
+    """The fields that a call of ``collections.namedtuple`` writes out; none if it does not."""
+    match call.args:
+        case [_, ast.Constant(value=str(text))]:
+            return text.replace(",", " ").split()
+        case [_, ast.List(elts=names) | ast.Tuple(elts=names)]:
+            return [str(each.value) for each in names if isinstance(each, ast.Constant)]
+    return []
 
 
 def _matters(name: str) -> bool:

@@ -35,6 +35,7 @@ from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
 
 # What an expression holds: objects that are known at once, or a variable.
 Held = Objects | Variable
+NAMED_TUPLE = "typing.NamedTuple"
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
 
@@ -451,6 +452,8 @@ class Memory:
         def follow(each: Object, result: Variable) -> None:
             if isinstance(each, Container):
                 self.flow(self._all_slots(each), result)
+            elif isinstance(each, Instance):
+                self._of_tuple(each.of, ANYWHERE, result)
 
         return self.derived("contents", held, follow)
 
@@ -460,8 +463,25 @@ class Memory:
         def follow(each: Object, result: Variable) -> None:
             if isinstance(each, Container) and not each.is_dict:
                 self.flow(self._all_slots(each), result)
+            elif isinstance(each, Instance):
+                self._of_tuple(each.of, ANYWHERE, result)
 
         return self.derived("entries", held, follow)
+
+    def tuple_fields(self, of: Class) -> dict[str, Variable]:
+        """The fields of the objects of a class in their order, if they are named tuples."""
+        for base in of.node.bases:
+            for each in objects_of(self.of(base)):
+                if isinstance(each, External) and each.name == NAMED_TUPLE:
+                    return {name: self._of_instance(of, name) for name in fields_of(of.node)}
+                if isinstance(each, Class) and (found := self.tuple_fields(each)):
+                    return {name: self._of_instance(of, name) for name in found}
+        return {}
+
+    def _of_tuple(self, of: Class, key: Hashable, result: Variable) -> None:
+        for index, held in enumerate(self.tuple_fields(of).values()):
+            if key in (index, ANYWHERE):
+                self.flow(held, result)
 
     def item(self, held: Held, key: Hashable) -> Held:
         """What is in a slot of these containers."""
@@ -473,6 +493,8 @@ class Memory:
                 case Container():
                     self.flow(self.slot(each, key), result)
                     self.flow(self.slot(each, ANYWHERE), result)
+                case Instance(of=of):
+                    self._of_tuple(of, key, result)
                 case Stored():
                     self.solver.state(result, [each])
                 case Entries(of=Instance(of=of)):

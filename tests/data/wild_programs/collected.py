@@ -17,6 +17,9 @@ class Agent(NamedTuple):
     target: Any
 
 
+Pair = collections.namedtuple("Pair", "first second count")
+
+
 def updated(optimizer, number):
     return optimizer.apply_gradient(gradients(optimizer.target, number))
 
@@ -68,6 +71,15 @@ def gathered():
     )
 
 
+def paired():
+    pair = Pair(optim.Adam(0.1).create(parameters()), second=None, count=0)
+    pair = pair._replace(second=optim.Momentum(0.1).create(parameters()))
+    for number in range(3):
+        first, second, count = pair
+        pair = Pair(updated(first, number), updated(second, number), count + 1)
+    return [each.target for each in pair[:2]], pair._asdict()["first"].target, pair[1].target
+
+
 def run():
     several = {
         "first": optim.Momentum(0.1).create(parameters()),
@@ -93,4 +105,5 @@ def run():
         agent.critic.target,
         agent.target,
         gathered(),
+        paired(),
     )

@@ -54,6 +54,21 @@ LEADS = {
     "lists that are added": "x = ([a] + [b])[1]",
     "a list more often": "x = ([a] * n)[1]",
     "a list that becomes longer": "d = []\n    d += [a]\n    x = d[0]",
+    "a named tuple": ("State = collections.namedtuple('State', 'o, n')\n    x = State(a, n=1).o"),
+    "a named tuple by index": (
+        "State = collections.namedtuple('State', ['n', 'o'])\n    x = State(1, a)[1]"
+    ),
+    "a named tuple that is unpacked": (
+        "State = collections.namedtuple('State', ('n', 'o'))\n    n, x = State(o=a, n=1)"
+    ),
+    "a named tuple as a dict": (
+        "import typing\n    class State(typing.NamedTuple):\n        o: object\n"
+        "    x = State(a)._asdict()['o']"
+    ),
+    "a loop over a named tuple": (
+        "import typing\n    class State(typing.NamedTuple):\n        o: object\n"
+        "    for x in State(a):\n        pass"
+    ),
     "keywords for keywords": (
         "def g2(**several):\n        return several['a']\n    d = {'a': a}\n    x = g2(**d)"
     ),
