@@ -251,7 +251,9 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
 def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
-            return use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
+            reason = use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
+            place = f"{use.document.path.name}:{use.node.lineno}"
+            return reason if use.code == "FOC201" else f"In {place}: {reason}"
     created = {site for use in unit.uses if use.code == "FOC202" for site in use.sites}
     parts = {part for site in unit.sites for part in inner_definitions(points_to, site)}
     if {*unit.sites} - created - parts:
