@@ -349,9 +349,12 @@ class Calls:
         elif name in known_names.MAPS_TREES:
             for value in positional[1:]:
                 memory.flow(value, result)
-            if "is_leaf" in dict(given.named):
+            for is_leaf in (
+                value for name, value in given.named if name == "is_leaf" and positional
+            ):
                 leaves = [memory.joined([each, memory.contents(each)]) for each in positional[1:]]
                 memory.flow(self._called(call, positional[0], *leaves), result)
+                self._called(call, is_leaf, *leaves[:1])
         elif name == "functools.partial" and positional:
             # partial(jax.jit, ...) as a decorator: the function itself.
             partial = Partial(call.node, call.context)

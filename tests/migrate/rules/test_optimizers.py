@@ -516,6 +516,10 @@ STAYS = {
         "    return getattr(State(o), g)",
         "FOC218",
     ),
+    "it is asked whether it has a name": (
+        "return jax.tree_map(lambda x: x.target, [o], is_leaf=lambda x: hasattr(x, 'target'))",
+        "FOC218",
+    ),
     "a method that is not known": ("return o.unknown(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
     "entries of its state dict": ("return o.state_dict()['target']", "FOC210"),
