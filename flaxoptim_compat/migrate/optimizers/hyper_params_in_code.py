@@ -137,9 +137,10 @@ def assigned_once(points_to: PointsTo, use: Use, node: ast.expr) -> ast.expr:
     match list(_assignments(points_to, use, node.id)):
         case [ast.Assign(targets=[ast.Name(), *_], value=value)]:
             return value
-        case [ast.Assign(targets=[ast.Tuple(elts=names)], value=value)]:
-            index = [getattr(each, "id", "") for each in names].index(node.id)
-            return ast.Subscript(value, ast.Constant(index), ast.Load())
+        case [ast.Assign(targets=[ast.Tuple(elts=targets)], value=value)]:
+            names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
+            if node.id in names and not any(isinstance(each, ast.Starred) for each in targets):
+                return ast.Subscript(value, ast.Constant(names.index(node.id)), ast.Load())
     return node
 
 

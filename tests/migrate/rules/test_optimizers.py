@@ -466,6 +466,19 @@ def test_a_definition_stays_for_an_object_that_flax_does_not_take(definition: st
     assert text.endswith(".create(P(1)).to_train_state()\n") is not PARAMETERS[definition]
 
 
+@pytest.mark.parametrize(
+    ("target", "is_vector"),
+    [("p, back", True), ("(p, other), back", False), ("*p, back", False), ("back, p", False)],
+)
+def test_parameters_that_are_unpacked(target: str, is_vector: bool) -> None:
+    program = (
+        "from flax import optim\nfrom jax.flatten_util import ravel_pytree\n\n\n"
+        f"def f(tree):\n    {target} = ravel_pytree(tree)\n"
+        "    return optim.GradientDescent(0.1).create(p)\n"
+    )
+    assert rewrite(program, "optax").endswith(".create(p).to_train_state()\n") is is_vector
+
+
 def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
     program = (
         f"{HEAD}TABLE = some.table(optim.Adam(0.1))\n\n\ndef make(name, p):\n"
