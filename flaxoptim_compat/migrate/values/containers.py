@@ -47,15 +47,17 @@ FUNCTIONS = frozenset(
         "functools.reduce",
         "itertools.chain",
         "itertools.chain.from_iterable",
+        "itertools.repeat",
         "map",
     }
 )
 
-_PUT_ONE = frozenset({"add", "append", "appendleft", "insert", "put", "put_nowait"})
+_PUT_ONE = frozenset({"add", "append", "appendleft", "put", "put_nowait"})
+_PUT_AT = frozenset({"insert", "setdefault"})
 _PUT_ALL = frozenset({"extend", "extendleft", "update"})
 _TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "setdefault"})
 # Methods that put what they are given into a container.
-PUT = _PUT_ONE | _PUT_ALL | {"setdefault"}
+PUT = _PUT_ONE | _PUT_AT | _PUT_ALL
 METHODS = PUT | _TAKE | {"_replace", "copy", "items", "popitem", "replace", "sort", "values"}
 
 
@@ -120,6 +122,8 @@ class Containers:
                 self._give(call, memory.joined([*map(memory.entries, several)]), result)
             case "itertools.chain.from_iterable", [several, *_]:
                 self._give(call, memory.entries(memory.entries(several)), result)
+            case "itertools.repeat", [value, *_]:
+                self._give(call, value, result)
             case "dict.fromkeys", [_, value]:
                 self._give(call, value, result, is_dict=True)
             case "collections.defaultdict", [maker, *_]:
@@ -167,8 +171,7 @@ class Containers:
 
         def follow(each: Object) -> None:
             if isinstance(each, Container) and not each.is_dict:
-                pairs = memory.entries(frozenset({each}))
-                memory.put(made, ANYWHERE, memory.item(pairs, 1))
+                memory.put(made, ANYWHERE, self._values(frozenset({each})))
                 memory.flow(frozenset({made}), result)
             else:
                 memory.solver.state(result, [each])
@@ -194,8 +197,11 @@ class Containers:
         """
         memory, positional = self._memory, given.positional
         contents = memory.contents(frozenset({owner}))
-        if method in _PUT_ONE or method == "setdefault":
-            for value in positional[-1:]:
+        if method in _PUT_ONE:
+            for value in positional[:1]:
+                memory.put(owner, ANYWHERE, value)
+        if method in _PUT_AT:
+            for value in positional[1:2]:
                 memory.put(owner, ANYWHERE, value)
         if method in _TAKE:
             memory.flow(memory.joined([contents, *positional[1:]]), result)
@@ -212,8 +218,25 @@ class Containers:
                 memory.flow(frozenset({made}), result)
             case "sort":
                 self._compare(call, given, contents)
-            case "extend" | "extendleft" | "update":
+            case "extend" | "extendleft":
                 for value in positional[:1]:
-                    memory.put(owner, ANYWHERE, memory.contents(value))
+                    memory.put(owner, ANYWHERE, memory.entries(value))
+            case "update":
+                for value in positional[:1]:
+                    more = self._values(value) if owner.is_dict else memory.entries(value)
+                    memory.put(owner, ANYWHERE, more)
                 for name, value in given.named:
-                    memory.put(owner, name, value)
+                    memory.put(owner, name or ANYWHERE, value if name else memory.contents(value))
+
+    def _values(self, held: Held) -> Held:
+        """What a dict gets from another, or from pairs."""
+        memory = self._memory
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, Container):
+                one = frozenset({each})
+                is_dict = each.is_dict
+                values = memory.contents(one) if is_dict else memory.item(memory.entries(one), 1)
+                memory.flow(values, result)
+
+        return memory.derived("values", held, follow)
