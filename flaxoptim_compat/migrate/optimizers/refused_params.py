@@ -72,10 +72,14 @@ def _makers(points_to: PointsTo, call: ast.Call) -> frozenset[str]:
 
 def _answers_in(points_to: PointsTo, of: Class) -> bool:
     """Whether objects of a class know what ``in`` means, as far as its bases are read."""
-    defined = {each.name for each in of.node.body if isinstance(each, ast.FunctionDef)}
-    bases = [each for base in of.node.bases for each in points_to.values(base)]
-    return (
-        bool(defined & _ASKED_BY_IN)
-        or any(isinstance(each, External) and each.name in _ANSWER for each in bases)
-        or any(isinstance(each, Class) and _answers_in(points_to, each) for each in bases)
-    )
+    classes = [of]
+    for each in classes:
+        defined = {one.name for one in each.node.body if isinstance(one, ast.FunctionDef)}
+        bases = [one for base in each.node.bases for one in points_to.values(base)]
+        if defined & _ASKED_BY_IN:
+            return True
+        if any(isinstance(one, External) and one.name in _ANSWER for one in bases):
+            return True
+        # Under one name there may be a class and what it is derived from.
+        classes += [one for one in bases if isinstance(one, Class) and one not in classes]
+    return False

@@ -470,12 +470,13 @@ class Memory:
 
     def tuple_fields(self, of: Class) -> dict[str, Variable]:
         """The fields of the objects of a class in their order, if they are named tuples."""
-        for base in of.node.bases:
-            for each in objects_of(self.of(base)):
-                if isinstance(each, External) and each.name == NAMED_TUPLE:
-                    return {name: self._of_instance(of, name) for name in fields_of(of.node)}
-                if isinstance(each, Class) and (found := self.tuple_fields(each)):
-                    return {name: self._of_instance(of, name) for name in found}
+        # Under one name there may be a class and what it is derived from.
+        classes = [of]
+        for each in classes:
+            bases = [one for base in each.node.bases for one in objects_of(self.of(base))]
+            if External(NAMED_TUPLE) in bases:
+                return {name: self._of_instance(of, name) for name in fields_of(each.node)}
+            classes += [one for one in bases if isinstance(one, Class) and one not in classes]
         return {}
 
     def _of_tuple(self, of: Class, key: Hashable, result: Variable) -> None:

@@ -436,6 +436,7 @@ PARAMETERS = {
     "class P(struct.PyTreeNode):\n    w: object\n": False,
     "@struct.dataclass\nclass P:\n    w: object\n": False,
     "class Base:\n    pass\n\n\nclass P(Base):\n    def __len__(self):\n        return 1\n": False,
+    "class P:\n    pass\n\n\nclass P(P):\n    w = 1\n": False,
     "class P(typing.NamedTuple):\n    w: object\n": True,
     "class P(dict):\n    pass\n": True,
     "class P:\n    def __getitem__(self, name):\n        return 1\n": True,

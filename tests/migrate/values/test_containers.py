@@ -75,6 +75,10 @@ LEADS = {
         "import typing\n    class State(typing.NamedTuple):\n        o: object\n"
         "    for x in State(a):\n        pass"
     ),
+    "a named tuple that is derived from one of its name": (
+        "import typing\n    class State(typing.NamedTuple):\n        n: int\n        o: object\n"
+        "    class State(State):\n        pass\n    n, x = State(1, a)"
+    ),
     "keywords for keywords": (
         "def g2(**several):\n        return several['a']\n    d = {'a': a}\n    x = g2(**d)"
     ),
