@@ -78,7 +78,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     unit.overrides = _given(steps)
     new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
     if unit.overrides or new_steps:
-        names = points_to.parameter_names(dict.fromkeys(use.document for use in unit.uses))
+        names = points_to.parameter_names(unit.documents)
         unit.ambiguous = names.intersection(unit.overrides)
         if new_steps and ("count" in names or not _counts_at_top(unit)):
             unit.bridged += new_steps
@@ -252,7 +252,7 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
             reason = use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
-            place = f"{use.document.path.name}:{use.node.lineno}"
+            place = use.document.place(use.node)
             return reason if use.code == "FOC201" else f"In {place}: {reason}"
     created = {site for use in unit.uses if use.code == "FOC202" for site in use.sites}
     parts = {part for site in unit.sites for part in inner_definitions(points_to, site)}
@@ -275,8 +275,7 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
 
 def _why_other_paths(points_to: PointsTo, unit: Unit) -> str:
     selects = _focuses(unit) or any(each.name == "MultiOptimizer" for each in unit.sites)
-    documents = dict.fromkeys(use.document for use in unit.uses)
-    if selects and may_be_models(points_to, documents):
+    if selects and may_be_models(points_to, unit.documents):
         return (
             "Its parameters may be a model of `flax.nn`, whose paths are others in a TrainState:"
             " `/params/dense/kernel` for `/dense/kernel`."

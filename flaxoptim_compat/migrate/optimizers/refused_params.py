@@ -9,7 +9,7 @@ import ast
 
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assigned_once
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.values.known_names import RETURN_ARRAYS
+from flaxoptim_compat.migrate.values.known_names import NAMED_TUPLE, RETURN_ARRAYS
 from flaxoptim_compat.migrate.values.objects import Class, External, Instance
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -22,7 +22,7 @@ _ANSWER = frozenset(
         "dict",
         "list",
         "tuple",
-        "typing.NamedTuple",
+        NAMED_TUPLE,
     }
 )
 
@@ -44,7 +44,7 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
         objects = points_to.values(each)
         for of in (one.of for one in objects if isinstance(one, Instance)):
             if not _answers_in(points_to, of):
-                return _REFUSED.format(f"{of.node.name}")
+                return _REFUSED.format(of.node.name)
     return ""
 
 
@@ -58,28 +58,17 @@ def _is_one(points_to: PointsTo, node: ast.expr) -> bool:
         case ast.UnaryOp(operand=inner):
             return _is_one(points_to, inner)
         case ast.Call():
-            return bool(_makers(points_to, node) & RETURN_ARRAYS)
+            return bool(points_to.package_names(node.func) & RETURN_ARRAYS)
         case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=0)):
-            return "jax.flatten_util.ravel_pytree" in _makers(points_to, call)
+            return "jax.flatten_util.ravel_pytree" in points_to.package_names(call.func)
     return False
-
-
-def _makers(points_to: PointsTo, call: ast.Call) -> frozenset[str]:
-    return frozenset(
-        each.name for each in points_to.values(call.func) if isinstance(each, External)
-    )
 
 
 def _answers_in(points_to: PointsTo, of: Class) -> bool:
     """Whether objects of a class know what ``in`` means, as far as its bases are read."""
-    classes = [of]
-    for each in classes:
+    for each, bases in points_to.ancestry(of):
         defined = {one.name for one in each.node.body if isinstance(one, ast.FunctionDef)}
-        bases = [one for base in each.node.bases for one in points_to.values(base)]
-        if defined & _ASKED_BY_IN:
+        known = {one.name for one in bases if isinstance(one, External)}
+        if defined & _ASKED_BY_IN or known & _ANSWER:
             return True
-        if any(isinstance(one, External) and one.name in _ANSWER for one in bases):
-            return True
-        # Under one name there may be a class and what it is derived from.
-        classes += [one for one in bases if isinstance(one, Class) and one not in classes]
     return False

@@ -57,6 +57,11 @@ class Unit:
         return not self.problems
 
     @property
+    def documents(self) -> list[Document]:
+        """The files that do something with the optimizers."""
+        return list(dict.fromkeys(use.document for use in self.uses))
+
+    @property
     def creates(self) -> list[ast.Call]:
         """The calls that make the optimizers."""
         return [

@@ -127,10 +127,8 @@ def made_by_unread(points_to: PointsTo, document: Document, call: ast.Call) -> I
         return  # a step of a TrainState, in a program that has moved
     if isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Call):
         maker = maker.value.func  # as in package.Adam(0.1).create(params)
-    makers = points_to.values(maker)
-    names = {each.name for each in makers if isinstance(each, External)}
-    names = {each for each in names if not _makes_no_optimizer(each)}
-    if names or not makers:
+    names = {each for each in points_to.package_names(maker) if not _makes_no_optimizer(each)}
+    if names or not points_to.values(maker):
         what = min(names, default=ast.unparse(maker))
         problem = f"{what} may make an Optimizer, beside those of flax.optim."
         yield Use("FOC219", document, call, sites, problem)
@@ -202,7 +200,8 @@ def _makes_no_optimizer(name: str) -> bool:
 def _keeps_things(function: ast.expr) -> bool:
     """Whether it is a method that puts what it is given somewhere, and asks it for nothing."""
     return isinstance(function, ast.Attribute) and (
-        function.attr in known_names.KEEP_THINGS | containers.PUT
+        function.attr in known_names.KEEP_THINGS
+        or function.attr in containers.PUT
         or function.attr in ("from_train_state", "to_train_state")
     )
 

@@ -25,7 +25,6 @@ from flaxoptim_compat.migrate.optimizers.use import (
 )
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.known_names import is_bridged
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Container,
@@ -52,7 +51,7 @@ def uses(points_to: PointsTo) -> Iterator[Use]:
 
 def _all_uses(points_to: PointsTo) -> Iterator[Use]:
     seen = {
-        other: f"{document.path.name}:{found[0].lineno}"
+        other: document.place(found[0])
         for document in reversed(points_to.documents)
         if (found := not_understood(points_to, document))
         for other in points_to.processes.together_with(document)
@@ -78,7 +77,7 @@ def _all_uses(points_to: PointsTo) -> Iterator[Use]:
 
 def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
     values = points_to.legacy(node.value)
-    if not values or is_bridged(node):
+    if not values or known_names.is_bridged(node):
         return
     if sites := sites_of(values, Optimizer):
         values = points_to.values(node.value)
@@ -197,12 +196,12 @@ def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iter
     """An optimizer that is stored in another way than a TrainState."""
     for argument in (*call.args, *(each.value for each in call.keywords)):
         given = points_to.legacy(argument)
-        if not given or not points_to.holds_optimizer(given):
+        sites = sites_of(points_to.inside(given), Optimizer)
+        if not sites:
             continue
-        takers = {each.name for each in points_to.values(call.func) if isinstance(each, External)}
+        takers = points_to.package_names(call.func)
         if takers & _PICKLERS:
             if not any(map(_pickles_itself, given)):
-                sites = sites_of(points_to.inside(given), Optimizer)
                 yield Use("FOC218", document, argument, sites, _PICKLED)
             continue
         data = points_to.data_inside(given)
@@ -219,8 +218,6 @@ def _pickles_itself(each: Object) -> bool:
 
 
 _PICKLING = {"__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__", "__reduce_ex__"}
-
-
 _PICKLERS = {"pickle.dump", "pickle.dumps"}
 _PICKLED = (
     "It is pickled, which the functions of optax in a TrainState cannot be: pickle"

@@ -157,6 +157,10 @@ class Document:
             node = self.parents[node]
         return node
 
+    def place(self, node: ast.expr | ast.stmt) -> str:
+        """Where a node is, for somebody who knows the folder."""
+        return f"{self.path.name}:{node.lineno}"
+
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
         """The function by ``def`` that a node is or stands in, the innermost; else the file."""
         while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Module):

@@ -29,6 +29,7 @@ class Processes:
         self.connected = _connected(self._imports)
         self._add_what_no_import_names()
         self._together: dict[Document, frozenset[Document]] = {}
+        self._sets: dict[frozenset[Document], frozenset[Document]] = {}
         self._importers: dict[Document, set[Document]] = {each: set() for each in imported}
         for document, others in self._imports.items():
             for each in others:
@@ -44,7 +45,8 @@ class Processes:
             # Whoever imports a file runs the packages around it.
             around = document.module
             while around := around.rpartition(".")[0]:
-                others |= {packages[around]} if around in packages else set()
+                if around in packages:
+                    others.add(packages[around])
             # What pytest gives to a test comes from the folders above.
             others |= {each for each in fixtures if each.path.parent in document.path.parents}
 
@@ -53,6 +55,8 @@ class Processes:
         found = self._together.get(document)
         if found is None:
             found = _reached(_reached([document], self._importers), self._imports)
+            # Of many files it is the same set, and is kept once.
+            found = self._sets.setdefault(found, found)
             self._together[document] = found
         return found
 

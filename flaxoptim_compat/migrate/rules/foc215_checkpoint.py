@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.values.objects import External, Stored
+from flaxoptim_compat.migrate.values.objects import Stored
 
 RULE = Rule(
     code="FOC215",
@@ -95,7 +95,7 @@ def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
     points_to = facts.points_to
     if not points_to.holds_optimizer(points_to.legacy(call)):
         return False
-    names = {each.name for each in points_to.values(call.func) if isinstance(each, External)}
+    names = points_to.package_names(call.func)
     return bool(names & _RESTORE)
 
 

@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
 from flaxoptim_compat.migrate.values.containers import Containers
-from flaxoptim_compat.migrate.values.memory import NAMED_TUPLE, Held, Memory
+from flaxoptim_compat.migrate.values.memory import Held, Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -336,7 +336,7 @@ class Calls:
                     for field, new in given.named:
                         if field is not None:
                             memory.store_field(value, field, new)
-        elif name == _MAKES_NAMED_TUPLE:
+        elif name == known_names.MAKES_NAMED_TUPLE:
             add(result, self._named_tuple(call))
         elif name in containers.FUNCTIONS:
             self._containers.function(call, name, given, result)
@@ -383,7 +383,7 @@ class Calls:
             if not names:
                 return []
             base = ast.Name("NamedTuple", ast.Load())
-            self._memory.note(base, frozenset({External(NAMED_TUPLE)}))
+            self._memory.note(base, frozenset({External(known_names.NAMED_TUPLE)}))
             body: list[ast.stmt] = [
                 ast.AnnAssign(ast.Name(each, ast.Store()), ast.Name("object", ast.Load()), None, 1)
                 for each in names
@@ -455,7 +455,6 @@ class Calls:
                 memory.flow(frozenset({made}), result)
 
 
-_MAKES_NAMED_TUPLE = "collections.namedtuple"
 _CONTROL_FLOW = frozenset(
     {
         "jax.eval_shape",
@@ -478,7 +477,7 @@ _MATTER = frozenset(
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
         "functools.partial",
-        _MAKES_NAMED_TUPLE,
+        known_names.MAKES_NAMED_TUPLE,
         "getattr",
         "setattr",
         known_names.RESTORE,

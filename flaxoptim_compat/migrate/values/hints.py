@@ -63,23 +63,23 @@ class Hints:
             held = objects_of(asked.owner)
             if not held and not is_bridged(asked.node):
                 new += self._take(asked)
-            if not any(not isinstance(each, Container) for each in held):
+            if all(isinstance(each, Container) for each in held):
                 self._look_up(asked)
         return bool(new) or before != (self._solver.constraints, self._solver.propagations)
 
     def _take(self, asked: Asked) -> int:
         owner, attribute = asked.node.value, asked.node.attr
         name = last_name(owner)
-        is_definition = hints_at_definition(attribute, name)
-        if not (is_definition or hints_at_optimizer(attribute, name)):
+        found: Object = _FOREIGN
+        if hints_at_definition(attribute, name):
+            found = Definition(None)
+        elif not hints_at_optimizer(attribute, name):
             return 0
         by_itself = isinstance(owner, ast.Name) or tells_optimizer(asked.node)
         if by_itself and isinstance(asked.owner, Variable):
-            self._solver.state(asked.owner, [Definition(None) if is_definition else _FOREIGN])
+            self._solver.state(asked.owner, [found])
             return 1
-        if is_definition:
-            return 0
-        return int(isinstance(owner, ast.Attribute) and self._tell(asked.document, name, _FOREIGN))
+        return int(isinstance(owner, ast.Attribute) and self._tell(asked.document, name, found))
 
     def _tell(self, document: Document, name: str, each: Object) -> bool:
         """Note that attributes of a name may hold an optimizer; whether that is new."""
@@ -117,5 +117,5 @@ class Hints:
         if isinstance(asked.owner, Variable) and not asked.owner.is_asked:
             self._solver.ask(asked.owner)
             self._solver.solve()
-        if not any(not isinstance(each, Container) for each in objects_of(asked.owner)):
+        if all(isinstance(each, Container) for each in objects_of(asked.owner)):
             self._solver.include(hint, asked.result)

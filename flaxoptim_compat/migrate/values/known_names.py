@@ -118,6 +118,9 @@ def is_bridged(node: ast.Attribute) -> bool:
 
 _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 
+NAMED_TUPLE = "typing.NamedTuple"
+MAKES_NAMED_TUPLE = "collections.namedtuple"
+
 # The value of this argument is what the function returns, perhaps with other arrays in it.
 RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.device_put": (0, "x"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.document import Document
@@ -35,7 +35,6 @@ from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
 
 # What an expression holds: objects that are known at once, or a variable.
 Held = Objects | Variable
-NAMED_TUPLE = "typing.NamedTuple"
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
 
@@ -468,15 +467,20 @@ class Memory:
 
         return self.derived("entries", held, follow)
 
-    def tuple_fields(self, of: Class) -> dict[str, Variable]:
-        """The fields of the objects of a class in their order, if they are named tuples."""
+    def ancestry(self, of: Class) -> Iterator[tuple[Class, list[Object]]]:
+        """A class and those that it is derived from, however far, each with what its bases are."""
         # Under one name there may be a class and what it is derived from.
         classes = [of]
         for each in classes:
             bases = [one for base in each.node.bases for one in objects_of(self.of(base))]
-            if External(NAMED_TUPLE) in bases:
-                return {name: self._of_instance(of, name) for name in fields_of(each.node)}
+            yield each, bases
             classes += [one for one in bases if isinstance(one, Class) and one not in classes]
+
+    def tuple_fields(self, of: Class) -> dict[str, Variable]:
+        """The fields of the objects of a class in their order, if they are named tuples."""
+        for each, bases in self.ancestry(of):
+            if External(known_names.NAMED_TUPLE) in bases:
+                return {name: self._of_instance(of, name) for name in fields_of(each.node)}
         return {}
 
     def _of_tuple(self, of: Class, key: Hashable, result: Variable) -> None:

@@ -18,7 +18,9 @@ from flaxoptim_compat.migrate.values.memory import Held, Memory, objects_of
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
     NOTHING,
+    Class,
     Container,
+    External,
     Object,
     Objects,
     Optimizer,
@@ -164,6 +166,14 @@ class PointsTo:
     def holds_optimizer(self, objects: Objects) -> bool:
         """Whether there is an optimizer among these objects, or in fields or slots of them."""
         return any(isinstance(each, Optimizer) for each in self.inside(objects))
+
+    def ancestry(self, of: Class) -> Iterator[tuple[Class, list[Object]]]:
+        """A class and those that it is derived from, however far, each with what its bases are."""
+        return self._memory.ancestry(of)
+
+    def package_names(self, node: ast.AST) -> frozenset[str]:
+        """The full names of what an expression can be of packages that are not read."""
+        return frozenset(each.name for each in self.values(node) if isinstance(each, External))
 
     def inside(self, objects: Objects) -> Objects:
         """These objects, what is in their fields and slots, and so on."""
