@@ -36,7 +36,10 @@ class Facts:
         ignored: Mapping[Path, Mapping[int, frozenset[str]]],
     ) -> None:
         self.points_to = PointsTo(documents, imported)
-        found = list(_wanted(uses(self.points_to), ignored))
+        self._not_understood = {
+            document: not_understood(self.points_to, document) for document in documents
+        }
+        found = list(_wanted(uses(self.points_to, self._not_understood), ignored))
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)
@@ -97,7 +100,7 @@ class Facts:
         converts = document in self._converting
         return [
             (node, f"what has `.{node.attr}` here is not known")
-            for node in not_understood(self.points_to, document)
+            for node in self._not_understood[document]
             if converts or is_certain(node)
         ]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 import collections
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
-from flaxoptim_compat.migrate.optimizers.not_understood import lost_to, not_understood
+from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
 from flaxoptim_compat.migrate.optimizers.unread_code import (
     given_to_unread,
     made_by_unread,
@@ -39,9 +39,14 @@ from flaxoptim_compat.migrate.values.objects import (
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
-def uses(points_to: PointsTo) -> Iterator[Use]:
-    """Each thing that the program does with an optimizer, in the order of the files."""
-    for use in _all_uses(points_to):
+def uses(points_to: PointsTo, unknown: Mapping[Document, Sequence[ast.Attribute]]) -> Iterator[Use]:
+    """Each thing that the program does with an optimizer, in the order of the files.
+
+    Args:
+      points_to: what is known of the program.
+      unknown: for each file what looks like such a use, and is not known to be one.
+    """
+    for use in _all_uses(points_to, unknown):
         if isinstance(use.node, ast.Call) and _in_f_string(use.document, use.node):
             problem = "It is a part of an f-string: give it a name before."
             yield dataclasses.replace(use, problem=problem, bridge="")
@@ -49,18 +54,20 @@ def uses(points_to: PointsTo) -> Iterator[Use]:
             yield use
 
 
-def _all_uses(points_to: PointsTo) -> Iterator[Use]:
-    seen = {
-        other: document.place(found[0])
-        for document in reversed(points_to.documents)
-        if (found := not_understood(points_to, document))
-        for other in points_to.processes.together_with(document)
-    }
+def _all_uses(
+    points_to: PointsTo, unknown: Mapping[Document, Sequence[ast.Attribute]]
+) -> Iterator[Use]:
+    # For each file, the first unknown place in what runs with it.
+    first: dict[Document, str] = {}
     for document in points_to.documents:
-        unknown = seen.get(document)
+        if unknown[document]:
+            place = document.place(unknown[document][0])
+            for other in points_to.processes.together_with(document):
+                first.setdefault(other, place)
+    for document in points_to.documents:
         for node in document.nodes:
-            if unknown is not None and isinstance(node, ast.Call | ast.Assign):
-                yield from lost_to(points_to, document, node, unknown)
+            if document in first and isinstance(node, ast.Call | ast.Assign):
+                yield from lost_to(points_to, document, node, first[document])
             if isinstance(node, ast.Attribute):
                 yield from _of_attribute(points_to, document, node)
             elif isinstance(node, ast.Call):
