@@ -10,10 +10,11 @@ import ast
 from collections.abc import Iterable
 
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.objects import External
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-_PACKAGES = ("flax", "flaxoptim_compat")
-_OF_NN = ("deprecated", "nn")
+# With a dot behind the names, so that `flax.nnx` is none of them.
+_MODULES = ("flax.nn.", "flax.deprecated.", "flaxoptim_compat.nn.")
 
 
 def may_be_models(points_to: PointsTo, documents: Iterable[Document]) -> bool:
@@ -24,20 +25,18 @@ def may_be_models(points_to: PointsTo, documents: Iterable[Document]) -> bool:
       documents: the files that deal with the parameters.
     """
     together = map(points_to.processes.together_with, documents)
-    return any(map(_names_flax_nn, frozenset().union(*together)))
+    return any(_names_flax_nn(points_to, each) for each in frozenset().union(*together))
 
 
-def _names_flax_nn(document: Document) -> bool:
-    for node in document.imports:
-        origin = node.module or "" if isinstance(node, ast.ImportFrom) else ""
-        for alias in node.names:
-            parts = f"{origin}.{alias.name}".strip(".").split(".")
-            if parts[0] in _PACKAGES and parts[1:2] and parts[1] in _OF_NN:
-                return True
+def _names_flax_nn(points_to: PointsTo, document: Document) -> bool:
+    for statement in document.imports:
+        origin = statement.module or "" if isinstance(statement, ast.ImportFrom) else ""
+        names = (f"{origin}.{alias.name}.".lstrip(".") for alias in statement.names)
+        if any(name.startswith(_MODULES) for name in names):
+            return True
     return any(
-        isinstance(node, ast.Attribute)
-        and node.attr in _OF_NN
-        and isinstance(node.value, ast.Name)
-        and node.value.id in _PACKAGES
+        isinstance(each, External) and f"{each.name}.".startswith(_MODULES)
         for node in document.nodes
+        if isinstance(node, ast.Attribute)
+        for each in points_to.legacy(node)
     )

@@ -431,6 +431,37 @@ def test_a_definition_that_stays_does_not_make_a_train_state_an_optimizer() -> N
     assert rewrite(rewritten, "optax") == rewritten
 
 
+# What names flax.nn, and what does not.
+MODELS = {
+    "from flax import nn": True,
+    "from flax import nn as other": True,
+    "from flax.nn import Model": True,
+    "from flax.nn import *": True,
+    "import flax.nn": True,
+    "import flax\nprint(flax.nn.Model)": True,
+    "import flax as fx\nprint(fx.nn.Model)": True,
+    "from flax.deprecated import nn": True,
+    "from flaxoptim_compat import nn": True,
+    "from flax import linen as nn": False,
+    "from flax import nnx": False,
+    "import flax\nprint(flax.nnx)": False,
+    "from torch import nn": False,
+}
+
+
+@pytest.mark.parametrize("naming", MODELS)
+def test_parts_of_what_may_be_a_model_keep_their_definition(naming: str) -> None:
+    program = (
+        f"{naming}\nfrom flax import optim\n\n\n"
+        "def f(p):\n"
+        "    kernels = optim.ModelParamTraversal(lambda path, _: path == '/kernel')\n"
+        "    return optim.Adam(0.1).create(p, focus=kernels)\n"
+    )
+    text = rewrite(program, "optax")
+    assert ("optax.partition" not in text) is MODELS[naming]
+    assert text.endswith(".create(p, focus=kernels).to_train_state()\n") is MODELS[naming]
+
+
 # Parameters, and whether Flax's TrainState takes them.
 PARAMETERS = {
     "class P(struct.PyTreeNode):\n    w: object\n": False,
