@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import re
 import sys
 from collections import Counter
@@ -474,20 +475,45 @@ def _sorted(block: Block, order: Order, is_new: bool, at_top: bool) -> list[Edit
 
 
 def _beside_kin(block: Block, old: Counter[str]) -> list[Edit]:
-    """Move what is new beside what is nearest to it, where there is something of its package."""
+    """Move what is new beside what is nearest to it: of its package, or else in its paragraph."""
     lines = list(block.lines)
     kept = [line for line in lines if line.text.strip() in old]
+    texts = {line.text for line in kept}
     # The last one first, so that several beside one keep their order.
     for line in reversed(block.lines):
-        kin = [] if line in kept else _kin(line, kept)
-        if kin:
-            # Its distance from the one before may be another one by now.
-            texts = [each.text for each in lines]
-            _take_out(lines, texts.index(line.text))
-            _put_in(lines, [index for index, each in enumerate(lines) if each.text in kin], line)
+        if line in kept:
+            continue
+        # Its distance from the one before may be another one by now.
+        index = [each.text for each in lines].index(line.text)
+        kin = _kin(line, kept)
+        style: Style | None = _BY_NAME
+        if not kin:
+            around = [each for each in _paragraph(lines, index) if each.text in texts]
+            kin = {each.text for each in around if _section_of(each.root) == _section_of(line.root)}
+            style = _style([each for each in around if each.text in kin])
+        if kin and style:
+            _take_out(lines, index)
+            beside = [index for index, each in enumerate(lines) if each.text in kin]
+            _put_in(lines, beside, line, style)
+            texts.add(line.text)
     if lines == list(block.lines) or laid_out(block.lines) != block.text:
         return []
     return [Edit(block.start, block.end, (laid_out(lines),))]
+
+
+def _paragraph(lines: Sequence[Line], index: int) -> Sequence[Line]:
+    """The statements around one without a blank line between them."""
+    start = next((each for each in range(index, 0, -1) if lines[each].gap), 0)
+    behind = range(index + 1, len(lines))
+    return lines[start : next((each for each in behind if lines[each].gap), len(lines))]
+
+
+def _style(lines: Sequence[Line]) -> Style | None:
+    """How several statements are sorted, if they are."""
+    for style in _STYLES if len(lines) > 1 else ():
+        if list(lines) == sorted(lines, key=functools.partial(sort_key, style=style)):
+            return style
+    return None
 
 
 def _take_out(lines: list[Line], index: int) -> None:
@@ -497,9 +523,9 @@ def _take_out(lines: list[Line], index: int) -> None:
         lines[index] = dataclasses.replace(lines[index], gap=max(gap, lines[index].gap))
 
 
-def _put_in(lines: list[Line], kin: Sequence[int], line: Line) -> None:
+def _put_in(lines: list[Line], kin: Sequence[int], line: Line, style: Style) -> None:
     """Put a statement behind the last of its kin that sorts before it, or before all of them."""
-    before = [index for index in kin if sort_key(lines[index], _BY_NAME) < sort_key(line, _BY_NAME)]
+    before = [index for index in kin if sort_key(lines[index], style) < sort_key(line, style)]
     if before:
         lines.insert(before[-1] + 1, dataclasses.replace(line, gap=0))
         return

@@ -133,7 +133,20 @@ UNSORTED = {
         "import jax\n\nimport os\nimport abc\nimport jax.numpy as jnp\n",
         "import jax\nimport jax.numpy as jnp\n\nimport os\nimport abc\n",
     ),
-    "where it is if there is none": (
+    "sorted in a paragraph that is, if there is none": (
+        "import os\n\nfrom absl import logging\n\nfrom flax import core\n"
+        "from flax import optim\nimport numpy as onp\nimport tensorflow as tf\n",
+        "import os\n\nfrom absl import logging\n\nfrom flax import core\n"
+        "import optax\nimport numpy as onp\nimport tensorflow as tf\n",
+        "import os\n\nfrom absl import logging\n\nfrom flax import core\n"
+        "import numpy as onp\nimport optax\nimport tensorflow as tf\n",
+    ),
+    "not between those of the standard library": (
+        "import numpy\n\nimport jax\n\nimport abc\nimport ast\nimport os\n",
+        "import numpy\n\nimport jax\n\nimport abc\nimport optax\nimport ast\nimport os\n",
+        "import numpy\n\nimport jax\n\nimport abc\nimport optax\nimport ast\nimport os\n",
+    ),
+    "where it is if there is no order": (
         "import os\nimport abc\n",
         "import os\nimport optax\nimport abc\n",
         "import os\nimport optax\nimport abc\n",
