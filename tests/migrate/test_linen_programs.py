@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
+from flaxoptim_compat.migrate.editing.marks import marks_in
 from tests.support.legacy_program_runs import OURS, assert_equal_up_to, final_of, losses_until
 from tests.support.places import DATA
 from tests.support.rewriting_folders import rewrite
@@ -40,8 +40,8 @@ def rewritten(name: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("name", ALL)
 def test_what_stays_is_marked(name: str, tmp_path: Path) -> None:
-    marks = re.findall(r"^ *# (FOC\d+): ", rewritten(name, tmp_path).read_text(), re.MULTILINE)
-    assert {*marks} == LEFT.get(name, set())
+    marks = marks_in(rewritten(name, tmp_path).read_text())
+    assert {mark.code for mark in marks} == LEFT.get(name, set())
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flaxoptim_compat.migrate.editing.marks import without_marks
 from tests.support.legacy_program_runs import (
     CASES,
     CLOSED_LOOP,
@@ -156,6 +157,6 @@ def code_of(text: str) -> list[str]:
     """A program without its imports and marks, which stand in another order or on other lines."""
     return [
         line
-        for line in text.splitlines()
-        if line.strip() and not re.match(r"from |import |\s*# FOC\d+: ", line)
+        for line in without_marks(text).splitlines()
+        if line.strip() and not line.startswith(("from ", "import "))
     ]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
 from tests.support.places import DATA
 from tests.support.program_results import errors, results
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
@@ -107,11 +108,9 @@ def test_an_optimizer_is_rewritten_whole_or_left_and_marked_once(
     program: str, folders: dict[str, Path]
 ) -> None:
     rewritten = text_of(folders["optax"] / program)
-    marks = re.findall(r"^ *# (FOC\d+): .*\n", rewritten, re.MULTILINE)
-    assert set(marks) == MARKED[program]
+    assert {mark.code for mark in marks_in(rewritten)} == MARKED[program]
     if program in STAY:
-        unmarked = re.sub(r"(?m)^ *# FOC\d+: .*\n", "", rewritten)
-        assert unmarked == text_of(folders["shim"] / program)
+        assert without_marks(rewritten) == text_of(folders["shim"] / program)
     elif program not in KEEP_DEFINITIONS:
         assert not re.search(r"\.apply_gradient\b|\.state\.|\boptim\.[A-Z]", rewritten)
 
@@ -148,8 +147,8 @@ def test_after_shim_optax_does_what_it_does_without(
 
 def without_imports(text: str) -> list[str]:
     """A program without its imports, whose order may be another, and without marks."""
-    aside = re.compile(r"from |import | *# FOC\d+: ")
-    return [line for line in text.splitlines() if line and not aside.match(line)]
+    lines = without_marks(text).splitlines()
+    return [line for line in lines if line and not line.startswith(("from ", "import "))]
 
 
 def text_of(path: Path) -> str:

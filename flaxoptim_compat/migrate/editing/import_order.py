@@ -11,11 +11,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.program.document import Document
 
-# Comments that a statement takes along, also where it is the first of its block.
-_MARK = re.compile(r"[ \t]*# FOC\d{3}: ")
 # What no statement is taken across: the end of a cell, and what isort is told.
 _BOUNDARY = re.compile(r"#\s*(?:flaxoptim-compat: cell|isort:)")
 Statement = ast.Import | ast.ImportFrom
@@ -145,9 +144,8 @@ def _block(
     document: Document, statements: Sequence[Statement], following: ast.stmt | None
 ) -> Block:
     lines = document.lines
-    first = statements[0].lineno - 1
-    while first and _MARK.match(lines[first - 1]):
-        first -= 1
+    # A mark goes with its statement, also where that is the first of its block.
+    first = marks.first_line(lines, statements[0].lineno - 1)
     found: list[Line] = []
     done = first
     for each in statements:
@@ -441,9 +439,9 @@ def in_order(document: Document, text: str, unit: str) -> str:
         if _depends_on_its_order(block):
             continue
         if order is None:
-            edits += _beside_kin(block, old)
+            edits += _beside_kin(block, before)
         else:
-            edits += _sorted(block, order, is_new=not imports, at_top=block.indentation == "")
+            edits += _sorted(block, order, before)
     return apply_edits(text, edits)
 
 
@@ -462,43 +460,71 @@ def _depends_on_its_order(block: Block) -> bool:
     return "*" in names or len(names) > len(set(names))
 
 
-def _sorted(block: Block, order: Order, is_new: bool, at_top: bool) -> list[Edit]:
+def _sorted(block: Block, order: Order, before: Sequence[Block]) -> list[Edit]:
+    """Put a block in order, with no more blank lines behind it than there were."""
     edits = [Edit(block.start, block.end, (order.sorted(block.lines, block.indentation),))]
-    if block.following is None or not at_top:
+    if block.following is None or block.indentation:
         return edits
-    wanted = 2 if isinstance(block.following, _DEFINITIONS) else 1
+    if before:
+        texts = {line.text for line in block.lines}
+        same = [each for each in before if not texts.isdisjoint(line.text for line in each.lines)]
+        behind = max((each.behind for each in same), default=block.behind)
+    else:
+        behind = 2 if isinstance(block.following, _DEFINITIONS) else 1
     # Where the last section went, its distance from the one before is left.
-    if is_new or (block.behind > wanted and not block.before_comment):
+    if block.behind > behind or not before:
         start = block.end + 1
-        edits.append(Edit(start, start + block.behind, ("\n" * wanted,)))
+        edits.append(Edit(start, start + block.behind, ("\n" * behind,)))
     return edits
 
 
-def _beside_kin(block: Block, old: Counter[str]) -> list[Edit]:
+def _beside_kin(block: Block, before: Sequence[Block]) -> list[Edit]:
     """Move what is new beside what is nearest to it: of its package, or else in its paragraph."""
+    styles = _styles(before)
     lines = list(block.lines)
-    kept = [line for line in lines if line.text.strip() in old]
-    texts = {line.text for line in kept}
+    kept = [line for line in lines if line.text in styles]
     # The last one first, so that several beside one keep their order.
     for line in reversed(block.lines):
         if line in kept:
             continue
         # Its distance from the one before may be another one by now.
         index = [each.text for each in lines].index(line.text)
-        kin = _kin(line, kept)
-        style: Style | None = _BY_NAME
-        if not kin:
-            around = [each for each in _paragraph(lines, index) if each.text in texts]
-            kin = {each.text for each in around if _section_of(each.root) == _section_of(line.root)}
-            style = _style([each for each in around if each.text in kin])
-        if kin and style:
+        kin, style = _kin(line, kept), _BY_NAME
+        # What it was written beside, if it stands for another import, its comments know.
+        if not kin and not line.above:
+            kin, style = _sorted_around(lines, index, styles)
+            if kin:
+                styles[line.text] = style
+        if kin:
             _take_out(lines, index)
             beside = [index for index, each in enumerate(lines) if each.text in kin]
             _put_in(lines, beside, line, style)
-            texts.add(line.text)
     if lines == list(block.lines) or laid_out(block.lines) != block.text:
         return []
     return [Edit(block.start, block.end, (laid_out(lines),))]
+
+
+def _styles(found: Iterable[Block]) -> dict[str, Style | None]:
+    """For the text of each statement how its paragraph is sorted; None if it is not."""
+    styles: dict[str, Style | None] = {}
+    for block in found:
+        for index, line in enumerate(block.lines):
+            if line.gap or not index:
+                paragraph = _paragraph(block.lines, index)
+                styles |= dict.fromkeys((each.text for each in paragraph), _style(paragraph))
+    return styles
+
+
+def _sorted_around(
+    lines: Sequence[Line], index: int, styles: Mapping[str, Style | None]
+) -> tuple[set[str], Style]:
+    """The texts of its section in the paragraph of a statement, if that is sorted, and how."""
+    around = [each for each in _paragraph(lines, index) if each.text in styles]
+    found = {styles[each.text] for each in around}
+    style = found.pop() if len(found) == 1 else None
+    section = _section_of(lines[index].root)
+    kin = {each.text for each in around if style and _section_of(each.root) == section}
+    return kin, style or _BY_NAME
 
 
 def _paragraph(lines: Sequence[Line], index: int) -> Sequence[Line]:

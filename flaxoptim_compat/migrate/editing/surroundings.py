@@ -71,8 +71,17 @@ def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
     # What calls a method of the old value will not follow the new one.
     after = 0 if rest.startswith(".") else len(rest)
     unit = indentation(document)
-    # Where two spaces are an indentation, a line has 80 characters, as Google's style has it.
-    return Surroundings(margin, column - 1 - len(margin), after, unit, 80 if unit == "  " else 88)
+    return Surroundings(margin, column - 1 - len(margin), after, unit, _width(unit))
+
+
+def room(document: Document, line: int) -> int:
+    """How many characters a line may have behind its indentation.
+
+    Args:
+      document: the file.
+      line: the line, counted from 1.
+    """
+    return _width(indentation(document)) - _columns(_margin(document.lines[line - 1]))
 
 
 def indentation(document: Document) -> str:
@@ -85,6 +94,11 @@ def indentation(document: Document) -> str:
                 return margin
     found = re.search(r":[ \t]*(?:#.*)?\n(?:[ \t]*\n)*([ \t]+)\S", document.text)
     return found[1] if found else "    "
+
+
+def _width(unit: str) -> int:
+    # Where two spaces are an indentation, a line has 80 characters, as Google's style has it.
+    return 80 if unit == "  " else 88
 
 
 def _margin(line: str) -> str:

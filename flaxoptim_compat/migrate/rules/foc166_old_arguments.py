@@ -52,8 +52,8 @@ def clipped(x, **bounds):
 {mark}    return jnp.clip(x, a_min=0.0, **bounds)
 """
 _MARK = (
-    "    # FOC166: jax.numpy.clip does not take a_min any more, and what is unpacked here is not"
-    " known: write jax.numpy.clip(x, min=..., max=...)\n"
+    "    # FOC166: jax.numpy.clip does not take a_min any more, and what is unpacked here is\n"
+    "    #   not known: write jax.numpy.clip(x, min=..., max=...)\n"
 )
 
 RULE = Rule(

@@ -30,13 +30,13 @@ RULE = Rule(
             shim=(
                 "from flax import linen as nn\n\n\ndef carry(rng):\n"
                 "    # FOC171: nn.LSTMCell.initialize_carry is a method of a cell since flax 0.7.0:"
-                " write nn.LSTMCell(features).initialize_carry(rng, input_shape)\n"
+                " write\n    #   nn.LSTMCell(features).initialize_carry(rng, input_shape)\n"
                 "    return nn.LSTMCell.initialize_carry(rng, (8,), 32)\n"
             ),
             optax=(
                 "from flax import linen as nn\n\n\ndef carry(rng):\n"
                 "    # FOC171: nn.LSTMCell.initialize_carry is a method of a cell since flax 0.7.0:"
-                " write nn.LSTMCell(features).initialize_carry(rng, input_shape)\n"
+                " write\n    #   nn.LSTMCell(features).initialize_carry(rng, input_shape)\n"
                 "    return nn.LSTMCell.initialize_carry(rng, (8,), 32)\n"
             ),
         ),

@@ -29,14 +29,14 @@ RULE = Rule(
                 "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
                 "def train(x):\n"
                 "    # FOC172: x is used again after it was donated to step, which deletes it:"
-                " use the result, or take donate_argnums out\n"
+                " use the\n    #   result, or take donate_argnums out\n"
                 "    y = step(x)\n    return x + y\n"
             ),
             optax=(
                 "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
                 "def train(x):\n"
                 "    # FOC172: x is used again after it was donated to step, which deletes it:"
-                " use the result, or take donate_argnums out\n"
+                " use the\n    #   result, or take donate_argnums out\n"
                 "    y = step(x)\n    return x + y\n"
             ),
         ),

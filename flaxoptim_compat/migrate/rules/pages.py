@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-import textwrap
 from collections.abc import Iterable
 
 from flaxoptim_compat.catalogue import OPTIMIZERS
+from flaxoptim_compat.migrate.editing.marks import without_marks, wrapped
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 # Those with a page of their own in migration_guide/optimizers, or beside it.
@@ -17,8 +17,6 @@ _OPTIMIZER_PAGES = {row.name: f"../optimizers/{row.page}" for row in OPTIMIZERS}
 }
 _TARGETS = ("shim", "optax")
 _FIRST_OF_OPTIMIZERS = "FOC201"
-_MARK = re.compile(r" *# FOC\d{3}: .*\n")
-_CODE = re.compile("`[^`]*`")
 _WIDTH = 100
 
 
@@ -88,22 +86,15 @@ in [rewriting](../rewriting.md).
 
 def _is_rewritten(before: str, after: str | None) -> bool:
     """Whether there is more than a comment that says why the code stays."""
-    return after is not None and _MARK.sub("", after) != _MARK.sub("", before)
+    return after is not None and without_marks(after) != without_marks(before)
 
 
 def _filled(text: str) -> str:
     """Paragraphs in lines that fit; code in them stays whole, and so does what is no paragraph."""
     return "\n\n".join(
-        block if block.startswith(("-", "*", "|", "`" * 3)) else _filled_paragraph(block)
+        block if block.startswith(("-", "*", "|", "`" * 3)) else "\n".join(wrapped(block, _WIDTH))
         for block in text.strip().split("\n\n")
     )
-
-
-def _filled_paragraph(text: str) -> str:
-    # Broken inside of code, a line could begin like one of a list.
-    whole = _CODE.sub(lambda code: code[0].replace(" ", "\0"), text)
-    lines = textwrap.fill(whole, _WIDTH, break_long_words=False, break_on_hyphens=False)
-    return lines.replace("\0", " ")
 
 
 def _listed(rule: Rule) -> str:

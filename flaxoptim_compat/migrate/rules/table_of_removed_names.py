@@ -223,12 +223,12 @@ RULES = (
                 before="from jax.experimental.maps import xmap\n",
                 shim=(
                     "# FOC159: jax.experimental.maps.xmap, gone since jax 0.4.31: use"
-                    " jax.shard_map, or jax.jit with jax.sharding.NamedSharding\n"
+                    " jax.shard_map, or\n#   jax.jit with jax.sharding.NamedSharding\n"
                     "from jax.experimental.maps import xmap\n"
                 ),
                 optax=(
                     "# FOC159: jax.experimental.maps.xmap, gone since jax 0.4.31: use"
-                    " jax.shard_map, or jax.jit with jax.sharding.NamedSharding\n"
+                    " jax.shard_map, or\n#   jax.jit with jax.sharding.NamedSharding\n"
                     "from jax.experimental.maps import xmap\n"
                 ),
             ),
@@ -252,13 +252,13 @@ RULES = (
                 before="from flax.metrics import tensorboard\n",
                 shim=(
                     "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow"
-                    " and tensorboard, or use tensorboardX.SummaryWriter, whose methods have other"
-                    " names\nfrom flax.metrics import tensorboard\n"
+                    " and\n#   tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
+                    " other names\nfrom flax.metrics import tensorboard\n"
                 ),
                 optax=(
                     "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow"
-                    " and tensorboard, or use tensorboardX.SummaryWriter, whose methods have other"
-                    " names\nfrom flax.metrics import tensorboard\n"
+                    " and\n#   tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
+                    " other names\nfrom flax.metrics import tensorboard\n"
                 ),
             ),
         ),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import re
 import sys
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.migrate.names.meanings import Exporter
 from flaxoptim_compat.migrate.program.files import FoundFile
 from flaxoptim_compat.migrate.program.linking import Imported, imports_in, old_exports
@@ -28,7 +28,6 @@ from flaxoptim_compat.migrate.run.settings import Settings
 
 # The rules about optimizers, which change several files at once or none.
 OF_OPTIMIZERS = "FOC2"
-_MARK = re.compile(r"^[ \t]*# (FOC\d{3}): .*$", re.MULTILINE)
 _RECURSION = 10_000
 
 
@@ -182,9 +181,9 @@ def _noted(loaded: Loaded, finding: Finding) -> Noted:
 
 def _marks(loaded: Loaded, codes: Container[str]) -> Iterator[tuple[Place, str]]:
     """The marks of what an earlier rewrite left on flaxoptim_compat, where it works."""
-    for match in _MARK.finditer(loaded.document.text):
-        if match[1] not in codes:
-            yield _place(loaded, match.start(1), match.end()), match[0].strip().removeprefix("# ")
+    for mark in marks_in(loaded.document.text):
+        if mark.code not in codes:
+            yield _place(loaded, mark.start + len("# "), mark.end), mark.text
 
 
 def _place(loaded: Loaded, start: int, end: int) -> Place:

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.addresses import page_of_rule
+from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
-from flaxoptim_compat.migrate.editing.surroundings import indentation
+from flaxoptim_compat.migrate.editing.surroundings import indentation, room
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import FileFindings
 
@@ -58,27 +59,29 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
 
 
 def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:
-    """The comments that say why a statement stays, by its line, unless they are there."""
-    marks: dict[int, list[str]] = {}
+    """The lines that say why a statement stays, by its line, unless they are there."""
+    found: dict[int, list[str]] = {}
     for finding in left:
         if finding.reason:
             line = _first_line(document, finding.start)
-            text = f"# {finding.code}: {finding.reason}"
-            there = [*_comments_above(document, line), *marks.get(line, [])]
+            mine = found.setdefault(line, [])
+            text = f"{finding.code}: {finding.reason}"
+            above = [*_comments_above(document, line), *mine]
             # With the address of its page, if it has one by now.
+            there = (mark.text for mark in marks.marks_in("\n".join(above)))
             if not any(each == text or each.startswith(f"{text} (http") for each in there):
                 page = page_of_rule(finding.code)
-                marks.setdefault(line, []).append(f"{text} ({page})" if page else text)
-    return marks
+                reason = f"{finding.reason} ({page})" if page else finding.reason
+                mine += marks.written(finding.code, reason, room(document, line))
+    return found
 
 
 def _comments_above(document: Document, line: int) -> list[str]:
     """The lines of comments that stand directly above a line."""
-    found = []
-    while line > 1 and document.lines[line - 2].lstrip().startswith("#"):
-        line -= 1
-        found.append(document.lines[line - 1].strip())
-    return found
+    first = line
+    while first > 1 and document.lines[first - 2].lstrip().startswith("#"):
+        first -= 1
+    return [each.strip() for each in document.lines[first - 1 : line - 1]]
 
 
 def _first_line(document: Document, offset: int) -> int:

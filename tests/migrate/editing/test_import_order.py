@@ -116,6 +116,11 @@ SORTED = {
         "import os\n\n\n\ndef f(): ...\n",
         "import os\n\n\ndef f(): ...\n",
     ),
+    "and no blank line behind them": (
+        "from flax import optim\nimport gin\n\n\ngin.constant(1)\n",
+        "from flaxoptim_compat import optim\nimport gin\n\n\ngin.constant(1)\n",
+        "from flaxoptim_compat import optim\nimport gin\n\n\ngin.constant(1)\n",
+    ),
     "with a mark of ours": (
         "import jax\nimport numpy\n",
         "# FOC159: Why.\nimport jax\nimport numpy\nimport flax\n",
@@ -145,6 +150,11 @@ UNSORTED = {
         "import numpy\n\nimport jax\n\nimport abc\nimport ast\nimport os\n",
         "import numpy\n\nimport jax\n\nimport abc\nimport optax\nimport ast\nimport os\n",
         "import numpy\n\nimport jax\n\nimport abc\nimport optax\nimport ast\nimport os\n",
+    ),
+    "where it is if it stands for one that was not in order": (
+        "import gin\nfrom flax import nn\nimport numpy as onp\n",
+        "import gin\nfrom flaxoptim_compat import nn\nimport numpy as onp\n",
+        "import gin\nfrom flaxoptim_compat import nn\nimport numpy as onp\n",
     ),
     "where it is if there is no order": (
         "import os\nimport abc\n",

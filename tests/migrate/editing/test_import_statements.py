@@ -68,7 +68,7 @@ PLANNED = {
     ),
     ("'''Doc.'''\nimport jax  # arrays\nimport os\nx = 1\nHERE", "optax", ""): (
         "optax",
-        "'''Doc.'''\nimport jax  # arrays\nimport os\nimport optax\nx = 1\nHERE",
+        "'''Doc.'''\nimport jax  # arrays\nimport optax\nimport os\nx = 1\nHERE",
     ),
     ("import jax\nHERE\nimport os", "optax", ""): (
         "optax",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.cli import main
+from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
 from flaxoptim_compat.migrate.releases.releases import Releases
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.rewriting_folders import Rewrite, read
@@ -101,8 +102,8 @@ def test_what_stays_and_since_when_it_does_not(what: str, target: str) -> None:
     text, (package, before, since), mark, expected = LEFT[what]
     old, new = (Releases(((package, version),)) for version in (before, since))
     left = rewrite_alone(text, target, releases=old)
-    assert [line for line in left.splitlines() if not line.startswith("#")] == text.splitlines()
-    assert {line for line in left.splitlines() if line.startswith("#")} == {f"# {mark}"}
+    assert without_marks(left) == text
+    assert {each.text for each in marks_in(left)} == {mark}
     assert rewrite_alone(text, target, releases=new) == expected
     assert rewrite_alone(text, target) == expected
 

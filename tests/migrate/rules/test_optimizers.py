@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.rewriting_texts import findings_of, rewrite, rewrite_all
 
@@ -157,8 +158,8 @@ BODIES = {
 def test_rewrites(name: str) -> None:
     before, after = BODIES[name]
     header = (
-        "from flax import jax_utils, serialization\n"
-        "from flax.training import checkpoints\nimport jax\n"
+        "import jax\nfrom flax import jax_utils, serialization\n"
+        "from flax.training import checkpoints\n"
     )
     definition = "def f(p, g, f):\n    o = {}\n    {}\n"
     program = f"{header}{HEAD}{definition.format('optim.GradientDescent(0.1).create(p)', before)}"
@@ -660,10 +661,8 @@ def test_what_is_not_certain_stays_with_all_that_belongs_to_it(name: str) -> Non
     star = "from elsewhere import *\n" * ("star" in name)
     program = f"import some_package\n{star}{HEAD}{definition}    {body}\n"
     text = rewrite(program, "optax")
-    lines = text.replace(SHIM, "from flax import optim").splitlines(keepends=True)
-    marks = [line for line in lines if "# FOC" in line]
-    assert len(marks) == 1 and marks[0].lstrip().startswith(f"# {code}: ")
-    assert "".join(line for line in lines if line not in marks) == program
+    assert [mark.code for mark in marks_in(text)] == [code]
+    assert without_marks(text).replace(SHIM, "from flax import optim") == program
     assert rewrite(text, "optax") == text
 
 

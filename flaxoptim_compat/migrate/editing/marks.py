@@ -1,0 +1,96 @@
+"""Marks: the comments of ``rewrite`` above what it leaves, and how they are found again."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+# Further lines are indented, which tells them from other comments.
+_CONTINUED = "#   "
+_NARROWEST = 40
+_FIRST = re.compile(r"[ \t]*# (FOC\d{3}): ")
+_REST = re.compile(rf"[ \t]*{_CONTINUED}")
+_MARK = re.compile(rf"^{_FIRST.pattern}.*(?:\n{_REST.pattern}.*)*", re.MULTILINE)
+_CODE = re.compile("`[^`]*`")
+
+
+class Mark(NamedTuple):
+    """A mark in a text.
+
+    Args:
+      code: of the rule.
+      text: what it says after ``#``, on one line.
+      start: where its ``#`` is.
+      end: behind its last character.
+    """
+
+    code: str
+    text: str
+    start: int
+    end: int
+
+
+def written(code: str, reason: str, width: int) -> list[str]:
+    """The lines of a mark, without their indentation.
+
+    Args:
+      code: of the rule.
+      reason: what it says.
+      width: how long the lines may be.
+    """
+    return wrapped(f"# {code}: {reason}", max(width, _NARROWEST), _CONTINUED)
+
+
+def marks_in(text: str) -> Iterator[Mark]:
+    """All marks of a text.
+
+    Args:
+      text: a file, or lines of it.
+    """
+    for match in _MARK.finditer(text):
+        start = match.start(1) - len("# ")
+        first, *rest = match[0].split("\n")
+        said = " ".join([first.strip(), *(line.lstrip("# \t").rstrip() for line in rest)])
+        yield Mark(match[1], said.removeprefix("# "), start, match.end())
+
+
+def without_marks(text: str) -> str:
+    """A text without its marks and their lines."""
+    return re.sub(rf"{_MARK.pattern}\n?", "", text, flags=re.MULTILINE)
+
+
+def first_line(lines: Sequence[str], index: int) -> int:
+    """The first of the lines of marks that stand directly above one; its own if there are none.
+
+    Args:
+      lines: of the file.
+      index: of the line, counted from 0.
+    """
+    first = index
+    for above in range(index - 1, -1, -1):
+        if _FIRST.match(lines[above]):
+            first = above
+        elif not _REST.match(lines[above]):
+            break
+    return first
+
+
+def wrapped(text: str, width: int, continued: str = "") -> list[str]:
+    """A text in lines that fit, with code in backticks on one line.
+
+    Args:
+      text: the text.
+      width: how long they may be.
+      continued: what every line but the first begins with.
+    """
+    whole = _CODE.sub(lambda code: code[0].replace(" ", "\0"), text)
+    lines = textwrap.wrap(
+        whole,
+        width,
+        subsequent_indent=continued,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [line.replace("\0", " ") for line in lines]
