@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -98,6 +99,10 @@ before the rewrite, give it an empty folder each time, or convert the checkpoint
 flaxoptim-compat checkpoint convert."""
 
 
+# In a notebook a line begins behind a quotation mark.
+_OWN_IMPORT = re.compile(rb"^[\s\"]*(?:import|from)\s+flaxoptim_compat\b", re.MULTILINE)
+
+
 def _stopped() -> int:
     print_error("stopped. Every file is either as it was or as it was to be.")
     return 130
@@ -157,6 +162,7 @@ def _write(report: Report, arguments: argparse.Namespace) -> int:
 
 def _next_steps(report: Report, target: str) -> Iterator[str]:
     """What to do now that files have changed."""
+    texts = [each.new for each in report.files if each.new is not None]
     if any(each.left for each in report.files):
         yield "Next: do what was left, which the lines above name, and run rewrite again."
         yield "Until then the program may need: flaxoptim-compat run"
@@ -164,6 +170,10 @@ def _next_steps(report: Report, target: str) -> Iterator[str]:
         yield "Next: run the program with python, as it is, and go on with rewrite --to optax."
     else:
         yield "Next: run the program, or its tests, with python, as it is."
+    still = sum(bool(_OWN_IMPORT.search(each)) for each in texts)
+    if target == "optax" and still:
+        needs = "needs" if still == 1 else "need"
+        yield f"Keep flaxoptim_compat installed: {still:,} of these files {needs} it."
     if target == "optax" and _restores(report):
         yield "It restores TrainStates now; for checkpoints of before there is"
         yield "flaxoptim-compat checkpoint convert."

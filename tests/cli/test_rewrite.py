@@ -54,6 +54,11 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
         ("optax", OLD, "Next: run the program, or its tests, with python, as it is.\n"),
         ("optax", RESTORES, "flaxoptim-compat checkpoint convert.\n"),
         (
+            "optax",
+            "from flax import nn\nnn.Module\n",
+            "\nKeep flaxoptim_compat installed: 1 of these files needs it.\n",
+        ),
+        (
             "shim",
             f"import flax.linen as nn\nnn.LSTMCell()\n{OLD}",
             "Next: do what was left, which the lines above",
@@ -65,6 +70,16 @@ def test_the_last_line_says_what_is_next(
 ) -> None:
     done = rewrite("--write", to=target, a=source)
     assert expected in "\n".join(done.output.splitlines()[-3:]) + "\n"
+
+
+def test_what_works_on_the_shim_as_it_is_was_not_dealt_with(rewrite: Rewrite) -> None:
+    uses = "from flax import optim\n\no = optim.Adam(0.1).create({})\nprint(o.target)\n"
+    summary = "rewrite --to shim: {} changed, {} findings dealt with, 3 work as written, 0 left."
+    done = rewrite("--write", to="shim", a=uses)
+    assert summary.format("1 file", 2) in done.output
+    assert "a.py: changed: 2 findings (FOC101, FOC102)\n" in done.output
+    done = rewrite("--write", to="shim")
+    assert summary.format("0 files", 0) in done.output
 
 
 def test_a_command_that_finds_a_checkpoint_of_before(rewrite: Rewrite) -> None:

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 
+# How the codes of the rules about optimizers begin, which change several files at once or none.
+OF_OPTIMIZERS = "FOC2"
+
 
 @dataclasses.dataclass(frozen=True)
 class Change:

@@ -54,9 +54,11 @@ def account(
         yield from optimizers(report)
     done = sum(len(each.done) for each in changed)
     left = sum(len(_left_in(each)) for each in report.files)
+    fine = report.findings - sum(len(each.done) for each in report.files) - left
+    works = f" {fine:,} {'works' if fine == 1 else 'work'} as written," if fine else ""
     yield (
         f"rewrite --to {target}: {counted(len(changed), 'file')} {verb},"
-        f" {counted(done, 'finding')} dealt with, {left:,} left."
+        f" {counted(done, 'finding')} dealt with,{works} {left:,} left."
     )
 
 

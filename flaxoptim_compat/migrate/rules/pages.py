@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from flaxoptim_compat.catalogue import OPTIMIZERS
+from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS
 from flaxoptim_compat.migrate.editing.marks import without_marks, wrapped
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
@@ -16,7 +17,6 @@ _OPTIMIZER_PAGES = {row.name: f"../optimizers/{row.page}" for row in OPTIMIZERS}
     "MultiOptimizer": "../multi_optimizer.md",
 }
 _TARGETS = ("shim", "optax")
-_FIRST_OF_OPTIMIZERS = "FOC201"
 _WIDTH = 100
 
 
@@ -64,7 +64,7 @@ def targets(rule: Rule) -> tuple[str, ...]:
         if any(_is_rewritten(each.before, _after(each, target)) for each in rule.examples)
     )
     # What is no optimizer is the same for both, and shown for one.
-    return _TARGETS if found and rule.code < _FIRST_OF_OPTIMIZERS else found
+    return _TARGETS if found and not rule.code.startswith(OF_OPTIMIZERS) else found
 
 
 _INDEX_START = """\

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.migrate.names.meanings import Exporter
 from flaxoptim_compat.migrate.program.files import FoundFile
@@ -26,8 +26,6 @@ from flaxoptim_compat.migrate.run.reports import FileReport, Noted
 from flaxoptim_compat.migrate.run.rewriting import rewritten
 from flaxoptim_compat.migrate.run.settings import Settings
 
-# The rules about optimizers, which change several files at once or none.
-OF_OPTIMIZERS = "FOC2"
 _RECURSION = 10_000
 
 
@@ -135,9 +133,7 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
                 new = loaded.origin.encoded(result.text)
                 check_rewritten(loaded, new)
                 report.old, report.new = loaded.source, new
-                report.done = [
-                    _noted(loaded, each) for each in found.findings if each not in result.left
-                ]
+                report.done = [_noted(loaded, each) for each in result.done]
             report.left = [_noted(loaded, each) for each in result.left]
         except Unwritable as error:
             report.off_limits = str(error)

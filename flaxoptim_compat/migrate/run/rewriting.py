@@ -12,7 +12,7 @@ from typing import NamedTuple
 from flaxoptim_compat.addresses import page_of_rule
 from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
-from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
 from flaxoptim_compat.migrate.editing.surroundings import indentation, room
 from flaxoptim_compat.migrate.program.document import Document
@@ -24,8 +24,8 @@ class Rewritten(NamedTuple):
 
     Args:
       text: its text, the old one if nothing changes.
-      done: what was rewritten.
-      left: what stays as it is.
+      done: what was rewritten, by itself or with something else.
+      left: what stays as it is, though it should not.
     """
 
     text: str
@@ -44,9 +44,9 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
       ValueError: the result would be no Python; this is a mistake of the rules, and says where.
     """
     document = file.document
-    done = [each for each in file.findings if each.edits(target)]
     left = [each for each in file.findings if each.edits(target) is None]
-    edits = [edit for each in done for edit in each.edits(target) or ()]
+    done = [each for each in file.findings if _is_done(each, target)]
+    edits = [edit for each in file.findings for edit in each.edits(target) or ()]
     edits += file.imports[target]
     edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
     text = apply_edits(document.text, edits)
@@ -56,6 +56,13 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
         except SyntaxError as error:
             raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
     return Rewritten(text, done, left)
+
+
+def _is_done(finding: Finding, target: str) -> bool:
+    """Whether it is rewritten: not so a use of an optimizer that works on the shim as it is."""
+    edits = finding.edits(target)
+    works = target == "shim" and finding.code.startswith(OF_OPTIMIZERS)
+    return bool(edits) or (edits is not None and not works)
 
 
 def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:
