@@ -422,7 +422,7 @@ def in_order(document: Document, text: str, unit: str) -> str:
     Args:
       document: the file before.
       text: what it becomes, with its new imports anywhere in the right blocks.
-      unit: what the file indents by.
+      unit: what the file indents by within brackets.
     """
     new = dataclasses.replace(document, text=text, tree=ast.parse(text))
     before, after = list(blocks(document)), list(blocks(new))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import re
 from typing import NamedTuple
 
@@ -11,6 +12,9 @@ from flaxoptim_compat.migrate.program.document import Document
 
 # How many columns a tab is wide, when lines are measured.
 _TAB = 4
+_GOOGLES = "  "
+# A line that ends with an open bracket, and the one after it.
+_HANGING = re.compile(r"^( *)\S.*[(\[{]\n( *)\S", re.MULTILINE)
 _BEGINNING = re.compile(r"\n( *)")
 
 
@@ -21,7 +25,7 @@ class Surroundings(NamedTuple):
       margin: the blanks or tabs that the line of its start begins with.
       before: how many characters stand between those and the expression.
       after: how many follow it on its last line.
-      unit: the blanks or tabs that the file indents by.
+      unit: the blanks or tabs that lines within brackets are indented by.
       width: how long lines may be.
     """
 
@@ -70,8 +74,8 @@ def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
     rest = document.text[end:].split("\n", 1)[0].split("#", 1)[0].rstrip()
     # What calls a method of the old value will not follow the new one.
     after = 0 if rest.startswith(".") else len(rest)
-    unit = indentation(document)
-    return Surroundings(margin, column - 1 - len(margin), after, unit, _width(unit))
+    width = _width(indentation(document))
+    return Surroundings(margin, column - 1 - len(margin), after, hanging(document), width)
 
 
 def room(document: Document, line: int) -> int:
@@ -96,9 +100,21 @@ def indentation(document: Document) -> str:
     return found[1] if found else "    "
 
 
+def hanging(document: Document) -> str:
+    """The blanks or tabs that the file indents by within brackets."""
+    unit = indentation(document)
+    if unit != _GOOGLES:
+        return unit
+    columns = collections.Counter(
+        len(inner) - len(outer) for outer, inner in _HANGING.findall(document.text)
+    )
+    # Google's style has four there.
+    return unit if columns[len(unit)] > columns[2 * len(unit)] else 2 * unit
+
+
 def _width(unit: str) -> int:
     # Where two spaces are an indentation, a line has 80 characters, as Google's style has it.
-    return 80 if unit == "  " else 88
+    return 80 if unit == _GOOGLES else 88
 
 
 def _margin(line: str) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings, indentation
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings, hanging, indentation
 from flaxoptim_compat.migrate.optax_text import binding
 from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
 from flaxoptim_compat.migrate.optax_text.text import chain
@@ -35,13 +35,28 @@ def make(params, config):
         == """\
 def make(params, config):
   return optax.chain(
-    optax.add_decayed_weights(config.weight_decay),
-    optax.sgd(config.learning_rate, momentum=0.8),
+      optax.add_decayed_weights(config.weight_decay),
+      optax.sgd(config.learning_rate, momentum=0.8),
   )
 """
     )
     assert changed(Surroundings(width=200)).count("\n") == 2
     assert changed(Surroundings("  ", unit=" " * 8)).count("\n          optax.") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f():\n  return 1\n", "    "),
+        ("def f():\n  return g(\n      1, 2)\n", "    "),
+        ("def f():\n  return g(\n    1, 2)\n", "  "),
+        ("def f():\n  return g(\n    1, 2)\n\n\nx = [\n    1]\n", "    "),
+        ("def f():\n    return 1\n", "    "),
+        ("def f():\n\treturn g(\n\t\t\t1, 2)\n", "\t"),
+    ],
+)
+def test_within_brackets_lines_are_indented_as_they_are(text: str, expected: str) -> None:
+    assert hanging(document(text)) == expected
 
 
 @pytest.mark.parametrize(
