@@ -326,8 +326,8 @@ FIXES: dict[str, tuple[str, str]] = {
             "\n"
             "\n"
             "def f():\n"
-            "    save_checkpoint('a', 1, 2)\n"
-            "    save_checkpoint('a', 1, 2)\n"
+            '    save_checkpoint("a", 1, 2)\n'
+            '    save_checkpoint("a", 1, 2)\n'
         ),
         (
             '"""Train."""\n'
@@ -342,8 +342,8 @@ FIXES: dict[str, tuple[str, str]] = {
             "\n"
             "\n"
             "def f():\n"
-            "    save_checkpoint('a', 1, 2)\n"
-            "    save_checkpoint('a', 1, 2)\n"
+            '    save_checkpoint("a", 1, 2)\n'
+            '    save_checkpoint("a", 1, 2)\n'
         ),
     ),
     "freezing beside flax.optim": (

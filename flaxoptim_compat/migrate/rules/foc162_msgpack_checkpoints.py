@@ -42,7 +42,7 @@ RULE = Rule(
             ),
             shim=(
                 "import flax\nfrom flax.training import checkpoints\n\n"
-                'flax.config.update("flax_use_orbax_checkpointing", False)\n\n\n'
+                "flax.config.update('flax_use_orbax_checkpointing', False)\n\n\n"
                 "def save(state, step):\n    checkpoints.save_checkpoint('work', state, step)\n"
             ),
         ),

@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
+from flaxoptim_compat.migrate.editing.quotes import quoted_as_in
 from flaxoptim_compat.migrate.editing.surroundings import hanging, room
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import FileFindings
@@ -49,7 +50,7 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits = [edit for each in file.findings for edit in each.edits(target) or ()]
     edits += file.imports[target]
     edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
-    text = apply_edits(document.text, edits)
+    text = apply_edits(document.text, quoted_as_in(document, edits))
     if text != document.text and not document.is_gin:
         try:
             text = in_order(document, text, hanging(document))

@@ -136,7 +136,7 @@ FILTERED = 'lambda path, _: "hyperparams" in str(path)'
     ],
 )
 def test_moments_of_a_parameter_with_that_name_are_not_set(line: str, is_filtered: bool) -> None:
-    text = rewrite(f"{HEAD}    {line}\n{STEP}", "optax")
+    text = rewrite(f"{HEAD}    {line}\n{STEP}", "optax").replace("'", '"')
     assert ".tree_utils.tree_set(" in text
     assert (FILTERED in text) == is_filtered
 
