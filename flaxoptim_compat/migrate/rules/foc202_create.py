@@ -37,7 +37,9 @@ RULE = Rule(
     "`Optimizer` did. It passes through `jit`, `pmap`, `scan`, `replicate` and checkpoints in "
     "the same way. In a checkpoint its fields are called otherwise: FOC215. Its leaves are not "
     "quite those of the optimizer: the step of a new one is a Python number, and optax counts "
-    "steps of its own, so that a sum over all leaves is another one.",
+    "steps of its own, so that a sum over all leaves is another one. And `jit` compiles again for "
+    "each `tx` that is made anew, as it did for a definition of flax.optim, and does not for an "
+    "equal one of flaxoptim_compat: make it once where it is made often.",
     refuses="Where its arguments are not written out, and where it is not called but handed on, "
     "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. The definition stays with a "
     "`focus` that does not select by a function of the path, with a focus or parts where the "
