@@ -13,6 +13,7 @@ import pytest
 
 from flaxoptim_compat import addresses
 from flaxoptim_compat.cli import main
+from flaxoptim_compat.migrate.editing.marks import marks_in
 from tests.support.places import ROOT
 
 SITE, REPOSITORY = "https://example.org/guide", "https://example.org/source"
@@ -70,8 +71,8 @@ def test_everything_follows_what_the_package_says(
     # Twice: a mark that is there is not set again.
     printed(tmp_path, "rewrite old.py --to optax --write", *urls)
     printed(tmp_path, "rewrite old.py --to optax --write", *urls)
-    marks = [line for line in program.read_text().splitlines() if "FOC103:" in line]
-    assert len(marks) == 1 and marks[0].endswith(f" ({page})" if page else ".")
+    (mark,) = marks_in(program.read_text())
+    assert mark.text.endswith(f" ({page})" if page else ".")
 
 
 def test_a_mark_is_not_set_again_once_there_is_an_address(tmp_path: Path) -> None:
