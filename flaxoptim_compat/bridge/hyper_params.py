@@ -143,7 +143,7 @@ def _is_number(value: Any) -> bool:
 
 
 def dynamic_names(
-    hyper_params: HyperParams, defaults: HyperParams, arrays: bool = True
+    hyper_params: HyperParams, defaults: HyperParams, arrays: bool = True, numbers: bool = True
 ) -> tuple[str, ...]:
     """The names to inject: the learning rate, numbers that this call overrides, and arrays.
 
@@ -152,6 +152,7 @@ def dynamic_names(
       defaults: those of the definition.
       arrays: False for a transformation that is built anew with other arrays, as a factory in
         ``optax.inject_hyperparams`` is; an array in its own state would never change again.
+      numbers: False for a state that shall hold none, such as one that is restored.
     """
     usual = flatten(defaults)
     names = []
@@ -159,6 +160,8 @@ def dynamic_names(
         if is_array(value):
             if arrays:
                 names.append(name)
+        elif not numbers:
+            continue
         elif name == "learning_rate" and _is_number(value):
             names.append(name)
         elif _is_number(value) and name not in COMPLEMENTED | STRUCTURAL:

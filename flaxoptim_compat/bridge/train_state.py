@@ -87,6 +87,7 @@ class Conversion:
       assignments: which definition moves which leaves, all of them written in optax.
       params: the parameters, or anything with their structure, shapes and dtypes.
       inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
+      inject_numbers: whether those that are numbers can.
       formula_of: what a definition is in optax.
     """
 
@@ -96,6 +97,7 @@ class Conversion:
         params: PyTree,
         inject_arrays: bool = True,
         formula_of: Callable[[Definition], Formula] = lambda each: cast(Formula, each.formula),
+        inject_numbers: bool = True,
     ) -> None:
         leaves, treedef = jax.tree.flatten(params)
         self._treedef: PyTreeDef = treedef
@@ -104,7 +106,9 @@ class Conversion:
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
         # For each part the names to inject, the dtype to inject them in, and whether that rounds.
         self._injected_names = [
-            hp.dynamic_names(each.hyper_params, each.definition.hyper_params, inject_arrays)
+            hp.dynamic_names(
+                each.hyper_params, each.definition.hyper_params, inject_arrays, inject_numbers
+            )
             for each in assignments
         ]
         mine = [[leaves[index] for index in each.leaves] for each in assignments]

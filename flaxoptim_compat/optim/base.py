@@ -375,13 +375,21 @@ class OptimizerDef(ByValue):
         return optax.GradientTransformationExtraArgs(init, tx.update)
 
     def to_opt_state(
-        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, inject: bool = True
     ) -> tuple[optax.GradientTransformationExtraArgs, PyTree]:
-        """The transformation, and its state out of the state of an optimizer."""
-        conversion = conversion_of(self, hyper_params, params)
+        """The transformation, and its state out of the state of an optimizer.
+
+        Args:
+          hyper_params: the values to start from.
+          params: the parameters.
+          state: that of the optimizer.
+          inject: whether numbers can be set in the state.
+        """
+        conversion = conversion_of(self, hyper_params, params, inject_numbers=inject)
         states = leaves_like(params, state.param_states, "param_states")
         opt_state = conversion.opt_state(step_count(state.step), states)
-        tx = FromDefinition.of(conversion.transformation(), self, hyper_params, params)
+        made = conversion.transformation()
+        tx = FromDefinition.of(made, self, hyper_params, params, inject=inject)
         return tx, opt_state
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:

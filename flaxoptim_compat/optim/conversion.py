@@ -38,13 +38,15 @@ class FromDefinition(optax.GradientTransformationExtraArgs):  # type: ignore[mis
         hyper_params: HyperParams,
         params: PyTree,
         pairing: Pairing | None = None,
+        inject: bool = True,
     ) -> FromDefinition:
         """The same transformation, with what it was made of; the values are those that it has."""
         made = cls(tx.init, tx.update)
         made.definition = definition
         made.pairing = pairing
         shapes = [jnp.result_type(leaf) for leaf in jax.tree.leaves(params)]
-        made._settings = (definition, hyper_params, jax.tree.structure(params), shapes, pairing)
+        structure = jax.tree.structure(params)
+        made._settings = (definition, hyper_params, structure, shapes, pairing, inject)
         return made
 
     def __eq__(self, other: object) -> bool:
@@ -64,6 +66,7 @@ def conversion_of(
     inject_arrays: bool = True,
     normalise: bool = True,
     pairing: Pairing | None = None,
+    inject_numbers: bool = True,
 ) -> Conversion:
     """How to bring a definition with these values, and its state, to optax and back.
 
@@ -75,15 +78,16 @@ def conversion_of(
       inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
       normalise: whether the values are brought to the form in which the definition wants them.
       pairing: where the parameters are in the model whose structure optax sees, if it is a model.
+      inject_numbers: whether hyper-parameters that are numbers can be set in the state.
     """
     if normalise and definition.on_optax():
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
     assignments = definition.assign(hyper_params, params, range(count))
     if pairing is None:
-        return Conversion(assignments, params, inject_arrays, formula_of)
+        return Conversion(assignments, params, inject_arrays, formula_of, inject_numbers)
     in_model = [
         dataclasses.replace(each, leaves=pairing.places(each.leaves)) for each in assignments
     ]
     of_model = functools.partial(formula_of, pairing=pairing)
-    return Conversion(in_model, pairing.to_model(params), inject_arrays, of_model)
+    return Conversion(in_model, pairing.to_model(params), inject_arrays, of_model, inject_numbers)

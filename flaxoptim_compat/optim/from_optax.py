@@ -159,9 +159,9 @@ class FromOptax(OptimizerDef):
         return optax.GradientTransformationExtraArgs(init, optax.with_extra_args_support(tx).update)
 
     def to_opt_state(
-        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, inject: bool = True
     ) -> tuple[optax.GradientTransformation, PyTree]:
-        """The transformation, and its state with these hyper-parameters."""
+        """The transformation, and its state, which holds these hyper-parameters in any case."""
         tx, values = self._transformation(self.normalise(hyper_params), params)
         return tx, injected.with_values(state.param_states, values)
 

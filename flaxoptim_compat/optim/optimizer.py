@@ -262,12 +262,17 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         return self.replace(target=target, state=new_state)
 
     def to_train_state(
-        self, apply_fn: Callable[..., Any] | None = None, **hyper_param_overrides: Any
+        self,
+        apply_fn: Callable[..., Any] | None = None,
+        inject: bool = True,
+        **hyper_param_overrides: Any,
     ) -> TrainState:
         """The flax TrainState with an optax transformation that goes on exactly from here.
 
         Args:
           apply_fn: kept in the TrainState, usually ``model.apply``.
+          inject: whether the learning rate is in the state, where it can be set. False builds
+            numbers in: as with ``flax.optim`` a checkpoint brings none along then.
           **hyper_param_overrides: hyper-parameters to use instead of the definition's, such as a
             learning rate where the definition has none.
 
@@ -276,7 +281,7 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         """
         definition, params, state = self.optimizer_def, self.target, self.state
         hyper_params = definition.update_hyper_params(**hyper_param_overrides)
-        tx, opt_state = definition.to_opt_state(hyper_params, params, state)
+        tx, opt_state = definition.to_opt_state(hyper_params, params, state, inject)
         train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)
         return unshared(train_state)  # type: ignore[no-any-return]
 

@@ -16,7 +16,13 @@ from flaxoptim_compat.migrate.optax_text.accepted import exact, namesake
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Stated
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
 from flaxoptim_compat.migrate.optax_text.labels import Labels
-from flaxoptim_compat.migrate.optax_text.program_expressions import Settled, fragments_of, quoted
+from flaxoptim_compat.migrate.optax_text.program_expressions import (
+    Settled,
+    fragments_of,
+    may_be_none,
+    quoted,
+    quoted_fragments,
+)
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 
@@ -94,7 +100,12 @@ class Expression:
         assert owner is not None
         given = owner.arguments.get(name)
         if given is not None and not given.is_literal:
-            return quoted(self.document, given.node)
+            start = quoted(self.document, given.node)
+            if not may_be_none(self.document, given.node):
+                return start
+            # Until a step gives one there is none, which optax has no word for.
+            is_none = quoted_fragments(self.document, (*start.origin, " is None"))
+            return ast.IfExp(is_none, ast.Constant(0.0), start)
         value = BY_NAME[owner.name].hyper_params[name] if given is None else given.value
         if value is None:
             value, given = 0.0, None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
-from flaxoptim_compat.migrate.optimizers.definitions import why_no_focus, why_no_text
+from flaxoptim_compat.migrate.optimizers.definitions import is_certain, why_no_focus, why_no_text
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     PartRates,
     filters_of,
@@ -71,7 +71,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         unit.bridged = [each for each in unit.bridged if each not in unit.part_rates.uses]
         return
     steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
-    unit.lacks_rate = _lacks_rate(unit)
+    unit.lacks_rate = _lacks_rate(points_to, unit)
     unit.schedule = schedule_of(points_to, unit.sites, steps)
     if unit.schedule is None:
         steps = _bridge_some(unit, steps)
@@ -89,6 +89,10 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
         steps = _bridge_some(unit, [each for each in steps if not {*each.overrides} - {RATE}])
+        if unit.lacks_rate and not _all_give_rate(unit):
+            # The definition says it where there is none.
+            unit.bridged += steps
+            steps = []
         unit.overrides = _given(steps)
 
 
@@ -185,11 +189,25 @@ _BRIDGED = {
 }
 
 
-def _lacks_rate(unit: Unit) -> bool:
-    steps = [each for each in unit.uses if each.code in STEPS]
-    given = all({RATE, "hyper_params"} & {*each.overrides} for each in steps)
+def _lacks_rate(points_to: PointsTo, unit: Unit) -> bool:
     inner = [each for each in unit.sites if each.name not in ("MultiOptimizer", "WeightNorm")]
-    return bool(steps) and given and not all(map(_given_rate, inner))
+    lacking = [each for each in inner if _given_rate(each) is None]
+    certain = any(_is_written_out(points_to, each) for each in lacking)
+    return certain or (bool(lacking) and _all_give_rate(unit))
+
+
+def _all_give_rate(unit: Unit) -> bool:
+    """Whether there are steps, and each is given a learning rate."""
+    steps = [each for each in unit.uses if each.code in STEPS]
+    return bool(steps) and all({RATE, "hyper_params"} & {*each.overrides} for each in steps)
+
+
+def _is_written_out(points_to: PointsTo, site: Site) -> bool:
+    """Whether a definition has the hyper-parameters that it is seen to be given, and no others."""
+    if not site.name or not is_certain(points_to, site):
+        return False
+    starred = any(isinstance(each, ast.Starred) for each in site.node.args)
+    return not starred and all(each.arg for each in site.node.keywords)
 
 
 def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traversal, bool]:
@@ -288,10 +306,11 @@ def _focuses(unit: Unit) -> list[ast.expr]:
 
 
 def _given_rate(site: Site) -> ast.expr | None:
-    for keyword in site.node.keywords:
-        if keyword.arg == RATE:
-            return keyword.value
-    return site.node.args[0] if site.name and site.node.args else None
+    """The learning rate that a definition is given; None if there is none, or if it is None."""
+    by_name = (each.value for each in site.node.keywords if each.arg == RATE)
+    first = site.node.args[0] if site.name and site.node.args else None
+    rate = next(by_name, first)
+    return None if isinstance(rate, ast.Constant) and rate.value is None else rate
 
 
 def _is_number(node: ast.expr) -> bool:

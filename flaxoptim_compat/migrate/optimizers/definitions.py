@@ -40,7 +40,7 @@ def why_no_text(
     by_part: ByPart | None = None,
 ) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
-    if not site.name or not _is_certain(points_to, site):
+    if not site.name or not is_certain(points_to, site):
         return "Its class is not one of flax.optim, or not known before the program runs."
     if site.name == "MultiOptimizer":
         return _sentence(_why_no_partition(points_to, site, injected, scheduled, by_part))
@@ -49,8 +49,13 @@ def why_no_text(
     return _sentence(reason)
 
 
-def _is_certain(points_to: PointsTo, site: Site) -> bool:
-    """Whether a call is one of the class itself, however it is called in the file."""
+def is_certain(points_to: PointsTo, site: Site) -> bool:
+    """Whether a call is one of the class itself, however it is called in the file.
+
+    Args:
+      points_to: what is known of the program.
+      site: the call.
+    """
     callees = points_to.values(site.node.func)
     names = {
         known_names.legacy_name(each.name) if isinstance(each, External) else None

@@ -66,8 +66,11 @@ def back_edit(reading: Reading, call: ast.expr, unit: Unit) -> Edit:
 
 def to_train_state(unit: Unit) -> str:
     """What makes a TrainState of an optimizer, after the optimizer."""
+    # What no step sets is in no state of an optimizer either, and so in no checkpoint.
+    given = [] if unit.overrides else ["inject=False"]
     # A definition without a rate needs one to start from, which every step replaces.
-    return f".to_train_state({f'{RATE}=0.0' if unit.lacks_rate else ''})"
+    given += [f"{RATE}=0.0"] * unit.lacks_rate
+    return f".to_train_state({', '.join(given)})"
 
 
 def _receiver(reading: Reading, node: ast.expr) -> ast.expr:

@@ -31,7 +31,7 @@ class Unit:
         where ``create`` is called; "" if they become optax.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
       ambiguous: those of them that a parameter of the program may be called too.
-      lacks_rate: whether a definition may have no learning rate, because every step is given one.
+      lacks_rate: whether a definition may have no learning rate.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       default_rate: what the rate is again in a step that does not give it; None: every step does.
       part_rates: what the steps give to the parts of a MultiOptimizer.

@@ -32,7 +32,9 @@ RULE = Rule(
     "that is handy."
     "\n\nWhere the definition has no text in optax, it stays, and `.to_train_state()` follows. So "
     "it is with a class of your own, and with a class that is looked up by its name. The "
-    "TrainState does exactly what the optimizer did.",
+    "TrainState does exactly what the optimizer did. With `inject=False`, which is written where "
+    "no step gives a hyper-parameter, none is in its state: a checkpoint that is restored changes "
+    "no learning rate.",
     why="A `TrainState` holds parameters, step and the state of the optimizer, as an "
     "`Optimizer` did. It passes through `jit`, `pmap`, `scan`, `replicate` and checkpoints in "
     "the same way. In a checkpoint its fields are called otherwise: FOC215. Its leaves are not "
@@ -81,7 +83,7 @@ from flaxoptim_compat import optim
 
 def make(name, settings, params):
     # FOC103: Which optimizer this is shows only when it runs.
-    return getattr(optim, name)(**settings).create(params).to_train_state()
+    return getattr(optim, name)(**settings).create(params).to_train_state(inject=False)
 """,
         ),
     ),

@@ -36,7 +36,7 @@ from flaxoptim_compat import optim
 
 
 def momentum_of(params, name):
-    optimizer = optim.Momentum(0.1).create(params).to_train_state()
+    optimizer = optim.Momentum(0.1).create(params).to_train_state(inject=False)
     return optim.Optimizer.from_train_state(optimizer).state.param_states[name].momentum
 """,
             ),

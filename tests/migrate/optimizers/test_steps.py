@@ -196,5 +196,5 @@ def test_a_single_array_is_moved_by_the_state_that_takes_one(target: str, is_sin
         f"    return optim.Adam(0.1).create({target}).apply_gradient(params)\n",
         "optax",
     )
-    assert (".to_train_state()" in text) == is_single
+    assert (".to_train_state(inject=False)" in text) == is_single
     assert ("TrainState.create(" in text) != is_single

@@ -275,11 +275,11 @@ BRIDGED = {
     "another step, where optax does not count": (
         "return o.replace(state=o.state.replace(step=r))",
         "return optim.Optimizer.from_train_state(o)"
-        ".replace(state=optim.Optimizer.from_train_state(o).state.replace(step=r)).to_train_state()",
+        ".replace(state=optim.Optimizer.from_train_state(o).state.replace(step=r)).to_train_state(inject=False)",
     ),
     "another state": (
         "return o.replace(state=r)",
-        "return optim.Optimizer.from_train_state(o).replace(state=r).to_train_state()",
+        "return optim.Optimizer.from_train_state(o).replace(state=r).to_train_state(inject=False)",
     ),
     "hyper-parameters": (
         "return o.optimizer_def.hyper_params",
@@ -288,11 +288,12 @@ BRIDGED = {
     "hyper-parameters of a step as an object": (
         "return o.apply_gradient(g, hyper_params=r)",
         "return optim.Optimizer.from_train_state(o)"
-        ".apply_gradient(g, hyper_params=r).to_train_state()",
+        ".apply_gradient(g, hyper_params=r).to_train_state(inject=False)",
     ),
     "arguments that are not written out": (
         "return o.apply_gradient(*g)",
-        "return optim.Optimizer.from_train_state(o).apply_gradient(*g).to_train_state()",
+        "return optim.Optimizer.from_train_state(o).apply_gradient(*g)"
+        ".to_train_state(inject=False)",
     ),
 }
 
@@ -303,7 +304,7 @@ def test_the_optimizer_that_a_train_state_stands_for_does_the_rest(name: str) ->
     definition = "def f(p, g, r):\n    o = {}\n    {}\n"
     created = "optim.Momentum(0.1).create(p)"
     program = HEAD + definition.format(created, before)
-    wanted = definition.format(f"{created}.to_train_state()", after)
+    wanted = definition.format(f"{created}.to_train_state(inject=False)", after)
     assert rewrite(program, "optax") == f"{SHIM}\n\n\n{wanted}"
 
 
@@ -377,7 +378,9 @@ CLASSES = {
 @pytest.mark.parametrize("name", CLASSES)
 def test_a_class_that_only_the_running_program_knows_stays(name: str) -> None:
     text = re.sub(" *# FOC103: .*\n", "", rewrite(HEAD + CLASSES[name], "optax"))
-    assert text.endswith(CLASSES[name].replace(".create(p)", ".create(p).to_train_state()"))
+    assert text.endswith(
+        CLASSES[name].replace(".create(p)", ".create(p).to_train_state(inject=False)")
+    )
     assert text.startswith(SHIM)
 
 
@@ -413,7 +416,9 @@ def test_no_focus_is_all_parameters(arguments: str) -> None:
 
 def test_a_definition_stays_with_a_focus_that_only_the_running_program_knows() -> None:
     program = f"{HEAD}def f(p, focus=None):\n    return optim.Adam(0.1).create(p, focus)\n"
-    assert rewrite(program, "optax").endswith("optim.Adam(0.1).create(p, focus).to_train_state()\n")
+    assert rewrite(program, "optax").endswith(
+        "optim.Adam(0.1).create(p, focus).to_train_state(inject=False)\n"
+    )
 
 
 def test_a_definition_that_stays_does_not_make_a_train_state_an_optimizer() -> None:
@@ -428,7 +433,9 @@ def test_a_definition_that_stays_does_not_make_a_train_state_an_optimizer() -> N
         "loop(optim.Momentum(0.1), lambda d: d.hyper_params.learning_rate, {}, {})\n"
     )
     rewritten = rewrite(program, "optax")
-    assert "optimizer.create(p).to_train_state()" in rewritten and "# FOC" not in rewritten
+    assert (
+        "optimizer.create(p).to_train_state(inject=False)" in rewritten and "# FOC" not in rewritten
+    )
     assert rewrite(rewritten, "optax") == rewritten
 
 
@@ -460,7 +467,9 @@ def test_parts_of_what_may_be_a_model_keep_their_definition(naming: str) -> None
     )
     text = rewrite(program, "optax")
     assert ("optax.partition" not in text) is MODELS[naming]
-    assert text.endswith(".create(p, focus=kernels).to_train_state()\n") is MODELS[naming]
+    assert (
+        text.endswith(".create(p, focus=kernels).to_train_state(inject=False)\n") is MODELS[naming]
+    )
 
 
 # Parameters, and whether Flax's TrainState takes them.
@@ -496,7 +505,9 @@ def test_a_definition_stays_for_an_object_that_flax_does_not_take(definition: st
     )
     text = rewrite(program, "optax")
     assert ("# FOC" not in text) and ("tx=optax.sgd(0.1)" in text) is PARAMETERS[definition]
-    assert text.endswith(".create(P(1)).to_train_state()\n") is not PARAMETERS[definition]
+    assert (
+        text.endswith(".create(P(1)).to_train_state(inject=False)\n") is not PARAMETERS[definition]
+    )
 
 
 @pytest.mark.parametrize(
@@ -509,7 +520,9 @@ def test_parameters_that_are_unpacked(target: str, is_vector: bool) -> None:
         f"def f(tree):\n    {target} = ravel_pytree(tree)\n"
         "    return optim.GradientDescent(0.1).create(p)\n"
     )
-    assert rewrite(program, "optax").endswith(".create(p).to_train_state()\n") is is_vector
+    assert (
+        rewrite(program, "optax").endswith(".create(p).to_train_state(inject=False)\n") is is_vector
+    )
 
 
 def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
@@ -521,7 +534,7 @@ def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
     )
     text = rewrite(program, "optax")
     assert "TABLE = some.table(optim.Adam(0.1))\n" in text
-    assert "    return optim.GradientDescent(0.1).create(p).to_train_state()\n" in text
+    assert "    return optim.GradientDescent(0.1).create(p).to_train_state(inject=False)\n" in text
 
 
 def test_each_definition_that_stays_says_why_it_does_itself() -> None:
