@@ -71,7 +71,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         unit.bridged = [each for each in unit.bridged if each not in unit.part_rates.uses]
         return
     steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
-    unit.lacks_rate = _lacks_rate(points_to, unit)
+    unit.lacking = _lacking(points_to, unit)
     unit.schedule = schedule_of(points_to, unit.sites, steps)
     if unit.schedule is None:
         steps = _bridge_some(unit, steps)
@@ -89,7 +89,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
         steps = _bridge_some(unit, [each for each in steps if not {*each.overrides} - {RATE}])
-        if unit.lacks_rate and not _all_give_rate(unit):
+        if unit.lacking and not _all_give_rate(unit):
             # The definition says it where there is none.
             unit.bridged += steps
             steps = []
@@ -189,11 +189,15 @@ _BRIDGED = {
 }
 
 
-def _lacks_rate(points_to: PointsTo, unit: Unit) -> bool:
-    inner = [each for each in unit.sites if each.name not in ("MultiOptimizer", "WeightNorm")]
-    lacking = [each for each in inner if _given_rate(each) is None]
-    certain = any(_is_written_out(points_to, each) for each in lacking)
-    return certain or (bool(lacking) and _all_give_rate(unit))
+def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
+    """The definitions that have no learning rate, or may have none where each step has one."""
+    around = [each for each in unit.sites if each.name in ("MultiOptimizer", "WeightNorm")]
+    lacking = {each for each in unit.sites if each not in around and _given_rate(each) is None}
+    if not _all_give_rate(unit):
+        lacking = {each for each in lacking if _is_written_out(points_to, each)}
+    for _ in around:  # one may be in another
+        lacking |= {each for each in around if lacking & {*inner_definitions(points_to, each)}}
+    return frozenset(lacking)
 
 
 def _all_give_rate(unit: Unit) -> bool:

@@ -43,7 +43,7 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
         averaged = _averaged(use, value(reading, grads), imports)
         edits.append(replaced(reading, grads, *averaged))
     if use.bridge == "returns":
-        edits.append(back_edit(reading, use.node, unit))
+        edits.append(back_edit(reading, use, unit))
     return tuple(edits)
 
 
@@ -58,18 +58,19 @@ def _averaged(use: Use, grads: Fragments, imports: ImportPlan) -> Fragments:
     return (f"{imports.name_of('jax:lax.pmean', use.node)}(", *grads, f', "{use.axis}")')
 
 
-def back_edit(reading: Reading, call: ast.expr, unit: Unit) -> Edit:
+def back_edit(reading: Reading, use: Use, unit: Unit) -> Edit:
     """The edit that makes a TrainState of the optimizer that a call returns."""
-    end = reading.document.span(call)[1]
-    return Edit(end - 1, end, (f"){to_train_state(unit)}",))
+    end = reading.document.span(use.node)[1]
+    return Edit(end - 1, end, (f"){to_train_state(use, unit)}",))
 
 
-def to_train_state(unit: Unit) -> str:
+def to_train_state(use: Use, unit: Unit) -> str:
     """What makes a TrainState of an optimizer, after the optimizer."""
     # What no step sets is in no state of an optimizer either, and so in no checkpoint.
     given = [] if unit.overrides else ["inject=False"]
     # A definition without a rate needs one to start from, which every step replaces.
-    given += [f"{RATE}=0.0"] * unit.lacks_rate
+    lacks = unit.lacking and (unit.lacking & use.sites or None in use.sites)
+    given += [f"{RATE}=0.0"] if lacks else []
     return f".to_train_state({', '.join(given)})"
 
 
@@ -209,7 +210,7 @@ def _in_two_statements(
         overrides = [part for name in use.overrides for part in (", ", span(reading, given[name]))]
         step: Fragments = (
             *(f"{optimizer}.from_train_state(", receiver, ").apply_gradient("),
-            *(*_averaged(use, (grads,), imports), *overrides, f"){to_train_state(unit)}"),
+            *(*_averaged(use, (grads,), imports), *overrides, f"){to_train_state(use, unit)}"),
         )
     else:
         start, end = document.span(new)

@@ -31,7 +31,7 @@ class Unit:
         where ``create`` is called; "" if they become optax.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
       ambiguous: those of them that a parameter of the program may be called too.
-      lacks_rate: whether a definition may have no learning rate.
+      lacking: the definitions that may have no learning rate.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       default_rate: what the rate is again in a step that does not give it; None: every step does.
       part_rates: what the steps give to the parts of a MultiOptimizer.
@@ -45,7 +45,7 @@ class Unit:
     definition_stays: str = ""
     overrides: tuple[str, ...] = ()
     ambiguous: frozenset[str] = frozenset()
-    lacks_rate: bool = False
+    lacking: frozenset[Site] = frozenset()
     bridged: list[Use] = dataclasses.field(default_factory=list)
     default_rate: ast.expr | None = None
     part_rates: PartRates | None = None
@@ -79,7 +79,8 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
     processes = points_to.processes
     groups = _Groups()
     for use in uses:
-        groups.join([site for site in use.sites if site is not None])
+        if use.joins:
+            groups.join([site for site in use.sites if site is not None])
     for site in points_to.definitions():
         groups.join([site, *inner_definitions(points_to, site)])
     made = (each for use in uses if use.makes for each in use.sites if each is not None)
@@ -92,8 +93,10 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
     joined = {
         document: len(apart & {*map(groups.root, sites)}) > 1 for document, sites in near.items()
     }
-    for sites in near.values():
-        groups.join(sites)
+    for document in dict.fromkeys(
+        each.document for each in uses if each.sites == {None} and each.joins
+    ):
+        groups.join(near[document])
     order = {site: number for number, site in enumerate(points_to.definitions())}
     found: dict[Hashable, Unit] = {
         key: Unit(sites=sorted(members, key=lambda each: order.get(each, len(order))))
@@ -101,10 +104,11 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
     }
     for use in uses:
         sites = [each for each in use.sites if each is not None] or near[use.document]
+        sites.sort(key=lambda each: order.get(each, len(order)))
         key = groups.root(sites[0]) if sites else processes.connected[use.document]
         unit = found.setdefault(key, Unit())
         unit.uses.append(use)
-        if use.sites == {None} and joined[use.document]:
+        if use.sites == {None} and use.joins and joined[use.document]:
             unit.joined.append(use)
     return list(found.values())
 

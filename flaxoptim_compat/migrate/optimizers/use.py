@@ -40,6 +40,7 @@ class Use:
         TrainState again; "" if neither helps.
       overrides: the hyper-parameters given to one call of ``apply_gradient``, by name.
       axis: that of the ``pmap`` over which such a call averages the gradients; "" if it does not.
+      joins: whether all that it may be about is rewritten together; not so for an annotation.
     """
 
     code: str
@@ -50,6 +51,7 @@ class Use:
     overrides: tuple[str, ...] = ()
     bridge: Literal["", "reads", "returns"] = ""
     axis: str = ""
+    joins: bool = True
 
     @property
     def makes(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
 from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.unread_code import (
     given_to_unread,
     made_by_unread,
@@ -64,6 +65,7 @@ def _all_uses(
             place = document.place(unknown[document][0])
             for other in points_to.processes.together_with(document):
                 first.setdefault(other, place)
+    yield from restored_elsewhere(points_to)
     for document in points_to.documents:
         for node in document.nodes:
             if document in first and isinstance(node, ast.Call | ast.Assign):
@@ -259,7 +261,18 @@ def _of_class(
         sites = sites_of(points_to.values(parent), Optimizer)
         yield Use("FOC219", document, node, sites, BY_HAND)
         return
-    yield Use("FOC209", document, node, _annotated_sites(points_to, document, node, Optimizer))
+    sites = _annotated_sites(points_to, document, node, Optimizer)
+    yield Use("FOC209", document, node, sites, joins=_is_given(document, node))
+
+
+def _is_given(document: Document, node: ast.expr) -> bool:
+    """Whether it is an argument, as of isinstance, or in one."""
+    inner: ast.AST = node
+    while isinstance(inner, ast.expr | ast.keyword):
+        inner = document.parents[inner]
+        if isinstance(inner, ast.Call):
+            return True
+    return False
 
 
 def _annotated_sites(
@@ -287,4 +300,5 @@ def _annotated_sites(
             values |= points_to.field(scope, parent.target.id)
     elif isinstance(parent, ast.FunctionDef):
         values = points_to.returned(parent)
-    return sites_of(values, kind) or frozenset({None})
+    sites = sites_of(values, kind) or sites_of(points_to.data_inside(values), kind)
+    return sites or frozenset({None})

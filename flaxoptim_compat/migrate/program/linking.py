@@ -8,6 +8,7 @@ from __future__ import annotations
 import collections
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.imported_files import joined, meant
@@ -71,6 +72,14 @@ def old_exports(exported: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name for name, full in exported.items() if full.partition(".")[0] in _OLD)
 
 
+_CHECKPOINTS = re.compile(r"^flax\.(?:training\.checkpoints|serialization)\b")
+
+
+def names_checkpoints(imports: Iterable[Imported]) -> bool:
+    """Whether a file imports what saves or restores an optimizer."""
+    return any(_CHECKPOINTS.match(joined(each.origin, each.name)) for each in imports)
+
+
 class Module(NamedTuple):
     """One file of the program, as far as names go from one to another.
 
@@ -80,6 +89,8 @@ class Module(NamedTuple):
       imports: what it imports.
       exports: the names of its own that may be gone.
       has_optimizers: whether all that is imported from it counts.
+      folder: where it is, if it has to do with checkpoints: what one file saves, another one beside
+        it may restore.
     """
 
     name: str
@@ -87,6 +98,7 @@ class Module(NamedTuple):
     imports: Sequence[Imported]
     exports: frozenset[str]
     has_optimizers: bool
+    folder: Path | None = None
 
 
 class Links:
@@ -119,6 +131,7 @@ class Links:
                 self._read(number, module, each)
         self._follow()
         self._follow_imports()
+        self._meet_in_checkpoints()
 
     def groups(self) -> list[list[int]]:
         """The files that are to be read together, apart from those they have nothing to do with."""
@@ -172,6 +185,15 @@ class Links:
             level = {other for each in level for other in self._imported[each]} - seen
             seen |= level
         self.linked |= seen
+
+    def _meet_in_checkpoints(self) -> None:
+        last: dict[Path, int] = {}
+        for number, module in enumerate(self._modules):
+            if module.folder is not None and module.has_optimizers:
+                other = last.setdefault(module.folder, number)
+                self._neighbours[number].add(other)
+                self._neighbours[other].add(number)
+                last[module.folder] = number
 
     def _connect(self, number: int, others: set[int]) -> None:
         self._imported[number] |= others

@@ -96,10 +96,10 @@ def find(reading: Reading) -> Iterator[Finding]:
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         create = use.node
         if isinstance(create, ast.Attribute):
-            return (_function(reading, create, unit, imports),)
+            return (_function(reading, use, create, unit, imports),)
         assert isinstance(create, ast.Call)
         if unit.definition_stays:
-            return (back_edit(reading, create, unit),)
+            return (back_edit(reading, use, unit),)
         given = [each.value for each in create.keywords if each.arg == "target"]
         params = value(reading, [*create.args, *given][0])
         definition = transformation(reading, create, unit, imports)
@@ -111,11 +111,13 @@ def find(reading: Reading) -> Iterator[Finding]:
     )
 
 
-def _function(reading: Reading, create: ast.Attribute, unit: Unit, imports: ImportPlan) -> Edit:
+def _function(
+    reading: Reading, use: Use, create: ast.Attribute, unit: Unit, imports: ImportPlan
+) -> Edit:
     """The method itself, as a function that does what it does."""
     definition = span(reading, create.value)
     if unit.definition_stays:
-        end = f".create(target){to_train_state(unit)}"
+        end = f".create(target){to_train_state(use, unit)}"
         return replaced(reading, create, "lambda target: ", definition, end)
     tx = value(reading, create.value)
     text = _train_state(reading, create, tx, ("target",), imports, before="lambda target: ")

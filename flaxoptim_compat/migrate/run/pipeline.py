@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.program.files import FoundFile, FoundFiles
-from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
+from flaxoptim_compat.migrate.program.linking import (
+    Links,
+    Module,
+    attributes_in,
+    names_checkpoints,
+)
 from flaxoptim_compat.migrate.program.loading import Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.source_text import Unreadable
 from flaxoptim_compat.migrate.run.analysis import analyse, analyse_alone
@@ -129,7 +134,14 @@ class _Run:
 
     def _links(self) -> Links:
         modules = [
-            Module(file.module, file.is_package, each.imports, each.exports, each.has_optimizers)
+            Module(
+                file.module,
+                file.is_package,
+                each.imports,
+                each.exports,
+                each.has_optimizers,
+                file.path.parent if names_checkpoints(each.imports) else None,
+            )
             for file, each in zip(self._files, self._examined, strict=True)
         ]
 
