@@ -13,6 +13,8 @@ _NARROWEST = 40
 _FIRST = re.compile(r"[ \t]*# (FOC\d{3}): ")
 _REST = re.compile(rf"[ \t]*{_CONTINUED}")
 _MARK = re.compile(rf"^{_FIRST.pattern}.*(?:\n{_REST.pattern}.*)*", re.MULTILINE)
+# The number of a line, behind its file.
+_LINE = re.compile(r"(?<=\.py):\d+|(?<=\.ipynb):(?:cell \d+:)?\d+")
 _CODE = re.compile("`[^`]*`")
 
 
@@ -32,6 +34,16 @@ class Mark(NamedTuple):
     end: int
 
 
+def text_of(code: str, reason: str) -> str:
+    """What a mark says: as it is put above its place, other lines move and their numbers change.
+
+    Args:
+      code: of the rule.
+      reason: what is said of it on the terminal.
+    """
+    return f"{code}: {_LINE.sub('', reason)}"
+
+
 def written(code: str, reason: str, width: int) -> list[str]:
     """The lines of a mark, without their indentation.
 
@@ -40,7 +52,7 @@ def written(code: str, reason: str, width: int) -> list[str]:
       reason: what it says.
       width: how long the lines may be.
     """
-    return wrapped(f"# {code}: {reason}", max(width, _NARROWEST), _CONTINUED)
+    return wrapped(f"# {text_of(code, reason)}", max(width, _NARROWEST), _CONTINUED)
 
 
 def marks_in(text: str) -> Iterator[Mark]:
@@ -53,7 +65,7 @@ def marks_in(text: str) -> Iterator[Mark]:
         start = match.start(1) - len("# ")
         first, *rest = match[0].split("\n")
         said = " ".join([first.strip(), *(line.lstrip("# \t").rstrip() for line in rest)])
-        yield Mark(match[1], said.removeprefix("# "), start, match.end())
+        yield Mark(match[1], _LINE.sub("", said.removeprefix("# ")), start, match.end())
 
 
 def without_marks(text: str) -> str:

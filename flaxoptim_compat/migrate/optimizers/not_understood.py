@@ -9,7 +9,13 @@ from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.known_names import TELLING, is_bridged
-from flaxoptim_compat.migrate.values.objects import Optimizer
+from flaxoptim_compat.migrate.values.objects import (
+    NOTHING,
+    Class,
+    External,
+    Function,
+    Optimizer,
+)
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _TARGET = "target"
@@ -41,10 +47,8 @@ def is_certain(node: ast.Attribute) -> bool:
     return node.attr in TELLING
 
 
-def lost_to(
-    points_to: PointsTo, document: Document, node: ast.Call | ast.Assign, seen: str
-) -> Iterator[Use]:
-    """An optimizer that is put into something of which nothing is known.
+def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -> Iterator[Use]:
+    """An optimizer that goes into something of which nothing is known, or comes out of it.
 
     Args:
       points_to: what is known of the program.
@@ -55,14 +59,58 @@ def lost_to(
     for holder, value in _put(node):
         sites = sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer)
         if sites and not points_to.values(holder):
-            problem = (
-                f"It is put into `{ast.unparse(holder)}`, of which nothing is known, and may be"
-                f" what has the `.target` in {seen}: if so, give that the name `optimizer` first."
-            )
-            yield Use("FOC218", document, value, sites, problem)
+            what = f"It is put into `{ast.unparse(holder)}`, of which nothing is known,"
+            yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
+    for holder, result in _taken_out(node):
+        held = points_to.legacy(holder)
+        if held and not points_to.values(result):
+            sites = sites_of(points_to.inside(held), Optimizer)
+            if sites and not sites_of(held, Optimizer):
+                what = f"What `{ast.unparse(holder)}` gives here is not known,"
+                yield Use("FOC218", document, holder, sites, _MAY_BE.format(what, seen))
+    if isinstance(node, ast.Call):
+        yield from _made_or_kept(points_to, document, node, seen)
 
 
-def _put(node: ast.Call | ast.Assign) -> Iterator[tuple[ast.expr, ast.expr]]:
+_MAY_BE = "{} and may be what has the `.target` in {}: if so, give that the name `optimizer` first."
+
+
+def _taken_out(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What something is taken out of, and where it goes."""
+    match node:
+        case ast.For(iter=holder, target=target) | ast.comprehension(iter=holder, target=target):
+            yield holder, target
+        case ast.Subscript(value=holder, ctx=ast.Load()):
+            yield holder, node
+
+
+def _made_or_kept(
+    points_to: PointsTo, document: Document, call: ast.Call, seen: str
+) -> Iterator[Use]:
+    """What an unknown function may make, or what a container of the program's own keeps."""
+    takers = points_to.values(call.func)
+    keeps = any(isinstance(each, Class) and _is_container(points_to, each) for each in takers)
+    if takers and not keeps:
+        return
+    for value in (*call.args, *(each.value for each in call.keywords)):
+        given = points_to.legacy(value)
+        if not keeps:
+            functions = (each.node for each in given if isinstance(each, Function))
+            given = NOTHING.union(*map(points_to.returned, functions))
+        if sites := sites_of(points_to.data_inside(given), Optimizer):
+            what = f"What `{ast.unparse(call.func)}` does with it is not known,"
+            yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
+
+
+def _is_container(points_to: PointsTo, of: Class) -> bool:
+    bases = (base for _, bases in points_to.ancestry(of) for base in bases)
+    return any(isinstance(each, External) and each.name in _CONTAINERS for each in bases)
+
+
+_CONTAINERS = {"dict", "list", "set", "tuple", "collections.OrderedDict", "collections.UserDict"}
+
+
+def _put(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What is put somewhere: into what, and the value."""
     match node:
         case ast.Call(func=ast.Attribute(value=holder, attr=method)) if method in containers.PUT:

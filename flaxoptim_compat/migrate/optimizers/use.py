@@ -78,11 +78,14 @@ def axes_of(values: Objects) -> frozenset[str]:
 
 
 def is_simple(node: ast.expr) -> bool:
-    """Whether an expression may be evaluated twice: a name, with attributes and constant keys."""
+    """Whether an expression may be evaluated twice: a name, with attributes, and keys or names."""
     match node:
         case ast.Name():
             return True
-        case ast.Attribute(value=inner) | ast.Subscript(value=inner, slice=ast.Constant()):
+        case (
+            ast.Attribute(value=inner)
+            | ast.Subscript(value=inner, slice=ast.Constant() | ast.Name())
+        ):
             return is_simple(inner)
     return False
 

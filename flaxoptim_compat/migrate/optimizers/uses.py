@@ -68,7 +68,7 @@ def _all_uses(
     yield from restored_elsewhere(points_to)
     for document in points_to.documents:
         for node in document.nodes:
-            if document in first and isinstance(node, ast.Call | ast.Assign):
+            if document in first:
                 yield from lost_to(points_to, document, node, first[document])
             if isinstance(node, ast.Attribute):
                 yield from _of_attribute(points_to, document, node)
@@ -76,6 +76,7 @@ def _all_uses(
                 yield from given_to_unread(points_to, document, node)
                 yield from made_by_unread(points_to, document, node)
                 yield from _serialized(points_to, document, node)
+                yield from _asked_by_name(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
             elif isinstance(node, ast.Assign):
@@ -218,6 +219,20 @@ def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iter
             yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
 
 
+def _asked_by_name(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """What is asked for by a function that is made of its name."""
+    if not points_to.package_names(call.func) & {"operator.attrgetter", "operator.methodcaller"}:
+        return
+    for name in call.args:
+        match name:
+            case ast.Constant(value=str(asked)) if asked.partition(".")[0] in _ASKED_FOR:
+                problem = f"An optimizer may be asked for `{asked}` by this name, which stays."
+                yield Use("FOC218", document, name, frozenset({None}), problem)
+
+
+_ASKED_FOR = {"apply_gradient", "optimizer_def", "target"}
+
+
 def _pickles_itself(each: Object) -> bool:
     """Whether it is an object of a class that says what of it is pickled."""
     return isinstance(each, Instance) and any(
@@ -243,18 +258,24 @@ def _of_class(
     points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name
 ) -> Iterator[Use]:
     """The class Optimizer itself, in annotations and isinstance."""
-    if not isinstance(node.ctx, ast.Load) or isinstance(document.parents[node], ast.Attribute):
+    parent = document.parents[node]
+    if not isinstance(node.ctx, ast.Load):
         return
     names = [each.name for each in points_to.legacy(node) if isinstance(each, External)]
+    if isinstance(parent, ast.Attribute):
+        if any(map(known_names.is_optimizer, names)) and not known_names.is_bridged(parent):
+            problem = f"The class is asked for `{parent.attr}`, not the optimizer."
+            yield Use("FOC219", document, node, frozenset({None}), problem)
+        return
     if any(known_names.legacy_name(name) == known_names.BASE for name in names):
         sites = _annotated_sites(points_to, document, node, Definition)
         if sites != {None}:
             yield Use("FOC209", document, node, sites)
     if not any(map(known_names.is_optimizer, names)):
         return
-    parent = document.parents[node]
-    if isinstance(parent, ast.MatchClass):
-        problem = "It is matched by its fields."
+    if isinstance(parent, ast.MatchClass | ast.ClassDef):
+        matched = isinstance(parent, ast.MatchClass)
+        problem = "It is matched by its fields." if matched else "A class is derived from it."
         yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if isinstance(parent, ast.Call) and parent.func is node:

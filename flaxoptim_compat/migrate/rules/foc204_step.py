@@ -69,11 +69,20 @@ def _fails_for_0(parent: ast.AST, step: ast.AST) -> bool:
     match parent:
         case ast.Attribute():
             return True
+        case ast.Subscript(value=array, slice=index):
+            # What is replicated is an array by then.
+            return array is step and not _is_integer(index)
         case ast.BinOp(op=ast.Pow(), left=base):
             return base is step
+        case ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr()):
+            return False
         case ast.BinOp(op=ast.Div() | ast.FloorDiv() | ast.Mod(), right=divisor):
             return divisor is step
     return False
+
+
+def _is_integer(index: ast.expr) -> bool:
+    return isinstance(index, ast.Constant) and isinstance(index.value, int)
 
 
 def find(reading: Reading) -> Iterator[Finding]:

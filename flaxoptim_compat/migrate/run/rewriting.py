@@ -73,7 +73,7 @@ def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:
         if finding.reason:
             line = _first_line(document, finding.start)
             mine = found.setdefault(line, [])
-            text = f"{finding.code}: {finding.reason}"
+            text = marks.text_of(finding.code, finding.reason)
             above = [*_comments_above(document, line), *mine]
             # With the address of its page, if it has one by now.
             there = (mark.text for mark in marks.marks_in("\n".join(above)))
