@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
@@ -77,6 +78,7 @@ def _all_uses(
                 yield from made_by_unread(points_to, document, node)
                 yield from _serialized(points_to, document, node)
                 yield from _asked_by_name(points_to, document, node)
+                yield from _leaves_taken(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
             elif isinstance(node, ast.Assign):
@@ -217,6 +219,31 @@ def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iter
         data = points_to.data_inside(given)
         if axes_of(data) - {""} and any(each.startswith(_SERIALIZERS) for each in takers):
             yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
+
+
+def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer whose leaves are taken, whose number and order are others in a TrainState."""
+    if not points_to.package_names(call.func) & _TAKE_LEAVES:
+        return
+    for argument in call.args:
+        if sites := sites_of(points_to.data_inside(points_to.legacy(argument)), Optimizer):
+            start, end = document.span(document.statement(call))
+            if not _OF_ANY_LEAVES.search(document.text[start:end]):
+                yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)
+
+
+_TAKE_LEAVES = {
+    "jax.flatten_util.ravel_pytree",
+    "jax.tree.leaves",
+    "jax.tree_leaves",
+    "jax.tree_util.tree_leaves",
+}
+# What is asked of all leaves alike has the same answer of others.
+_OF_ANY_LEAVES = re.compile(r"\b(isfinite|isnan|isinf|block_until_ready|is_deleted|delete)\b")
+_OTHER_LEAVES = (
+    "Its leaves are taken, and a TrainState has others, such as another count of steps: take"
+    " those of its `target`."
+)
 
 
 def _asked_by_name(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:

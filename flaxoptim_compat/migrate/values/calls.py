@@ -352,7 +352,7 @@ class Calls:
             for is_leaf in (
                 value for name, value in given.named if name == "is_leaf" and positional
             ):
-                leaves = [memory.joined([each, memory.contents(each)]) for each in positional[1:]]
+                leaves = [memory.nodes(each) for each in positional[1:]]
                 memory.flow(self._called(call, positional[0], *leaves), result)
                 self._called(call, is_leaf, *leaves[:1])
         elif name == "functools.partial" and positional:

@@ -456,6 +456,13 @@ class Memory:
 
         return self.derived("contents", held, follow)
 
+    def nodes(self, tree: Held) -> Held:
+        """A tree and all that is in its containers, however deep."""
+        found = Variable()
+        self.flow(tree, found)
+        self.flow(self.contents(found), found)
+        return found
+
     def entries(self, held: Held) -> Held:
         """What a loop over these containers gives."""
 
