@@ -7,13 +7,13 @@ the same stages and the same injected hyper-parameters, so both are rewritten in
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat.catalogue import BY_NAME
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
-from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Optimizer, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -40,16 +40,20 @@ class _Restored(NamedTuple):
     sites: Sites
 
 
-def restored_elsewhere(points_to: PointsTo) -> Iterator[Use]:
+def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use]:
     """Each call that restores an optimizer which is saved nowhere, with those that may be in it.
 
     These are of the same class and made in the same process, or if there are none, in the folder.
+    What takes steps where something is saved may be saved itself, though it is not seen.
 
     Args:
       points_to: what is known of the program.
+      uses: what it does with its optimizers.
     """
+    stepped = {site for use in uses if use.code in STEPS for site in use.sites}
     restored: list[_Restored] = []
     saved: dict[Site, None] = {}
+    saving: set[Document] = set()
     for document in points_to.documents:
         for node in document.nodes:
             if not isinstance(node, ast.Call) or not points_to.legacy(node.func):
@@ -59,9 +63,12 @@ def restored_elsewhere(points_to: PointsTo) -> Iterator[Use]:
                 restored.append(_Restored(document, node, _inside(points_to, node)))
             elif names & _SAVE:
                 saved |= dict.fromkeys(each for each in _inside(points_to, node) if each)
+                saving |= points_to.processes.together_with(document)
     for each in restored:
         for site in each.sites - saved.keys() - {None}:
             assert site is not None
+            if site in stepped and site.document in saving:
+                continue
             if writers := _writers(points_to, site, [*saved]):
                 problem = _why_other_entries(points_to, site, writers)
                 code = "FOC201" if problem else "FOC215"

@@ -48,7 +48,8 @@ def uses(points_to: PointsTo, unknown: Mapping[Document, Sequence[ast.Attribute]
       points_to: what is known of the program.
       unknown: for each file what looks like such a use, and is not known to be one.
     """
-    for use in _all_uses(points_to, unknown):
+    found = list(_all_uses(points_to, unknown))
+    for use in (*found, *restored_elsewhere(points_to, found)):
         if isinstance(use.node, ast.Call) and _in_f_string(use.document, use.node):
             problem = "It is a part of an f-string: give it a name before."
             yield dataclasses.replace(use, problem=problem, bridge="")
@@ -66,7 +67,6 @@ def _all_uses(
             place = document.place(unknown[document][0])
             for other in points_to.processes.together_with(document):
                 first.setdefault(other, place)
-    yield from restored_elsewhere(points_to)
     for document in points_to.documents:
         for node in document.nodes:
             if document in first:
@@ -223,7 +223,8 @@ def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iter
 
 def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer whose leaves are taken, whose number and order are others in a TrainState."""
-    if not points_to.package_names(call.func) & _TAKE_LEAVES:
+    # Who puts them together again does so with the structure that they came from.
+    if not points_to.package_names(call.func) & _TAKE_LEAVES or "unflatten" in document.text:
         return
     for argument in call.args:
         if sites := sites_of(points_to.data_inside(points_to.legacy(argument)), Optimizer):
