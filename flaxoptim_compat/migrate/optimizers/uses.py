@@ -248,7 +248,9 @@ _OTHER_LEAVES = (
 
 
 def _asked_by_name(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """What is asked for by a function that is made of its name."""
+    """What is asked for by a function that is made of its name, and handed on at once."""
+    if not isinstance(document.parents[call], ast.Call | ast.keyword):
+        return
     if not points_to.package_names(call.func) & {"operator.attrgetter", "operator.methodcaller"}:
         return
     for name in call.args:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Stored
 
@@ -64,7 +65,7 @@ _ENTRIES = frozenset({"param_states", "target"})
 def find(reading: Reading) -> Iterator[Finding]:
     """Each restored optimizer, and each entry that only an optimizer has in a checkpoint."""
     facts = reading.facts
-    if facts is None or not any(unit.sites and unit.converts for unit in facts.units):
+    if facts is None or not _moves_something(facts, reading.document):
         return
     for node in reading.document.nodes:
         if isinstance(node, ast.Call) and _restores_optimizer(facts, node):
@@ -77,6 +78,13 @@ def find(reading: Reading) -> Iterator[Finding]:
             continue
         if reading.allows(RULE.code, node):
             yield finding
+
+
+def _moves_something(facts: Facts, document: Document) -> bool:
+    """Whether an optimizer becomes a TrainState where a file runs."""
+    together = facts.points_to.processes.together_with(document)
+    moving = (unit for unit in facts.units if unit.sites and unit.converts)
+    return any(not together.isdisjoint(unit.documents) for unit in moving)
 
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for those that were saved before"
