@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from flax import struct
+from flax import serialization, struct
 from flax.core import freeze
 from flax.training.train_state import TrainState
 
@@ -122,6 +122,23 @@ def test_the_default_rate_stands_in_the_state() -> None:
     assert float(state.opt_state.hyperparams["learning_rate"]) == 0.5
     with pytest.raises(AssertionError, match="no learning rate provided"):
         optim.Adam().create({"w": jnp.ones(3)}).to_train_state()
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_what_is_not_injected_is_in_no_checkpoint(name: str) -> None:
+    optimizer = train(make(name), range(2))
+    state, injected = optimizer.to_train_state(inject=False), optimizer.to_train_state()
+    assert state.tx == optimizer.to_train_state(inject=False).tx != injected.tx
+    assert_same(back(state, optimizer.optimizer_def), optimizer)
+    for number in range(2, 5):
+        grads = gradients(state.params, number)
+        state, injected = state.apply_gradients(grads=grads), injected.apply_gradients(grads=grads)
+    assert_same(state.params, injected.params)
+
+    template = jax.tree.map(jnp.zeros_like, optimizer.to_train_state(inject=False))
+    assert "learning_rate" not in str(serialization.to_state_dict(state))
+    restored = serialization.from_bytes(template, serialization.to_bytes(state))
+    assert_same(back(restored, optimizer.optimizer_def), back(state, optimizer.optimizer_def))
 
 
 class Pair(NamedTuple):

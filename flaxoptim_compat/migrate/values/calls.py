@@ -319,6 +319,8 @@ class Calls:
             self._make(call, known_names.legacy_name(name) or "", result)
         elif name == known_names.COMPUTED:
             self._make(call, "", result)
+        elif known_names.legacy_name(name) == "from_train_state":
+            add(result, [External(known_names.BRIDGED)])
         elif known_names.is_traversal(name):
             self.has_traversals = True
             add(result, [Traversal(call.document, call.node)])

@@ -15,6 +15,8 @@ _TODAY = ("flaxoptim_compat.optim", "flaxoptim_compat")
 DEFINITIONS = OPTIMIZERS | {"MultiOptimizer"}
 # A class that is looked up by a name which is not known before the program runs.
 COMPUTED = "flax.optim.<computed>"
+# The optimizer that a TrainState stands for, of which nothing is to be rewritten any more.
+BRIDGED = "flaxoptim_compat.<bridged>"
 BASE = "OptimizerDef"
 
 # Methods and fields that only optimizers have.

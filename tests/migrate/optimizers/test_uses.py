@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flaxoptim_compat.migrate.editing.marks import marks_in
 from tests.support.rewriting_texts import rewrite
 
 
@@ -32,3 +33,39 @@ def test_what_a_train_state_has_not_is_not_replaced(given: str, name: str) -> No
     mark = f"# FOC207: A TrainState has no `{name}` to replace.\n"
     rewritten = rewrite(OPTIMIZER + step, "optax")
     assert rewritten.endswith(f"optimizer = optim.Adam(0.1).create({{}})\n{mark}{step}")
+
+
+def test_an_annotation_of_several_optimizers_does_not_join_them() -> None:
+    program = (
+        "from typing import Tuple\n\nfrom flax import optim\n\n\n"
+        "def both(p) -> Tuple[optim.Optimizer, optim.Optimizer]:\n"
+        "    return optim.Adam(0.1).create(p), optim.Adam(0.2).create(1.0)\n"
+    )
+    text = rewrite(program, "optax")
+    assert "Tuple[train_state.TrainState, train_state.TrainState]:" in text
+    assert "tx=optax.adam(0.1)" in text
+    assert "optim.Adam(0.2).create(1.0).to_train_state(inject=False)" in text
+
+
+def test_what_asks_whether_it_is_one_of_several_joins_them() -> None:
+    program = (
+        "from flax import optim\n\n\n"
+        "def either(p, first):\n"
+        "    a, b = optim.Adam(0.1).create(p), optim.Adam(0.2).create(1.0)\n"
+        "    o = a if first else b\n"
+        "    return isinstance(o, optim.Optimizer)\n"
+    )
+    assert rewrite(program, "optax").count(".to_train_state(inject=False)") == 2
+
+
+def test_a_mark_names_no_lines_which_may_move() -> None:
+    program = (
+        "from flax import optim\n\n\n"
+        "def f(p, **kept):\n"
+        "    kept['holder'].add(optim.Adam(0.1).create(p))\n"
+        "    return next(elsewhere()).target\n"
+    )
+    once = rewrite(program, "optax")
+    (mark,) = marks_in(once)
+    assert "`.target` in program.py:" in mark.text
+    assert rewrite(f"\n\n{once}", "optax") == f"\n\n{once}"
