@@ -18,7 +18,11 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     schedule_of,
 )
 from flaxoptim_compat.migrate.optimizers.models_of_flax_nn import may_be_models
-from flaxoptim_compat.migrate.optimizers.refused_params import why_refused
+from flaxoptim_compat.migrate.optimizers.refused_params import (
+    WHOLE_NUMBERS,
+    has_whole_numbers,
+    why_refused,
+)
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
 from flaxoptim_compat.migrate.optimizers.uses import focus_of
@@ -61,6 +65,11 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     unit.problems = [each for each in unit.uses if each.problem and not each.bridge]
     unit.problems = [each for each in unit.problems if each.code != "FOC201"]
     unit.problems += _may_not_average(unit)
+    unit.problems += [
+        dataclasses.replace(each, problem=WHOLE_NUMBERS)
+        for each in unit.uses
+        if each.code == "FOC202" and has_whole_numbers(points_to, each)
+    ]
     if unit.problems:
         order = {document: number for number, document in enumerate(points_to.documents)}
         unit.problems.sort(key=lambda each: (order[each.document], each.start))

@@ -1,6 +1,7 @@
-"""Parameters that Flax's TrainState does not take: one array or number, and objects.
+"""Parameters that Flax's TrainState does not take: one array or number, objects, whole numbers.
 
 Its ``apply_gradients`` asks whether a name is in the gradients. A dict, a list and a tuple answer.
+What is a whole number stays one, where flax.optim made it a float.
 """
 
 from __future__ import annotations
@@ -34,11 +35,7 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
       points_to: what is known of the program.
       use: the call of ``create``.
     """
-    create = use.node
-    if not isinstance(create, ast.Call):
-        return ""
-    targets = [*create.args[:1], *(each.value for each in create.keywords if each.arg == "target")]
-    for each in targets:
+    for each in _targets(use):
         if _is_one(points_to, assigned_once(points_to, use, each)):
             return _REFUSED.format("single array")
         objects = points_to.values(each)
@@ -46,6 +43,46 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
             if not _answers_in(points_to, of):
                 return _REFUSED.format(of.node.name)
     return ""
+
+
+def has_whole_numbers(points_to: PointsTo, use: Use) -> bool:
+    """Whether an optimizer is created for whole numbers that are written there."""
+    return any(_is_whole(points_to, assigned_once(points_to, use, each)) for each in _targets(use))
+
+
+WHOLE_NUMBERS = "A TrainState keeps whole numbers whole, and has some here: write 1.0 for 1."
+
+
+def _targets(use: Use) -> list[ast.expr]:
+    create = use.node
+    if not isinstance(create, ast.Call):
+        return []
+    return [*create.args[:1], *(each.value for each in create.keywords if each.arg == "target")]
+
+
+def _is_whole(points_to: PointsTo, node: ast.expr | None) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return isinstance(value, int) and not isinstance(value, bool)
+        case ast.UnaryOp(operand=inner):
+            return _is_whole(points_to, inner)
+        case ast.Dict(values=entries) | ast.List(elts=entries) | ast.Tuple(elts=entries):
+            return any(_is_whole(points_to, each) for each in entries)
+        case ast.Call(args=[ast.List() | ast.Tuple() as given], keywords=[]):
+            makers = points_to.package_names(node.func)
+            return bool(makers & _ARRAYS) and not _has_others(given)
+    return False
+
+
+_ARRAYS = {f"{module}.{name}" for module in ("numpy", "jax.numpy") for name in ("array", "asarray")}
+
+
+def _has_others(array: ast.expr) -> bool:
+    """Whether not all that is written in an array is whole numbers."""
+    inner = [node for node in ast.walk(array) if isinstance(node, ast.expr)]
+    lists = (ast.List, ast.Tuple, ast.UnaryOp)
+    rest = [node for node in inner if not isinstance(node, lists)]
+    return not all(isinstance(node, ast.Constant) and type(node.value) is int for node in rest)
 
 
 _REFUSED = "Flax's TrainState takes no {} as `params`; the one of `to_train_state` does."

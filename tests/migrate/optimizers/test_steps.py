@@ -179,7 +179,7 @@ def test_what_computes_gradients_may_change_what_is_given(
     ("target", "is_single"),
     [
         ("2.0", True),
-        ("-1", True),
+        ("-1.0", True),
         ("jnp.zeros(3)", True),
         ("start", True),
         ("(jnp.zeros(3),)", False),
@@ -198,3 +198,25 @@ def test_a_single_array_is_moved_by_the_state_that_takes_one(target: str, is_sin
     )
     assert (".to_train_state(inject=False)" in text) == is_single
     assert ("TrainState.create(" in text) != is_single
+
+
+@pytest.mark.parametrize(
+    ("params", "stays"),
+    [
+        ("{'a': 1, 'b': 0.5}", True),
+        ("[-1]", True),
+        ("{'a': jnp.array([1, 2])}", True),
+        ("1", True),
+        ("{'a': 1.0}", False),
+        ("{'a': jnp.array([1, 2.5])}", False),
+        ("{'a': jnp.array([1, 2], jnp.float32)}", False),
+        ("{'a': jnp.zeros(3)}", False),
+    ],
+)
+def test_whole_numbers_that_flax_made_floats_stay(params: str, stays: bool) -> None:
+    text = rewrite(
+        "import jax.numpy as jnp\nfrom flax import optim\n\n\ndef train(g):\n"
+        f"    return optim.Adam(0.1).create({params}).apply_gradient(g)\n",
+        "optax",
+    )
+    assert ("write 1.0 for" in text and ".apply_gradient(g)" in text) == stays
