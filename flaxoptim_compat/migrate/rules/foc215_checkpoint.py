@@ -18,7 +18,10 @@ RULE = Rule(
     what="Neither target changes the call: it restores a `TrainState` as it restored an "
     "optimizer."
     "\n\nWhere the program reads `target` or `param_states` from the nested dicts of a checkpoint, "
-    "`--to optax` marks the place.",
+    "`--to optax` marks the place."
+    "\n\nAn optimizer that is restored and never saved, as in an `eval.py` beside `train.py`, gets "
+    "the entries of those in its folder that are: the same injected rate, and where one has a "
+    "weight decay and the other none, both keep their definitions, with which they fit.",
     why="Checkpoints from before the rewrite have the entries of an optimizer, `target` "
     "and `state`. `flaxoptim-compat checkpoint convert OLD NEW --to train-state` makes those "
     "of a TrainState of them, with moments and step. From then on parameters are saved under "
