@@ -50,7 +50,7 @@ def momentum_of(params, name):
         "one is a tuple, a list, a dict, or an object with a field for it in the body of its "
         "class, as a dataclass has. Functions of jax, flax, numpy, orbax and others that take "
         "any tree of arrays do not count, nor do methods such as `append` and `save`. An attribute "
-        "or an entry of what is not read counts as it does. So does a function over all its leaves, "
+        "or an entry of what is not read counts as it does. So does a function over all leaves, "
         "such as `jax.tree_util.tree_leaves`, and what is lost in code that is not followed while "
         "somewhere a `target` is asked for of something unknown.",
         why="That code may ask it for `target` or `apply_gradient`, which a TrainState does "
