@@ -43,13 +43,14 @@ RULE = Rule(
     "each `tx` that is made anew, as it did for a definition of flax.optim, and does not for an "
     "equal one of flaxoptim_compat: make it once where it is made often.",
     refuses="Where its arguments are not written out, and where it is not called but handed on, "
-    "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. Parameters that are written as "
-    "whole numbers stay too: a step made floats of them, and optax keeps them whole. The "
-    "definition stays with a `focus` that does not select by a function of the path, with a focus "
-    "or parts where the parameters may be a model of `flax.nn`, whose paths are others, and for "
-    "what is seen to be a single array or number, or an object such as a dataclass: Flax's TrainState asks whether a "
-    "name is `in` the gradients, which those refuse, and that of `to_train_state()` does not. Of "
-    "other parameters of this kind `apply_gradients` says so in an error: call it for those too.",
+    "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. Parameters that are written"
+    " as whole numbers stay too: a step made floats of them, and optax keeps them whole. The "
+    "definition stays with a `focus` that does not select by a function of the path, with a "
+    "focus or parts where the parameters may be a model of `flax.nn`, whose paths are others,"
+    " and for what is seen to be a single array or number, or an object such as a dataclass: "
+    "Flax's TrainState asks whether a name is `in` the gradients, which those refuse, and "
+    "that of `to_train_state()` does not. Of other parameters of this kind `apply_gradients` "
+    "says so in an error: call it for those too.",
     examples=(
         Example(
             before="""\
