@@ -83,7 +83,7 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
             groups.join([site for site in use.sites if site is not None])
     for site in points_to.definitions():
         groups.join([site, *inner_definitions(points_to, site)])
-    made = (each for use in uses if use.makes for each in use.sites if each is not None)
+    made = {each for use in uses if use.makes for each in use.sites if each is not None}
     apart = {groups.root(each) for each in made}
     # What comes from elsewhere may be any of those that are made where this file runs too.
     near: dict[Document, list[Site]] = {}
@@ -104,8 +104,13 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
     }
     for use in uses:
         sites = [each for each in use.sites if each is not None] or near[use.document]
-        sites.sort(key=lambda each: order.get(each, len(order)))
-        key = groups.root(sites[0]) if sites else processes.connected[use.document]
+        # What joins nothing goes with one of which an optimizer is made, the first in the files.
+        first = min(
+            sites,
+            key=lambda each: (each not in made, order.get(each, len(order))),
+            default=None,
+        )
+        key = groups.root(first) if first else processes.connected[use.document]
         unit = found.setdefault(key, Unit())
         unit.uses.append(use)
         if use.sites == {None} and use.joins and joined[use.document]:

@@ -69,3 +69,15 @@ def test_a_mark_names_no_lines_which_may_move() -> None:
     (mark,) = marks_in(once)
     assert "`.target` in program.py:" in mark.text
     assert rewrite(f"\n\n{once}", "optax") == f"\n\n{once}"
+
+
+def test_an_annotation_goes_with_an_optimizer_that_is_made() -> None:
+    program = (
+        "from flax import optim\n\n\n"
+        "def unused():\n    return optim.Momentum(0.1)\n\n\n"
+        "def make(p):\n    return optim.Adam(0.1).create(p)\n\n\n"
+        "def train(o: optim.Optimizer):\n    return o\n"
+    )
+    text = rewrite(program, "optax")
+    assert "def train(o: train_state.TrainState):\n    return o\n" in text
+    assert "tx=optax.adam(0.1)" in text and "# FOC" not in text
