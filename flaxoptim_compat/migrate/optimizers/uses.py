@@ -227,7 +227,8 @@ def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> It
     if not points_to.package_names(call.func) & _TAKE_LEAVES or "unflatten" in document.text:
         return
     for argument in call.args:
-        if sites := sites_of(points_to.legacy(argument), Optimizer):
+        # What only a hint calls an optimizer may be something of one.
+        if sites := sites_of(points_to.legacy(argument), Optimizer) - {None}:
             start, end = document.span(document.statement(call))
             if not _OF_ANY_LEAVES.search(document.text[start:end]):
                 yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)
