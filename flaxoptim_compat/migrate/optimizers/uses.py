@@ -37,6 +37,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Objects,
     Optimizer,
     StateDict,
+    Stored,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -79,6 +80,7 @@ def _all_uses(
                 yield from _serialized(points_to, document, node)
                 yield from _asked_by_name(points_to, document, node)
                 yield from _leaves_taken(points_to, document, node)
+                yield from _put_together(points_to, document, node)
             elif isinstance(node, ast.Subscript):
                 yield from _of_entries(points_to, document, node)
             elif isinstance(node, ast.Assign):
@@ -219,6 +221,29 @@ def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iter
         data = points_to.data_inside(given)
         if axes_of(data) - {""} and any(each.startswith(_SERIALIZERS) for each in takers):
             yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
+
+
+def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer that is restored from a checkpoint whose entries the program knows."""
+    if "flax.serialization.from_state_dict" not in points_to.package_names(call.func):
+        return
+    match call.args:
+        case [target, saved] if Stored() in points_to.values(saved):
+            sites = sites_of(points_to.legacy(target), Optimizer) - {None}
+            if sites and any(_is_entry(points_to, each) for each in document.nodes):
+                yield Use("FOC210", document, call, sites, _KNOWN_ENTRIES)
+
+
+def _is_entry(points_to: PointsTo, node: ast.AST) -> bool:
+    match node:
+        case ast.Subscript(value=owner, slice=ast.Constant(value="target" | "param_states")):
+            return Stored() in points_to.values(owner)
+    return False
+
+
+_KNOWN_ENTRIES = (
+    "It is restored from dicts of which the program knows the entries, and a TrainState has others."
+)
 
 
 def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
