@@ -74,7 +74,6 @@ class Block:
       lines: the statements.
       behind: how many blank lines follow.
       following: the statement that follows; None at the end of what it stands in.
-      before_comment: whether a comment comes before that.
     """
 
     start: int
@@ -84,7 +83,6 @@ class Block:
     lines: tuple[Line, ...]
     behind: int
     following: ast.stmt | None
-    before_comment: bool
 
 
 def blocks(document: Document) -> Iterator[Block]:
@@ -158,7 +156,6 @@ def _block(
     behind = 0
     while done + behind < len(lines) and not lines[done + behind].strip():
         behind += 1
-    rest = lines[done + behind] if done + behind < len(lines) else ""
     indentation = lines[statements[0].lineno - 1][: statements[0].col_offset]
     start, end = document.line_starts[first], _line_end(document, document.span(statements[-1])[1])
     return Block(
@@ -169,7 +166,6 @@ def _block(
         tuple(found),
         behind,
         following,
-        rest.lstrip().startswith("#"),
     )
 
 

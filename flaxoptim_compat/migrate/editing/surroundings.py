@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import re
 from typing import NamedTuple
 
@@ -88,6 +89,7 @@ def room(document: Document, line: int) -> int:
     return _width(indentation(document)) - _columns(_margin(document.lines[line - 1]))
 
 
+@functools.lru_cache(maxsize=1)  # one file comes after the other
 def indentation(document: Document) -> str:
     """The blanks or tabs that the file indents by."""
     for statement in document.tree.body:
@@ -100,6 +102,7 @@ def indentation(document: Document) -> str:
     return found[1] if found else "    "
 
 
+@functools.lru_cache(maxsize=1)
 def hanging(document: Document) -> str:
     """The blanks or tabs that the file indents by within brackets."""
     unit = indentation(document)

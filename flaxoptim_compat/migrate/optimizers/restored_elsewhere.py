@@ -15,15 +15,11 @@ from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.known_names import RESTORING
 from flaxoptim_compat.migrate.values.objects import Optimizer, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _DECAY = "weight_decay"
-_RESTORE = {
-    "flax.serialization.from_bytes",
-    "flax.serialization.from_state_dict",
-    "flax.training.checkpoints.restore_checkpoint",
-}
 _SAVE = {
     "flax.serialization.to_bytes",
     "flax.serialization.to_state_dict",
@@ -59,7 +55,7 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
             if not isinstance(node, ast.Call) or not points_to.legacy(node.func):
                 continue
             names = points_to.package_names(node.func)
-            if names & _RESTORE:
+            if names & RESTORING:
                 restored.append(_Restored(document, node, _inside(points_to, node)))
             elif names & _SAVE:
                 saved |= dict.fromkeys(each for each in _inside(points_to, node) if each)

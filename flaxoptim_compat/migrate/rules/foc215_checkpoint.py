@@ -9,6 +9,7 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.known_names import RESTORING
 from flaxoptim_compat.migrate.values.objects import Stored
 
 RULE = Rule(
@@ -55,13 +56,6 @@ def make(params, pretrained_dir):
         ),
     ),
 )
-_RESTORE = frozenset(
-    {
-        "flax.serialization.from_bytes",
-        "flax.serialization.from_state_dict",
-        "flax.training.checkpoints.restore_checkpoint",
-    }
-)
 _ENTRIES = frozenset({"param_states", "target"})
 
 
@@ -107,7 +101,7 @@ def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
     if not points_to.holds_optimizer(points_to.legacy(call)):
         return False
     names = points_to.package_names(call.func)
-    return bool(names & _RESTORE)
+    return bool(names & RESTORING)
 
 
 def _reads_entry(facts: Facts, node: ast.Subscript) -> bool:

@@ -154,6 +154,10 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
 }
 
 RESTORE = "flax.training.checkpoints.restore_checkpoint"
+# What restores an optimizer in the structure of one that it is given.
+RESTORING = frozenset(
+    {"flax.serialization.from_bytes", "flax.serialization.from_state_dict", RESTORE}
+)
 
 
 def axis_of(replicate: ast.Call) -> str:
