@@ -60,10 +60,11 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
             elif names & _SAVE:
                 saved |= dict.fromkeys(each for each in _inside(points_to, node) if each)
                 saving |= points_to.processes.together_with(document)
+    # In the order of the files, so that each run names the same one.
+    unsaved = [site for site in points_to.definitions() if site not in saved] if restored else []
     for each in restored:
-        for site in each.sites - saved.keys() - {None}:
-            assert site is not None
-            if site in stepped and site.document in saving:
+        for site in unsaved:
+            if site not in each.sites or (site in stepped and site.document in saving):
                 continue
             if writers := _writers(points_to, site, [*saved]):
                 problem = _why_other_entries(points_to, site, writers)

@@ -230,11 +230,17 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
     match call.args:
         case [target, saved] if Stored() in points_to.values(saved):
             sites = sites_of(points_to.legacy(target), Optimizer) - {None}
-            if sites and any(_is_entry(points_to, each) for each in document.nodes):
+            if sites and any(is_stored_entry(points_to, each) for each in document.nodes):
                 yield Use("FOC210", document, call, sites, _KNOWN_ENTRIES)
 
 
-def _is_entry(points_to: PointsTo, node: ast.AST) -> bool:
+def is_stored_entry(points_to: PointsTo, node: ast.AST) -> bool:
+    """Whether this is an entry that only an optimizer has in the nested dicts of a checkpoint.
+
+    Args:
+      points_to: what is known of the program.
+      node: of one of its files.
+    """
     match node:
         case ast.Subscript(value=owner, slice=ast.Constant(value="target" | "param_states")):
             return Stored() in points_to.values(owner)

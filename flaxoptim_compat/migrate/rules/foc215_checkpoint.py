@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
+from flaxoptim_compat.migrate.optimizers.uses import is_stored_entry
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.known_names import RESTORING
-from flaxoptim_compat.migrate.values.objects import Stored
 
 RULE = Rule(
     code="FOC215",
@@ -56,7 +56,6 @@ def make(params, pretrained_dir):
         ),
     ),
 )
-_ENTRIES = frozenset({"param_states", "target"})
 
 
 def find(reading: Reading) -> Iterator[Finding]:
@@ -68,7 +67,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         if isinstance(node, ast.Call) and _restores_optimizer(facts, node):
             what, instead = "an optimizer is restored", _CONVERT
             finding = _finding(reading, node, what, instead)
-        elif isinstance(node, ast.Subscript) and _reads_entry(facts, node):
+        elif isinstance(node, ast.Subscript) and is_stored_entry(facts.points_to, node):
             what = "an entry of an optimizer in a checkpoint"
             finding = _finding(reading, node, what, "params, in what is saved from now on", _READS)
         else:
@@ -102,8 +101,3 @@ def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
         return False
     names = points_to.package_names(call.func)
     return bool(names & RESTORING)
-
-
-def _reads_entry(facts: Facts, node: ast.Subscript) -> bool:
-    entry = node.slice.value if isinstance(node.slice, ast.Constant) else None
-    return entry in _ENTRIES and Stored() in facts.points_to.values(node.value)
