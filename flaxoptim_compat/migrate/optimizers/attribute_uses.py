@@ -51,7 +51,9 @@ def _state(document: Document, node: ast.Attribute, sites: Sites) -> Use:
     if isinstance(parent, ast.Attribute):
         # What follows decides.
         if parent.attr == "step" and isinstance(parent.ctx, ast.Load):
-            return Use("FOC204", document, parent, sites)
+            asked = isinstance(document.parents[parent], ast.Attribute)
+            problem = _SHAPE if asked and "eval_shape" in document.text else ""
+            return Use("FOC204", document, parent, sites, problem)
         if parent.attr == "replace" and _is_step_replaced(document, parent):
             return Use("FOC207", document, parent, sites, bridge="reads")
         problem = _STATE.format(f"state.{parent.attr}")
@@ -59,6 +61,7 @@ def _state(document: Document, node: ast.Attribute, sites: Sites) -> Use:
     return Use("FOC213", document, node, sites, _STATE.format("state"), bridge="reads")
 
 
+_SHAPE = "It may be asked of a shape, and a TrainState starts with a number: drop what asks."
 _STATE = "`{}` has another structure in optax."
 
 

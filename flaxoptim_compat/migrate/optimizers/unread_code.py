@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+from flaxoptim_compat.migrate.optimizers.asked_by_name import is_named
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
@@ -48,7 +49,8 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         for each in takers
         if isinstance(each, External)
         and not _takes_any_tree(each.name)
-        and not (is_holder and _takes_out_nothing(each.name, call))
+        and not (each.name in ("getattr", "hasattr") and is_named(call))
+        and not (is_holder and _takes_out_nothing(each.name))
     }
     if points_to.is_unknown(call.func):
         return "one of more functions than are followed"
@@ -61,10 +63,8 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
     return "" if is_given else "a function that is not known here"
 
 
-def _takes_out_nothing(name: str, call: ast.Call) -> bool:
+def _takes_out_nothing(name: str) -> bool:
     """Whether a function leaves what is in an object where it is, or it is followed out of it."""
-    if name == "getattr":
-        return len(call.args) > 1 and isinstance(call.args[1], ast.Constant)
     return (
         name in known_names.RETURNS_ARGUMENT
         or name in known_names.LEAVE_FIELDS

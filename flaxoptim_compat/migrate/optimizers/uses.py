@@ -8,6 +8,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from flaxoptim_compat.migrate.optimizers.asked_by_name import asked_by_name
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
 from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import restored_elsewhere
@@ -78,11 +79,11 @@ def _all_uses(
                 yield from given_to_unread(points_to, document, node)
                 yield from made_by_unread(points_to, document, node)
                 yield from _serialized(points_to, document, node)
-                yield from _asked_by_name(points_to, document, node)
+                yield from asked_by_name(points_to, document, node)
                 yield from _leaves_taken(points_to, document, node)
                 yield from _put_together(points_to, document, node)
-            elif isinstance(node, ast.Subscript):
-                yield from _of_entries(points_to, document, node)
+            elif isinstance(node, ast.Subscript | ast.Compare):
+                yield from _of_entry(points_to, document, node)
             elif isinstance(node, ast.Assign):
                 yield from put_into_unread(points_to, document, node)
             if isinstance(node, ast.Attribute | ast.Name) and points_to.legacy(node):
@@ -199,11 +200,48 @@ def _in_f_string(document: Document, node: ast.AST) -> bool:
     return False
 
 
-def _of_entries(points_to: PointsTo, document: Document, node: ast.Subscript) -> Iterator[Use]:
-    """An entry of a state dict, whose layout a TrainState does not have."""
-    if sites := sites_of(points_to.legacy(node.value), StateDict):
-        problem = f"A TrainState has other entries than `{ast.unparse(node.slice)}` and its like."
-        yield Use("FOC210", document, node, sites, problem)
+def _of_entry(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[Use]:
+    """An entry of a state dict, of which a TrainState has only the parameters."""
+    match node:
+        case ast.Subscript(value=holder, slice=key):
+            pass
+        case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[holder]):
+            pass
+        case _:
+            return
+    if sites := sites_of(points_to.legacy(holder), StateDict):
+        values = points_to.values(holder)
+        match key:
+            case ast.Constant(value="target") if all(
+                map(_is_nested, values)
+            ) and not _may_be_another(points_to, document, holder):
+                yield Use("FOC210", document, key, sites_of(values, StateDict))
+            case _:
+                problem = f"A TrainState has other entries than `{ast.unparse(key)}` and its like."
+                yield Use("FOC210", document, node, sites, problem)
+
+
+def _may_be_another(points_to: PointsTo, document: Document, holder: ast.expr) -> bool:
+    """Whether a variable with a state dict is also given something of which nothing is known."""
+    if not isinstance(holder, ast.Name):
+        return False
+    scope = points_to.scopes[document].binder(holder, holder.id)
+    given: list[ast.expr] = []
+    for node in ast.walk(scope or document.tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                if any(isinstance(each, ast.Name) and each.id == holder.id for each in targets):
+                    given.append(value)
+    for each in given:
+        if isinstance(each, ast.IfExp):
+            given += [each.body, each.orelse]
+        elif not sites_of(points_to.legacy(each), StateDict):
+            return True
+    return False
+
+
+def _is_nested(each: Object) -> bool:
+    return isinstance(each, StateDict) and not each.is_flat
 
 
 def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
@@ -277,22 +315,6 @@ _OTHER_LEAVES = (
     "Its leaves are taken, and a TrainState has others, such as another count of steps: take"
     " those of its `target`."
 )
-
-
-def _asked_by_name(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """What is asked for by a function that is made of its name, and handed on at once."""
-    if not isinstance(document.parents[call], ast.Call | ast.keyword):
-        return
-    if not points_to.package_names(call.func) & {"operator.attrgetter", "operator.methodcaller"}:
-        return
-    for name in call.args:
-        match name:
-            case ast.Constant(value=str(asked)) if asked.partition(".")[0] in _ASKED_FOR:
-                problem = f"An optimizer may be asked for `{asked}` by this name, which stays."
-                yield Use("FOC218", document, name, frozenset({None}), problem)
-
-
-_ASKED_FOR = {"apply_gradient", "optimizer_def", "target"}
 
 
 def _pickles_itself(each: Object) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
+from flaxoptim_compat.migrate.optimizers.fragments import renamed_string, replaced, span
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -20,10 +20,11 @@ RULE = Rule(
     name="state-dict",
     summary="the values of an optimizer as nested dicts, `optimizer.state_dict()`",
     what="`--to optax` writes `flax.serialization.to_state_dict(state)` and "
-    "`from_state_dict(state, entries)`. `--to shim` leaves both.",
+    '`from_state_dict(state, entries)`, and `"params"` for the entry `"target"`. `--to shim` '
+    "leaves them.",
     why="They are what flax.optim called itself. The entries of a TrainState are `step`, "
     "`params` and `opt_state`, where an optimizer had `target` and `state`: FOC215.",
-    refuses='Where the program reads single entries, such as `state_dict()["state"]`: the '
+    refuses='Where the program reads or sets another entry, such as `state_dict()["state"]`: the '
     "optimizer then stays as it is.",
     examples=(
         Example(
@@ -60,6 +61,8 @@ def find(reading: Reading) -> Iterator[Finding]:
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
         call = use.node
+        if isinstance(call, ast.Constant):
+            return (renamed_string(reading, call, "params"),)
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         receiver = span(reading, call.func.value)
         if call.func.attr == "state_dict":

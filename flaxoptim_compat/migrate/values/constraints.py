@@ -19,7 +19,7 @@ from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.arguments import Argument, Call
 from flaxoptim_compat.migrate.values.calls import Calls
-from flaxoptim_compat.migrate.values.memory import Asked, Held, Memory, Method
+from flaxoptim_compat.migrate.values.memory import INIT_SUBCLASS, Asked, Held, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -344,7 +344,7 @@ class Constraints:
         if is_method and owner is not None:
             every = parameters(node.args)
             if every:
-                of = "classmethod" in decorators
+                of = "classmethod" in decorators or node.name == INIT_SUBCLASS
                 given: Object = owner if of else Instance(owner)
                 memory.methods[node] = Method(every[0].arg, of)
                 memory.flow(frozenset({given}), memory.variable(node, every[0].arg, None))
@@ -410,10 +410,10 @@ class Constraints:
     def _define_class(self, node: ast.ClassDef) -> None:
         wrapping = [(each, self._value(each)) for each in node.decorator_list]
         self._all(node.keywords)
-        for each in node.bases:
-            self._memory.inherit(node, self._value(each))
-        self._memory.classes.append((self._document, node))
         found = Class(self._document, node)
+        for each in node.bases:
+            self._memory.inherit(found, self._value(each))
+        self._memory.classes.append((self._document, node))
         self._bind(node.name, frozenset({found}))
         self._decorate(wrapping, found)
         around = self._scope, self._class

@@ -262,10 +262,16 @@ TAKE_ANYTHING = frozenset(
 # Functions that leave what is in the fields of an object where it is.
 LEAVE_FIELDS = frozenset({"hasattr", "setattr"})
 
-# Methods that put what they are given somewhere, whatever it is, besides those of containers.
+# Methods that ask what they are given for nothing, besides those that put it into containers.
 KEEP_THINGS = frozenset(
     {
         "_replace",
+        "assertIs",
+        "assertIsInstance",
+        "assertIsNone",
+        "assertIsNot",
+        "assertIsNotNone",
+        "assertNotIsInstance",
         "debug",
         "info",
         "log",

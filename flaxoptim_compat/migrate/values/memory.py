@@ -35,6 +35,8 @@ from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
 
 # What an expression holds: objects that are known at once, or a variable.
 Held = Objects | Variable
+# The method of a class that is given each class which is derived from it.
+INIT_SUBCLASS = "__init_subclass__"
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
 
@@ -152,16 +154,18 @@ class Memory:
             for each in self._subclasses.get(of, ()):
                 self.let_class_matter(each)
 
-    def inherit(self, of: ast.ClassDef, base: Held) -> None:
+    def inherit(self, of: Class, base: Held) -> None:
         """State that a class is derived from what an expression holds."""
 
         def follow(each: Object) -> None:
             if isinstance(each, Class):
-                self._subclasses.setdefault(each.node, []).append(of)
+                self._subclasses.setdefault(each.node, []).append(of.node)
                 if self.solver.does_matter(each):
-                    self.let_class_matter(of)
+                    self.let_class_matter(of.node)
+                hook = self.inherited(each, INIT_SUBCLASS)
+                self.solver.watch(hook, lambda found: self._receive(found, of))
             elif isinstance(each, External) and known_names.is_base(each.name):
-                self.let_class_matter(of)
+                self.let_class_matter(of.node)
 
         if isinstance(base, Variable):
             self.solver.ask(base)

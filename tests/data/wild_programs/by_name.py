@@ -21,5 +21,5 @@ def run():
         for number in range(3):
             optimizer = step_of(optimizer, 0.1 / (number + 1))
         found.append(optimizer.target)
-    plain = getattr(optim, "GradientDescent")(0.5).create(parameters())  # noqa: B009
+    plain = getattr(optim, "GradientDescent")(0.5).create(parameters())
     return found, plain.apply_gradient(gradients(plain.target)).target

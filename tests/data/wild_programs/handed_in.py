@@ -44,6 +44,6 @@ def run():
     first = epoch(jax.jit(train_step), first, keeper, after=noted)
     second = State(optim.Momentum(0.1).create(parameters(), biases))
     second = epoch(train_step, second, keeper)
-    kept = getattr(keeper.state, "optimizer")  # noqa: B009
+    kept = getattr(keeper.state, "optimizer")
     assert hasattr(first, "history") and flax.serialization.to_bytes((first, second))
     return first.optimizer.target, first.history, second.optimizer.target, kept.target

@@ -576,12 +576,36 @@ STAYS = {
         "FOC218",
     ),
     "it is asked whether it has a name": (
-        "return jax.tree_map(lambda x: x.target, [o], is_leaf=lambda x: hasattr(x, 'target'))",
+        "return jax.tree_map(lambda x: g, [o], is_leaf=lambda x: hasattr(x, 'state'))",
         "FOC218",
+    ),
+    "a method is taken by its name": ("return getattr(o, 'apply_gradient')(g)", "FOC218"),
+    "it or something else is asked for its target by this name": (
+        "class Other:\n        target = None\n    return getattr(o if g else Other(), 'target')",
+        "FOC219",
+    ),
+    "it or a model of flax.nn is": (
+        "from flaxoptim_compat import nn as old\n"
+        "    print(old.Model)\n    return o.target if hasattr(o, 'target') else o",
+        "FOC218",
+    ),
+    "its step may be a shape": (
+        "return jax.eval_shape(lambda: o).state.step.dtype",
+        "FOC204",
     ),
     "a method that is not known": ("return o.unknown(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
-    "entries of its state dict": ("return o.state_dict()['target']", "FOC210"),
+    "entries of its state dict": ("return o.state_dict()['state']", "FOC210"),
+    "whether there is an entry": ("return 'state' in o.state_dict()", "FOC210"),
+    "an entry of its state dict or of another": (
+        "from flax import serialization\n"
+        "    d = o.state_dict() if g else serialization.msgpack_restore(p)\n    return d['target']",
+        "FOC210",
+    ),
+    "an entry of its state dict or of what is not known": (
+        "d = o.state_dict()\n    if g:\n        d = pickle.load(p)\n    return d['target']",
+        "FOC210",
+    ),
     "entries of its state dict by their paths": (
         "from flax import traverse_util\n"
         "    return traverse_util.flatten_dict(o.state_dict())['target', 'w']",
@@ -589,14 +613,14 @@ STAYS = {
     ),
     "entries of a state dict that it is part of": (
         "from flax import serialization\n"
-        "    return serialization.to_state_dict({'o': o, 'n': 1})['o']['target']",
+        "    return serialization.to_state_dict({'o': o, 'n': 1})['o']['state']",
         "FOC210",
     ),
     "entries of that of an object": (
         "from flax import serialization, struct\n"
         "    class State(struct.PyTreeNode):\n        o: optim.Optimizer\n        n: int\n"
         "    entries = serialization.to_state_dict(State(o, 1))\n"
-        "    entries['o']['target']['more'] = entries['n']\n    return entries",
+        "    entries['o']['state']['more'] = entries['n']\n    return entries",
         "FOC210",
     ),
     "it is put into what is not read": ("some_package.optimizer = o\n    return o", "FOC218"),
