@@ -164,12 +164,20 @@ class Memory:
                     self.let_class_matter(of.node)
                 hook = self.inherited(each, INIT_SUBCLASS)
                 self.solver.watch(hook, lambda found: self._receive(found, of))
+                inherited = self.called_unseen(each.node)
+                self.flow(inherited, self.called_unseen(of.node))
+                self.solver.watch(inherited, lambda found: self._receive(found, Instance(of)))
             elif isinstance(each, External) and known_names.is_base(each.name):
                 self.let_class_matter(of.node)
 
         if isinstance(base, Variable):
             self.solver.ask(base)
         self.each(base, follow)
+
+    def called_unseen(self, of: ast.ClassDef) -> Variable:
+        """The methods of a class that Python calls, such as those behind properties."""
+        # They are few, and are to be given the object.
+        return self.once(("called unseen", of), self.solver.ask)
 
     def returns(self, function: ast.AST, context: Context) -> Variable:
         """What a function returns."""
