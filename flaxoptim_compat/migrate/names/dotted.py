@@ -94,6 +94,11 @@ def is_lookup(node: ast.Call) -> bool:
     return imports_by_name(node)
 
 
+def arguments_of(node: ast.Call) -> list[ast.expr]:
+    """All that a call gives, by position and by name."""
+    return [*node.args, *(each.value for each in node.keywords)]
+
+
 def type_arguments(node: ast.Call) -> list[ast.expr]:
     """The types that ``cast(type, x)`` and ``TypeVar(name, ..., bound=type)`` take."""
     name = last_name(node.func)

@@ -38,7 +38,7 @@ def attribute_use(
 
 # What an optimizer on every device has for a single copy, or the TrainState in another shape.
 _OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_dict"})
-_COPIES = "`{}` is asked of an optimizer on every device: ask its `unreplicate()`."
+_COPIES = "`{}` is asked of an optimizer that was replicated: ask before, or its `unreplicate()`."
 
 
 def _target(document: Document, node: ast.Attribute, sites: Sites) -> Use:
@@ -48,6 +48,12 @@ def _target(document: Document, node: ast.Attribute, sites: Sites) -> Use:
 
 def _state(document: Document, node: ast.Attribute, sites: Sites) -> Use:
     parent = document.parents[node]
+    match parent:
+        case ast.Subscript(slice=ast.Constant(value=int())):
+            # Each part of a MultiOptimizer has a state, and all count alike.
+            part = document.parents[parent]
+            if isinstance(part, ast.Attribute) and part.attr == "step":
+                parent = part
     if isinstance(parent, ast.Attribute):
         # What follows decides.
         if parent.attr == "step" and isinstance(parent.ctx, ast.Load):

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import is_certain, why_no_focus, why_no_text
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
@@ -273,7 +274,7 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
             elif isinstance(node, ast.Call):
                 made = points_to.legacy(node)
                 if not any(isinstance(each, Definition | Optimizer) for each in made):
-                    asked = [*node.args, *(each.value for each in node.keywords)]
+                    asked = arguments_of(node)
             for each in asked:
                 found |= {value for value in points_to.legacy(each) if isinstance(value, Traversal)}
     return found

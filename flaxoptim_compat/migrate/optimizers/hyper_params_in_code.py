@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
 from flaxoptim_compat.migrate.values.objects import (
@@ -49,7 +50,7 @@ def filters_of(points_to: PointsTo, node: ast.expr) -> list[Traversal]:
 
 def inner_definitions(points_to: PointsTo, site: Site) -> list[Site]:
     """The definitions in the arguments of a MultiOptimizer or a WeightNorm."""
-    nodes = [*site.node.args, *(each.value for each in site.node.keywords)]
+    nodes = arguments_of(site.node)
     nodes += [each for pair in site.node.args for each in getattr(pair, "elts", [])]
     return [
         value.site

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
@@ -92,7 +93,7 @@ def _made_or_kept(
     keeps = any(isinstance(each, Class) and _is_container(points_to, each) for each in takers)
     if takers and not keeps:
         return
-    for value in (*call.args, *(each.value for each in call.keywords)):
+    for value in arguments_of(call):
         given = points_to.legacy(value)
         if not keeps:
             functions = (each.node for each in given if isinstance(each, Function))
@@ -114,7 +115,7 @@ def _put(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What is put somewhere: into what, and the value."""
     match node:
         case ast.Call(func=ast.Attribute(value=holder, attr=method)) if method in containers.PUT:
-            for value in (*node.args, *(each.value for each in node.keywords)):
+            for value in arguments_of(node):
                 yield holder, value
         case ast.Assign(targets=targets, value=value):
             for target in targets:

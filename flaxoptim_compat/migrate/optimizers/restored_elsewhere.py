@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat.catalogue import BY_NAME
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
@@ -73,7 +74,7 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
 
 
 def _inside(points_to: PointsTo, call: ast.Call) -> Sites:
-    given = [*call.args, *(each.value for each in call.keywords)]
+    given = arguments_of(call)
     found = points_to.data_inside(frozenset().union(*map(points_to.legacy, given)))
     return sites_of(found, Optimizer)
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.asked_by_name import is_named
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
@@ -26,7 +27,7 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 def given_to_unread(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is given to a function which is not read, by itself or in something."""
-    for argument in (*call.args, *(each.value for each in call.keywords)):
+    for argument in arguments_of(call):
         objects = points_to.legacy(argument)
         if not objects:
             continue

@@ -8,6 +8,7 @@ import dataclasses
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.asked_by_name import asked_by_name
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
 from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
@@ -246,7 +247,7 @@ def _is_nested(each: Object) -> bool:
 
 def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is stored in another way than a TrainState."""
-    for argument in (*call.args, *(each.value for each in call.keywords)):
+    for argument in arguments_of(call):
         given = points_to.legacy(argument)
         sites = sites_of(points_to.inside(given), Optimizer)
         if not sites:

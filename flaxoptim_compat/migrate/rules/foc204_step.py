@@ -19,7 +19,7 @@ from flaxoptim_compat.migrate.rules.rule import Example, Rule
 RULE = Rule(
     code="FOC204",
     name="step",
-    summary="the number of steps done, `optimizer.state.step`",
+    summary="the number of steps done, `optimizer.state.step`, or `state[0].step` of several",
     what="`--to optax` writes `.step`, and `jnp.asarray(state.step, jnp.int32)` where the "
     "program asks the step for something, such as its dtype, or divides by it, which Python "
     "refuses for its own 0. `--to shim` leaves it.",
@@ -90,16 +90,21 @@ def find(reading: Reading) -> Iterator[Finding]:
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
-        assert isinstance(use.node, ast.Attribute) and isinstance(use.node.value, ast.Attribute)
-        state = use.node.value
+        assert isinstance(use.node, ast.Attribute)
+        state = part = use.node.value
+        if isinstance(part, ast.Subscript):
+            state = part.value
+        assert isinstance(state, ast.Attribute)
         if _needs_array(reading.document, use.node):
             asarray = imports.name_of("jax.numpy:asarray", use.node)
             int32 = imports.name_of("jax.numpy:int32", use.node)
             step: Fragments = (*owner(reading, state.value), ".step")
             return (replaced(reading, use.node, f"{asarray}(", *step, f", {int32})"),)
-        # What stands before `.state` may have brackets, which belong to no node.
-        end = reading.document.span(state)[1]
-        start = reading.document.text.rindex(".", 0, end - len("state"))
-        return (Edit(start, end, ("",)),)
+        # What stands before `.state`, and around it, may have brackets, which belong to no node.
+        text, end = reading.document.text, reading.document.span(state)[1]
+        dropped = [Edit(text.rindex(".", 0, end - len("state")), end, ("",))]
+        if part is not state:
+            dropped.append(Edit(text.index("[", end), reading.document.span(part)[1], ("",)))
+        return tuple(dropped)
 
     yield from findings(reading, RULE.code, "the step of an optimizer", ".step", edits_of)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.successors.successor import Successor
@@ -101,7 +102,7 @@ class LostUse:
         """Insert an argument after the last one of the call; None where it is not plain where."""
         call = self.call
         assert call is not None
-        last = [*call.args, *(each.value for each in call.keywords)][-1]
+        last = arguments_of(call)[-1]
         start, end = self.span(last).end, self.span(call).end
         rest = _COMMENT.sub("", self.reading.document.text[start:end])
         if "".join(rest.split()) not in (")", ",)"):
