@@ -113,7 +113,7 @@ def _wanted(
         codes = ignored.get(use.document.path, {}).get(use.node.lineno, frozenset())
         if not codes & {use.code, ""}:
             yield use
-        elif use.code != "FOC218":  # that it may be given away is all that this mark can say
+        elif use.code not in ("FOC215", "FOC218"):  # that this is not so is all they can say
             problem = "A comment says that it is to stay."
             yield dataclasses.replace(use, problem=problem, bridge="")
 

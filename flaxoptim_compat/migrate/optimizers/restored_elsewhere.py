@@ -1,7 +1,8 @@
 """Optimizers that are restored from what others save, as by ``eval.py`` beside ``train.py``.
 
 A checkpoint of flax.optim fits every optimizer of one class. One of a TrainState fits those with
-the same stages and the same injected hyper-parameters, so both are rewritten in one way.
+the same stages and the same injected hyper-parameters, so both are rewritten in one way. And its
+entries have other names, for those who read it as nested dicts.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import RESTORING
-from flaxoptim_compat.migrate.values.objects import Optimizer, Site
+from flaxoptim_compat.migrate.values.objects import Optimizer, Site, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _DECAY = "weight_decay"
@@ -29,48 +30,117 @@ _SAVE = {
 }
 
 
-class _Restored(NamedTuple):
-    """A call that restores optimizers."""
+class _Call(NamedTuple):
+    """A call that saves or restores optimizers, and where they come from."""
 
     document: Document
-    call: ast.Call
+    node: ast.Call
     sites: Sites
 
 
 def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use]:
-    """Each call that restores an optimizer which is saved nowhere, with those that may be in it.
-
-    These are of the same class and made in the same process, or if there are none, in the folder.
-    What takes steps where something is saved may be saved itself, though it is not seen.
+    """What is restored, or read, of optimizers that are saved somewhere else.
 
     Args:
       points_to: what is known of the program.
       uses: what it does with its optimizers.
     """
-    stepped = {site for use in uses if use.code in STEPS for site in use.sites}
-    restored: list[_Restored] = []
-    saved: dict[Site, None] = {}
-    saving: set[Document] = set()
+    restoring: list[_Call] = []
+    saving: list[_Call] = []
     for document in points_to.documents:
         for node in document.nodes:
-            if not isinstance(node, ast.Call) or not points_to.legacy(node.func):
-                continue
-            names = points_to.package_names(node.func)
-            if names & RESTORING:
-                restored.append(_Restored(document, node, _inside(points_to, node)))
-            elif names & _SAVE:
-                saved |= dict.fromkeys(each for each in _inside(points_to, node) if each)
-                saving |= points_to.processes.together_with(document)
+            if isinstance(node, ast.Call) and points_to.legacy(node.func):
+                names = points_to.package_names(node.func)
+                if names & RESTORING:
+                    restoring.append(_Call(document, node, _inside(points_to, node)))
+                elif names & _SAVE:
+                    saving.append(_Call(document, node, _inside(points_to, node)))
+    if restoring:
+        yield from _restored(points_to, uses, restoring, saving)
+    if any(each.sites for each in saving):
+        yield from _read(points_to, restoring, saving)
+
+
+def _restored(
+    points_to: PointsTo, uses: Sequence[Use], restoring: list[_Call], saving: list[_Call]
+) -> Iterator[Use]:
+    """Each call that restores an optimizer which is saved nowhere, with those that may be in it.
+
+    These are of the same class and made in the same process, or if there are none, in the folder.
+    What takes steps where something is saved may be saved itself, though it is not seen.
+    """
+    stepped = {site for use in uses if use.code in STEPS for site in use.sites}
+    saved = dict.fromkeys(site for call in saving for site in call.sites if site)
+    together = map(points_to.processes.together_with, {each.document for each in saving})
+    beside = frozenset[Document]().union(*together)
     # In the order of the files, so that each run names the same one.
-    unsaved = [site for site in points_to.definitions() if site not in saved] if restored else []
-    for each in restored:
+    unsaved = [site for site in points_to.definitions() if site not in saved]
+    for each in restoring:
         for site in unsaved:
-            if site not in each.sites or (site in stepped and site.document in saving):
+            if site not in each.sites or (site in stepped and site.document in beside):
                 continue
             if writers := _writers(points_to, site, [*saved]):
                 problem = _why_other_entries(points_to, site, writers)
                 code = "FOC201" if problem else "FOC215"
-                yield Use(code, each.document, each.call, frozenset([site, *writers]), problem)
+                yield Use(code, each.document, each.node, frozenset([site, *writers]), problem)
+
+
+def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> Iterator[Use]:
+    """Each entry that is read of what may be a checkpoint of this process or folder.
+
+    Who restores its own checkpoints into optimizers reads those of others by their entries.
+    """
+    for document in points_to.documents:
+        entries = [*_entries(points_to, document)]
+        together = points_to.processes.together_with(document) if entries else frozenset()
+        if any(each.sites and each.document in together for each in restoring):
+            continue
+        for node, today in entries:
+            known: set[Site | None] = {None}
+            for call in saving:
+                beside = call.document.path.parent == document.path.parent
+                if beside or call.document in together:
+                    problem = _ENTRY.format(call.document.place(call.node), today)
+                    for site in call.sites - known:
+                        yield Use("FOC215", document, node, frozenset({site}), problem)
+                    known |= call.sites
+
+
+_ENTRY = (
+    "It may be saved in {}, and a TrainState has `{}` there: write that, or if other files are read"
+    " here, say so with `noqa: FOC215`."
+)
+
+
+def _entries(points_to: PointsTo, document: Document) -> Iterator[tuple[ast.expr, str]]:
+    for node in document.nodes:
+        if isinstance(node, ast.Subscript) and (today := stored_entry(points_to, node)):
+            yield node, today
+
+
+def stored_entry(points_to: PointsTo, node: ast.AST) -> str:
+    """What a TrainState has for an entry that only an optimizer has in a checkpoint.
+
+    Args:
+      points_to: what is known of the program.
+      node: of one of its files.
+
+    Returns:
+      "" for all else than such an entry in the nested dicts of a checkpoint.
+    """
+    match node:
+        case ast.Subscript(value=owner, slice=ast.Constant(value="target")):
+            today = "params"
+        case ast.Subscript(value=owner, slice=ast.Constant(value="param_states")):
+            today = "opt_state"
+        case ast.Subscript(
+            value=ast.Subscript(value=owner, slice=ast.Constant(value="state")),
+            slice=ast.Constant(value="step"),
+        ):
+            today = "step"
+        case _:
+            return ""
+    return today if Stored() in points_to.values(owner) else ""
 
 
 def _inside(points_to: PointsTo, call: ast.Call) -> Sites:

@@ -12,7 +12,10 @@ from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.asked_by_name import asked_by_name
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
 from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
-from flaxoptim_compat.migrate.optimizers.restored_elsewhere import restored_elsewhere
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import (
+    restored_elsewhere,
+    stored_entry,
+)
 from flaxoptim_compat.migrate.optimizers.unread_code import (
     given_to_unread,
     made_by_unread,
@@ -269,21 +272,8 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
     match call.args:
         case [target, saved] if Stored() in points_to.values(saved):
             sites = sites_of(points_to.legacy(target), Optimizer) - {None}
-            if sites and any(is_stored_entry(points_to, each) for each in document.nodes):
+            if sites and any(stored_entry(points_to, each) for each in document.nodes):
                 yield Use("FOC210", document, call, sites, _KNOWN_ENTRIES)
-
-
-def is_stored_entry(points_to: PointsTo, node: ast.AST) -> bool:
-    """Whether this is an entry that only an optimizer has in the nested dicts of a checkpoint.
-
-    Args:
-      points_to: what is known of the program.
-      node: of one of its files.
-    """
-    match node:
-        case ast.Subscript(value=owner, slice=ast.Constant(value="target" | "param_states")):
-            return Stored() in points_to.values(owner)
-    return False
 
 
 _KNOWN_ENTRIES = (

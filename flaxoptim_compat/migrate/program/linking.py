@@ -72,14 +72,6 @@ def old_exports(exported: Mapping[str, str]) -> frozenset[str]:
     return frozenset(name for name, full in exported.items() if full.partition(".")[0] in _OLD)
 
 
-_CHECKPOINTS = re.compile(r"^flax\.(?:training\.checkpoints|serialization)\b")
-
-
-def names_checkpoints(imports: Iterable[Imported]) -> bool:
-    """Whether a file imports what saves or restores an optimizer."""
-    return any(_CHECKPOINTS.match(joined(each.origin, each.name)) for each in imports)
-
-
 class Module(NamedTuple):
     """One file of the program, as far as names go from one to another.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
-from flaxoptim_compat.migrate.optimizers.uses import is_stored_entry
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entry
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.known_names import RESTORING
@@ -19,7 +19,8 @@ RULE = Rule(
     what="Neither target changes the call: it restores a `TrainState` as it restored an "
     "optimizer."
     "\n\nWhere the program reads `target` or `param_states` from the nested dicts of a checkpoint, "
-    "`--to optax` marks the place."
+    "`--to optax` marks the place. Where the same process or folder saves optimizers, these stay "
+    "until the line asks for what a TrainState has."
     "\n\nAn optimizer that is restored and never saved, as in an `eval.py` beside `train.py`, gets "
     "the entries of those in its folder that are: the same injected rate, and where one has a "
     "weight decay and the other none, both keep their definitions, with which they fit.",
@@ -27,7 +28,8 @@ RULE = Rule(
     "and `state`. `flaxoptim-compat checkpoint convert OLD NEW --to train-state` makes those "
     "of a TrainState of them, with moments and step. From then on parameters are saved under "
     "`params`.",
-    refuses="Always, where entries are read: it depends on who wrote the file.",
+    refuses="Always, where entries are read: it depends on who wrote the file. That others than "
+    "those of this program are read there says `# noqa: FOC215`.",
     examples=(
         Example(
             before="""\
@@ -60,16 +62,21 @@ def make(params, pretrained_dir):
 
 def find(reading: Reading) -> Iterator[Finding]:
     """Each restored optimizer, and each entry that only an optimizer has in a checkpoint."""
-    facts = reading.facts
-    if facts is None or not _moves_something(facts, reading.document):
+    facts, document = reading.facts, reading.document
+    if facts is None:
         return
-    for node in reading.document.nodes:
-        if isinstance(node, ast.Call) and _restores_optimizer(facts, node):
-            what, instead = "an optimizer is restored", _CONVERT
-            finding = _finding(reading, node, what, instead)
-        elif isinstance(node, ast.Subscript) and is_stored_entry(facts.points_to, node):
-            what = "an entry of an optimizer in a checkpoint"
-            finding = _finding(reading, node, what, "params, in what is saved from now on", _READS)
+    holding = {use.node: use.problem for use, _ in facts.of(RULE.code, document) if use.problem}
+    moves = _moves_something(facts, document)
+    for node in document.nodes:
+        if isinstance(node, ast.Call) and moves and _restores_optimizer(facts, node):
+            finding = _finding(reading, node, "an optimizer is restored", _CONVERT)
+        elif isinstance(node, ast.Subscript) and (moves or node in holding):
+            today = stored_entry(facts.points_to, node)
+            if not today:
+                continue
+            what, instead = "an entry of an optimizer in a checkpoint", f"{today} of a TrainState"
+            reason = holding.get(node, _READS.format(today))
+            finding = _finding(reading, node, what, instead, reason)
         else:
             continue
         if reading.allows(RULE.code, node):
@@ -84,7 +91,7 @@ def _moves_something(facts: Facts, document: Document) -> bool:
 
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for those that were saved before"
-_READS = "What was saved as an optimizer has this entry; a TrainState has `params`."
+_READS = "What was saved as an optimizer has this entry; a TrainState has `{}`."
 
 
 def _finding(

@@ -84,6 +84,7 @@ def of_examined(examined: Examined) -> dict[str, Any]:
         "exports": sorted(examined.exports),
         "optimizers": examined.has_optimizers,
         "flax.optim": examined.names_flax_optim,
+        "checkpoints": examined.names_checkpoints,
     }
 
 
@@ -104,6 +105,7 @@ def examined_in(form: object, file: FoundFile) -> Examined:
             "exports": list(exports),
             "optimizers": bool(has_optimizers),
             "flax.optim": bool(names_flax_optim),
+            "checkpoints": bool(names_checkpoints),
         } if all(isinstance(each, str) for each in exports):
             return Examined(
                 None if report is None else report_in(report, file),
@@ -111,6 +113,7 @@ def examined_in(form: object, file: FoundFile) -> Examined:
                 frozenset(exports),
                 has_optimizers,
                 names_flax_optim,
+                names_checkpoints,
             )
     raise Malformed
 

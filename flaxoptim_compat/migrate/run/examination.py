@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwr
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.run.prefilter import (
+    mentions_checkpoints,
     mentions_in_gin,
     mentions_old_names,
     mentions_optimizers,
@@ -61,6 +62,7 @@ class Examined(NamedTuple):
       exports: the names that it passes on to other files and that may be gone.
       has_optimizers: whether it is to be read together with the files that import from it.
       names_flax_optim: whether it names flax.optim, or what serves it.
+      names_checkpoints: whether it may save or read checkpoints.
       loaded: the file, if it was parsed.
     """
 
@@ -69,6 +71,7 @@ class Examined(NamedTuple):
     exports: frozenset[str] = frozenset()
     has_optimizers: bool = False
     names_flax_optim: bool = False
+    names_checkpoints: bool = False
     loaded: Loaded | None = None
 
 
@@ -93,7 +96,15 @@ def examine(file: FoundFile, source: bytes) -> Examined:
         exports = old_exports(exporter)
         has_optimizers = mentions_optimizers(source)
         names_flax_optim = has_optimizers and exporter.names_flax_optim()
-        return Examined(None, imports, exports, has_optimizers, names_flax_optim, loaded)
+        return Examined(
+            None,
+            imports,
+            exports,
+            has_optimizers,
+            names_flax_optim,
+            mentions_checkpoints(source),
+            loaded,
+        )
     except Exception as error:
         return Examined(unread(file, error))
 

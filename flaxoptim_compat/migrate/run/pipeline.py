@@ -12,7 +12,6 @@ from flaxoptim_compat.migrate.program.linking import (
     Links,
     Module,
     attributes_in,
-    names_checkpoints,
 )
 from flaxoptim_compat.migrate.program.loading import Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.source_text import Unreadable
@@ -140,7 +139,7 @@ class _Run:
                 each.imports,
                 each.exports,
                 each.has_optimizers,
-                file.path.parent if names_checkpoints(each.imports) else None,
+                file.path.parent if each.names_checkpoints else None,
             )
             for file, each in zip(self._files, self._examined, strict=True)
         ]

@@ -17,6 +17,11 @@ _WORDS = re.compile(
 )
 _OPTIMIZER = re.compile(rb"optim", re.IGNORECASE)
 _TARGET = re.compile(rb"\.\s*target\b")
+_CHECKPOINTS = re.compile(rb"\b(?:checkpoints|serialization)\b")
+# Entries that only an optimizer has in a checkpoint.
+_ENTRY = re.compile(
+    rb"""\[\s*['"](?:target|param_states|state['"]\s*\]\s*\[\s*['"]step)['"]\s*\]"""
+)
 
 
 def mentions_old_names(source: bytes) -> bool:
@@ -36,9 +41,18 @@ def mentions_optimizers(source: bytes) -> bool:
     Args:
       source: the content of the file.
     """
-    if _WORDS.search(source):
+    if _WORDS.search(source) or (_ENTRY.search(source) and mentions_checkpoints(source)):
         return True
     return bool(_TARGET.search(source) and _OPTIMIZER.search(source))
+
+
+def mentions_checkpoints(source: bytes) -> bool:
+    """Whether a file may save or read checkpoints of flax.
+
+    Args:
+      source: the content of the file.
+    """
+    return b"flax" in source and bool(_CHECKPOINTS.search(source))
 
 
 def mentions_in_gin(source: bytes) -> bool:

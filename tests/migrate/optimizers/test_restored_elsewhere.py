@@ -64,3 +64,67 @@ def test_what_goes_on_training_where_it_is_saved_is_its_own() -> None:
     text = f"{IMPORTS}{TRAIN}\n\n{going_on.replace('.target', '')}{step}"
     found = rewrite_all({"train": text}, "optax")["train"]
     assert found.count(INJECTED) == 1 and "tx=optax.adam(1e-3)" in found
+
+
+# What reads the entries of a checkpoint, with no word of optimizers in one of them.
+READS = {
+    "checkpoints": """\
+from flax.training import checkpoints
+
+
+def export():
+    return checkpoints.restore_checkpoint("run", None)["target"]
+""",
+    "bytes": """\
+import flax
+
+
+def steps(file):
+    return flax.serialization.msgpack_restore(file.read())["state"]["step"]
+""",
+    "nested": """\
+from flax import serialization
+
+
+def export(file):
+    entries = serialization.msgpack_restore(file.read())
+    return entries["optimizer"]['target']
+""",
+}
+HOLDS = "# FOC215: It may be saved in train.py"
+
+
+@pytest.mark.parametrize("reader", READS)
+def test_what_is_read_by_its_entries_stays_until_the_line_has_changed(
+    reader: str, tmp_path: Path
+) -> None:
+    files = {"train.py": IMPORTS + TRAIN, "export.py": READS[reader]}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    rewrite(tmp_path, "optax")
+    found = texts(tmp_path)
+    assert HOLDS in found["export.py"] and "optim.Adam" in found["train.py"]
+    rewrite(tmp_path, "optax")
+    assert texts(tmp_path) == found
+    mended = READS[reader].replace("target", "params").replace('["state"]["step"]', '["step"]')
+    (tmp_path / "export.py").write_text(mended)
+    rewrite(tmp_path, "optax")
+    assert texts(tmp_path)["export.py"] == mended
+    assert "TrainState.create(" in texts(tmp_path)["train.py"]
+
+
+def test_a_comment_says_that_other_checkpoints_are_read(tmp_path: Path) -> None:
+    reader = READS["checkpoints"].replace('["target"]', '["target"]  # noqa: FOC215')
+    (tmp_path / "train.py").write_text(IMPORTS + TRAIN)
+    (tmp_path / "export.py").write_text(reader)
+    rewrite(tmp_path, "optax")
+    assert texts(tmp_path)["export.py"] == reader
+    assert "TrainState.create(" in texts(tmp_path)["train.py"]
+
+
+def test_who_restores_its_own_reads_those_of_others(tmp_path: Path) -> None:
+    going_on = EVALUATE.format("Adam(1e-3)")
+    pretrained = 'print(checkpoints.restore_checkpoint("pretrained", None)["target"])\n'
+    found = rewritten(tmp_path, train=f"{TRAIN}\n\n{going_on}\n\n{pretrained}")["train.py"]
+    assert "# FOC215: What was saved as an optimizer has this entry" in found
+    assert "optim.Adam" not in found

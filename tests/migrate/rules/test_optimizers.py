@@ -75,7 +75,7 @@ BODIES = {
     "step of a part": ("return (o.state)[1].step", "return (o).step"),
     "names in strings": (
         "return getattr(o, 'target') if hasattr(o, 'apply_' 'gradient') else None",
-        "return getattr(o, 'params') if hasattr(o, \"apply_gradients\") else None",
+        "return getattr(o, 'params') if hasattr(o, 'apply_gradients') else None",
     ),
     "a step": ("return o.apply_gradient(g)", "return o.apply_gradients(grads=g)"),
     "a step, by keyword": ("return o.apply_gradient(grads=g)", "return o.apply_gradients(grads=g)"),

@@ -308,9 +308,12 @@ def test_devices_are_given_on(call: str, written: str) -> None:
         ("replicate(**params)", "Its axis is not written out."),
         ("replicate", "The method is not called where it stands."),
         ("unreplicate(0)", "Its arguments are not those of flax.optim."),
-        ("replicate().state_dict()", "`state_dict` is asked of an optimizer that was replicated"),
-        ("replicate().state", "`state` is asked of an optimizer that was replicated"),
-        ("replicate().optimizer_def", "`optimizer_def` is asked of an optimizer that was replicated"),
+        ("replicate().state_dict()", "`state_dict` is asked of an optimizer that was"),
+        ("replicate().state", "`state` is asked of an optimizer that was"),
+        (
+            "replicate().optimizer_def",
+            "`optimizer_def` is asked of an optimizer that was",
+        ),
     ],
 )
 def test_what_is_asked_otherwise_stays(call: str, problem: str) -> None:
