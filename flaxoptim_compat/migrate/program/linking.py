@@ -83,6 +83,7 @@ class Module(NamedTuple):
       has_optimizers: whether all that is imported from it counts.
       folder: where it is, if it has to do with checkpoints: what one file saves, another one beside
         it may restore.
+      asks_for_target: whether it asks something for what optimizers have, and others as well.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Module(NamedTuple):
     exports: frozenset[str]
     has_optimizers: bool
     folder: Path | None = None
+    asks_for_target: bool = False
 
 
 class Links:
@@ -123,6 +125,7 @@ class Links:
                 self._read(number, module, each)
         self._follow()
         self._follow_imports()
+        self._follow_importers()
         self._meet_in_checkpoints()
 
     def groups(self) -> list[list[int]]:
@@ -178,6 +181,17 @@ class Links:
             seen |= level
         self.linked |= seen
 
+    def _follow_importers(self) -> None:
+        """Add what may ask an optimizer for its target that comes through files between."""
+        importers: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
+        for number, imported in self._imported.items():
+            for each in imported:
+                importers[each].add(number)
+        makers = (number for number in self.linked if self._modules[number].has_optimizers)
+        reached = _closure(makers, lambda each: importers[each])
+        asking = (number for number in reached if self._modules[number].asks_for_target)
+        self.linked |= _closure(asking, lambda each: self._imported[each] & reached)
+
     def _meet_in_checkpoints(self) -> None:
         last: dict[Path, int] = {}
         for number, module in enumerate(self._modules):
@@ -218,6 +232,17 @@ class Links:
         if number not in self._attributes:
             self._attributes[number] = frozenset(self._attributes_of(number))
         return self._attributes[number]
+
+
+def _closure(start: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
+    """These, what follows them, and so on."""
+    seen = set(start)
+    waiting = [*seen]
+    for each in waiting:
+        new = {*following(each)} - seen
+        seen |= new
+        waiting += new
+    return seen
 
 
 def _names(text: bytes) -> list[tuple[str, str]]:

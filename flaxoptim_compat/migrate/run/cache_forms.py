@@ -85,6 +85,7 @@ def of_examined(examined: Examined) -> dict[str, Any]:
         "optimizers": examined.has_optimizers,
         "flax.optim": examined.names_flax_optim,
         "checkpoints": examined.names_checkpoints,
+        "target": examined.asks_for_target,
     }
 
 
@@ -106,6 +107,7 @@ def examined_in(form: object, file: FoundFile) -> Examined:
             "optimizers": bool(has_optimizers),
             "flax.optim": bool(names_flax_optim),
             "checkpoints": bool(names_checkpoints),
+            "target": bool(asks),
         } if all(isinstance(each, str) for each in exports):
             return Examined(
                 None if report is None else report_in(report, file),
@@ -114,6 +116,7 @@ def examined_in(form: object, file: FoundFile) -> Examined:
                 has_optimizers,
                 names_flax_optim,
                 names_checkpoints,
+                asks,
             )
     raise Malformed
 

@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwr
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.run.prefilter import (
+    asks_for_target,
     mentions_checkpoints,
     mentions_in_gin,
     mentions_old_names,
@@ -63,6 +64,7 @@ class Examined(NamedTuple):
       has_optimizers: whether it is to be read together with the files that import from it.
       names_flax_optim: whether it names flax.optim, or what serves it.
       names_checkpoints: whether it may save or read checkpoints.
+      asks_for_target: whether it asks something for what optimizers have, and others as well.
       loaded: the file, if it was parsed.
     """
 
@@ -72,6 +74,7 @@ class Examined(NamedTuple):
     has_optimizers: bool = False
     names_flax_optim: bool = False
     names_checkpoints: bool = False
+    asks_for_target: bool = False
     loaded: Loaded | None = None
 
 
@@ -90,7 +93,7 @@ def examine(file: FoundFile, source: bytes) -> Examined:
         # A null byte may be half of a letter.
         imports = imports_in(source)
         if b"\0" not in source and not mentions_old_names(source):
-            return Examined(FileReport(file), imports)
+            return Examined(FileReport(file), imports, asks_for_target=asks_for_target(source))
         loaded = load(file, source)
         exporter = Exporter(loaded.document)
         exports = old_exports(exporter)
@@ -103,6 +106,7 @@ def examine(file: FoundFile, source: bytes) -> Examined:
             has_optimizers,
             names_flax_optim,
             mentions_checkpoints(source),
+            asks_for_target(source),
             loaded,
         )
     except Exception as error:

@@ -140,6 +140,7 @@ class _Run:
                 each.exports,
                 each.has_optimizers,
                 file.path.parent if each.names_checkpoints else None,
+                each.asks_for_target,
             )
             for file, each in zip(self._files, self._examined, strict=True)
         ]

@@ -16,7 +16,7 @@ _WORDS = re.compile(
     rb"|restore_state)\b|# FOC\d{3}: "
 )
 _OPTIMIZER = re.compile(rb"optim", re.IGNORECASE)
-_TARGET = re.compile(rb"\.\s*target\b")
+_TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
 _CHECKPOINTS = re.compile(rb"\b(?:checkpoints|serialization)\b")
 # Entries that only an optimizer has in a checkpoint.
 _ENTRY = re.compile(
@@ -43,7 +43,16 @@ def mentions_optimizers(source: bytes) -> bool:
     """
     if _WORDS.search(source) or (_ENTRY.search(source) and mentions_checkpoints(source)):
         return True
-    return bool(_TARGET.search(source) and _OPTIMIZER.search(source))
+    return asks_for_target(source) and bool(_OPTIMIZER.search(source))
+
+
+def asks_for_target(source: bytes) -> bool:
+    """Whether a file asks something for what optimizers have, and others as well.
+
+    Args:
+      source: the content of the file.
+    """
+    return bool(_TARGET.search(source))
 
 
 def mentions_checkpoints(source: bytes) -> bool:

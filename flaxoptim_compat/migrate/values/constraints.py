@@ -343,8 +343,7 @@ class Constraints:
             memory.context_managers.add(node)
         if is_method and owner is not None:
             every = parameters(node.args)
-            if decorators & (_LOOKED_UP | _ACCESSORS) or _is_called_by_python(node.name):
-                memory.solver.state(memory.called_unseen(owner.node), [function])
+            memory.solver.state(memory.own_methods(owner.node), [function])
             if every:
                 of = "classmethod" in decorators or node.name == INIT_SUBCLASS
                 given: Object = owner if of else Instance(owner)
@@ -674,12 +673,6 @@ def _registered(node: FunctionNode) -> str:
     return name if puts else ""
 
 
-def _is_called_by_python(method: str) -> bool:
-    return method.startswith("__") and method.endswith("__") and method not in _CALLED_BY_NAME
-
-
-# A call of a class or of an object is one of these.
-_CALLED_BY_NAME = frozenset({"__call__", "__init__", INIT_SUBCLASS})
 _LOOKED_UP = frozenset({"property", "cached_property"})
 _ACCESSORS = frozenset({"setter", "deleter"})
 _CONTEXT_MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})

@@ -35,6 +35,7 @@ from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
 
 # What an expression holds: objects that are known at once, or a variable.
 Held = Objects | Variable
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # The method of a class that is given each class which is derived from it.
 INIT_SUBCLASS = "__init_subclass__"
 # A name of a package with more dots than these is one that a program lengthens again and again.
@@ -156,6 +157,14 @@ class Memory:
 
     def inherit(self, of: Class, base: Held) -> None:
         """State that a class is derived from what an expression holds."""
+        own = {each.name for each in of.node.body if isinstance(each, DEFINITIONS)}
+
+        def inherited(method: Object) -> None:
+            # Where its objects are made, and who calls their methods, need not be seen.
+            assert isinstance(method, Function) and isinstance(method.node, DEFINITIONS)
+            if method.node.name not in own:
+                self._receive(method, Instance(of))
+                self.solver.state(self.own_methods(of.node), [method])
 
         def follow(each: Object) -> None:
             if isinstance(each, Class):
@@ -164,9 +173,7 @@ class Memory:
                     self.let_class_matter(of.node)
                 hook = self.inherited(each, INIT_SUBCLASS)
                 self.solver.watch(hook, lambda found: self._receive(found, of))
-                inherited = self.called_unseen(each.node)
-                self.flow(inherited, self.called_unseen(of.node))
-                self.solver.watch(inherited, lambda found: self._receive(found, Instance(of)))
+                self.solver.watch(self.own_methods(each.node), inherited)
             elif isinstance(each, External) and known_names.is_base(each.name):
                 self.let_class_matter(of.node)
 
@@ -174,10 +181,10 @@ class Memory:
             self.solver.ask(base)
         self.each(base, follow)
 
-    def called_unseen(self, of: ast.ClassDef) -> Variable:
-        """The methods of a class that Python calls, such as those behind properties."""
+    def own_methods(self, of: ast.ClassDef) -> Variable:
+        """The functions that the objects of a class have, and may be asked to call."""
         # They are few, and are to be given the object.
-        return self.once(("called unseen", of), self.solver.ask)
+        return self.once(("own methods", of), self.solver.ask)
 
     def returns(self, function: ast.AST, context: Context) -> Variable:
         """What a function returns."""

@@ -49,3 +49,21 @@ def test_files_that_take_names_from_others(source: str) -> None:
     assert (3 in links.linked) == LINKED[source]
     # What a name comes through is read as well.
     assert {0, 1, 2} <= links.linked
+
+
+@pytest.mark.parametrize("asks", [True, False])
+def test_what_may_ask_for_a_target_is_read_however_far_it_imports(asks: bool) -> None:
+    def module(name: str, text: str, **options: Any) -> Module:
+        options = {"exports": frozenset(), "has_optimizers": False} | options
+        return Module(name, False, imports_in(text.encode()), **options)
+
+    modules = [
+        module("agents", "from flax import optim", has_optimizers=True),
+        module("public", "from agents import Agent"),
+        module("between", "import public, other"),
+        module("use", "from between import public", asks_for_target=asks),
+        module("other", ""),
+        module("apart", "import other", asks_for_target=True),
+    ]
+    links = Links(modules, lambda number: ())
+    assert links.linked == {0, 1, *((2, 3) if asks else ())}

@@ -1,0 +1,3 @@
+from .agents import Agent
+
+__all__ = ["Agent"]
