@@ -14,7 +14,10 @@ from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
     External,
+    File,
     Function,
+    Instance,
+    Object,
     Optimizer,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -71,6 +74,35 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
                 yield Use("FOC218", document, holder, sites, _MAY_BE.format(what, seen))
     if isinstance(node, ast.Call):
         yield from _made_or_kept(points_to, document, node, seen)
+    elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
+        yield from _of_unknown(points_to, document, node, seen)
+
+
+def _of_unknown(
+    points_to: PointsTo, document: Document, node: ast.Attribute, seen: str
+) -> Iterator[Use]:
+    """A field of something unknown, which in a class of the program has an optimizer."""
+    if not isinstance(node.ctx, ast.Load) or points_to.values(node):
+        return
+    owners = points_to.values(node.value)
+    if owners and not any(_may_have_others(points_to, each) for each in owners):
+        return
+    together = points_to.processes.together_with(document)
+    files = points_to.optimizer_fields[node.attr]
+    held = NOTHING.union(*(each for file, each in files.items() if file in together))
+    if sites := sites_of(held, Optimizer) - {None}:
+        what = f"What `{ast.unparse(node.value)}` has in `{node.attr}` is not known,"
+        yield Use("FOC218", document, node, sites, _MAY_BE.format(what, seen))
+
+
+def _may_have_others(points_to: PointsTo, owner: Object) -> bool:
+    """Whether an object may have more attributes than are seen."""
+    if not isinstance(owner, Instance):
+        return isinstance(owner, File)
+    ancestry = [*points_to.ancestry(owner.of)]
+    foreign = (isinstance(base, External) for _, bases in ancestry for base in bases)
+    methods = (getattr(each, "name", "") for one, _ in ancestry for each in one.node.body)
+    return any(foreign) or "__getattr__" in methods
 
 
 _MAY_BE = "{} and may be what has the `.target` in {}: if so, give that the name `optimizer` first."

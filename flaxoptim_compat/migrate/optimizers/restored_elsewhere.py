@@ -15,7 +15,7 @@ from flaxoptim_compat.catalogue import BY_NAME
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import RESTORING
 from flaxoptim_compat.migrate.values.objects import Optimizer, Site, Stored
@@ -69,17 +69,12 @@ def _restored(
     These are of the same class and made in the same process, or if there are none, in the folder.
     What takes steps where something is saved may be saved itself, though it is not seen.
     """
-    stepped = {site for use in uses if use.code in STEPS for site in use.sites}
     saved = dict.fromkeys(site for call in saving for site in call.sites if site)
-    together = map(points_to.processes.together_with, {each.document for each in saving})
-    beside = frozenset[Document]().union(*together)
     # In the order of the files, so that each run names the same one.
     unsaved = [site for site in points_to.definitions() if site not in saved]
     for each in restoring:
         for site in unsaved:
-            if site not in each.sites or (site in stepped and site.document in beside):
-                continue
-            if writers := _writers(points_to, site, [*saved]):
+            if site in each.sites and (writers := _writers(points_to, site, [*saved])):
                 problem = _why_other_entries(points_to, site, writers)
                 code = "FOC201" if problem else "FOC215"
                 yield Use(code, each.document, each.node, frozenset([site, *writers]), problem)
@@ -91,7 +86,7 @@ def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> I
     Who restores its own checkpoints into optimizers reads those of others by their entries.
     """
     for document in points_to.documents:
-        entries = [*_entries(points_to, document)]
+        entries = [*stored_entries(points_to, document)]
         together = points_to.processes.together_with(document) if entries else frozenset()
         if any(each.sites and each.document in together for each in restoring):
             continue
@@ -112,35 +107,67 @@ _ENTRY = (
 )
 
 
-def _entries(points_to: PointsTo, document: Document) -> Iterator[tuple[ast.expr, str]]:
-    for node in document.nodes:
-        if isinstance(node, ast.Subscript) and (today := stored_entry(points_to, node)):
-            yield node, today
-
-
-def stored_entry(points_to: PointsTo, node: ast.AST) -> str:
-    """What a TrainState has for an entry that only an optimizer has in a checkpoint.
+def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[ast.expr, str]]:
+    """Where a file names entries that only an optimizer has in the nested dicts of a checkpoint.
 
     Args:
       points_to: what is known of the program.
-      node: of one of its files.
+      document: the file.
 
     Returns:
-      "" for all else than such an entry in the nested dicts of a checkpoint.
+      For each place what a TrainState has there.
     """
+    if not any(each in document.text for each in ("target", "param_states", "step")):
+        return
+    reads = False
+    for node in document.nodes:
+        for owner, key, today in _named(node):
+            if Stored() in points_to.values(owner):
+                yield key, today
+        if isinstance(node, ast.Call):
+            reads = reads or Stored() in points_to.legacy(node)
+            if any(isinstance(each, ast.Dict) for each in arguments_of(node)):
+                yield from _restored_dicts(points_to, node)
+    for node in document.nodes if reads else ():
+        match node:
+            case ast.Constant(value=str(path)) if "/" in path:
+                for name in _TODAY.keys() & {*path.split("/")}:
+                    yield node, _TODAY[name]
+
+
+def _restored_dicts(points_to: PointsTo, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    """The keys of a dict into which a checkpoint is restored."""
+    if points_to.package_names(call.func) & RESTORING:
+        for given in arguments_of(call):
+            for key in given.keys if isinstance(given, ast.Dict) else ():
+                if isinstance(key, ast.Constant) and key.value in _TODAY:
+                    yield key, _TODAY[key.value]
+
+
+_TODAY = {"target": "params", "param_states": "opt_state"}
+
+
+def _named(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+    """What is asked for an entry, the name of the entry, and what a TrainState has for it."""
     match node:
-        case ast.Subscript(value=owner, slice=ast.Constant(value="target")):
-            today = "params"
-        case ast.Subscript(value=owner, slice=ast.Constant(value="param_states")):
-            today = "opt_state"
-        case ast.Subscript(
-            value=ast.Subscript(value=owner, slice=ast.Constant(value="state")),
-            slice=ast.Constant(value="step"),
+        case (
+            ast.Subscript(value=owner, slice=ast.Constant(value=str(name)) as key)
+            | ast.Compare(
+                left=ast.Constant(value=str(name)) as key,
+                ops=[ast.In() | ast.NotIn()],
+                comparators=[owner],
+            )
+            | ast.Call(
+                func=ast.Attribute(value=owner, attr="get" | "pop"),
+                args=[ast.Constant(value=str(name)) as key, *_],
+            )
         ):
-            today = "step"
-        case _:
-            return ""
-    return today if Stored() in points_to.values(owner) else ""
+            if name in _TODAY:
+                yield owner, key, _TODAY[name]
+            elif name == "step":
+                match owner:
+                    case ast.Subscript(value=owner, slice=ast.Constant(value="state")):
+                        yield owner, key, "step"
 
 
 def _inside(points_to: PointsTo, call: ast.Call) -> Sites:

@@ -124,8 +124,8 @@ def made_by_unread(points_to: PointsTo, document: Document, call: ast.Call) -> I
     if not sites - {None}:
         return
     maker = call.func
-    if isinstance(maker, ast.Attribute) and maker.attr == "apply_gradients":
-        return  # a step of a TrainState, in a program that has moved
+    if isinstance(maker, ast.Attribute) and maker.attr in _MAKE_NONE:
+        return
     if isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Call):
         maker = maker.value.func  # as in package.Adam(0.1).create(params)
     names = {each for each in points_to.package_names(maker) if not _makes_no_optimizer(each)}
@@ -150,8 +150,24 @@ def _beside(points_to: PointsTo, document: Document, call: ast.Call) -> Objects:
             found = found.union(*(_held_by(points_to, document, each) for each in targets))
         case ast.Call() | ast.keyword():
             found |= _given_beside(points_to, document, inner)
+        case ast.Tuple(elts=entries) if isinstance(document.parents[parent], ast.Return):
+            found |= _returned_beside(
+                points_to, document, parent, [*map(id, entries)].index(id(inner))
+            )
         case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Dict(values=entries):
             found = found.union(*map(points_to.legacy, entries))
+    return found
+
+
+def _returned_beside(
+    points_to: PointsTo, document: Document, returned: ast.Tuple, index: int
+) -> Objects:
+    """What other tuples have in a place that the same function returns."""
+    found: Objects = NOTHING
+    for each in ast.walk(points_to.scopes[document].around(returned)):
+        match each:
+            case ast.Return(value=ast.Tuple(elts=entries)) if len(entries) == len(returned.elts):
+                found |= points_to.legacy(entries[index])
     return found
 
 
@@ -187,6 +203,14 @@ def _held_by(points_to: PointsTo, document: Document, target: ast.expr) -> Objec
         fields = [each.of.node for each in owners if isinstance(each, Instance)]
         return NOTHING.union(*(points_to.field(each, target.attr) for each in fields))
     return NOTHING
+
+
+# A step of a TrainState, in a program that has moved, and methods of arrays.
+_OF_ARRAYS = (
+    "all any argmax argmin astype block_until_ready clip cumsum dot flatten item max mean min prod"
+    " ravel reshape round squeeze std sum tolist transpose var"
+)
+_MAKE_NONE = frozenset(["apply_gradients", *_OF_ARRAYS.split()])
 
 
 def _makes_no_optimizer(name: str) -> bool:

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
 from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import (
     restored_elsewhere,
-    stored_entry,
+    stored_entries,
 )
 from flaxoptim_compat.migrate.optimizers.unread_code import (
     given_to_unread,
@@ -272,7 +272,7 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
     match call.args:
         case [target, saved] if Stored() in points_to.values(saved):
             sites = sites_of(points_to.legacy(target), Optimizer) - {None}
-            if sites and any(stored_entry(points_to, each) for each in document.nodes):
+            if sites and any(stored_entries(points_to, document)):
                 yield Use("FOC210", document, call, sites, _KNOWN_ENTRIES)
 
 
@@ -296,9 +296,15 @@ def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> It
 
 _TAKE_LEAVES = {
     "jax.flatten_util.ravel_pytree",
+    "jax.tree.flatten",
     "jax.tree.leaves",
+    "jax.tree.reduce",
+    "jax.tree_flatten",
     "jax.tree_leaves",
+    "jax.tree_reduce",
+    "jax.tree_util.tree_flatten",
     "jax.tree_util.tree_leaves",
+    "jax.tree_util.tree_reduce",
 }
 # What is asked of all leaves alike has the same answer of others.
 _OF_ANY_LEAVES = re.compile(r"\b(isfinite|isnan|isinf|block_until_ready|is_deleted|delete)\b")

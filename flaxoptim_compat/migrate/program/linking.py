@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.imported_files import joined, meant
+from flaxoptim_compat.migrate.program.mentions import Mentions
 
 # In a notebook, lines start with a quotation mark.
 _START = rb'(?:^|[:;])[ \t"]*'
@@ -80,19 +81,17 @@ class Module(NamedTuple):
       is_package: whether it is the ``__init__.py`` of that.
       imports: what it imports.
       exports: the names of its own that may be gone.
-      has_optimizers: whether all that is imported from it counts.
-      folder: where it is, if it has to do with checkpoints: what one file saves, another one beside
-        it may restore.
-      asks_for_target: whether it asks something for what optimizers have, and others as well.
+      mentions: what it may have to do with. What has to do with optimizers counts with all that is
+        imported from it.
+      folder: where it is.
     """
 
     name: str
     is_package: bool
     imports: Sequence[Imported]
     exports: frozenset[str]
-    has_optimizers: bool
-    folder: Path | None = None
-    asks_for_target: bool = False
+    mentions: Mentions
+    folder: Path
 
 
 class Links:
@@ -119,10 +118,12 @@ class Links:
         self._holders = collections.defaultdict(set)
         self._neighbours: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
         self._imported: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
-        self.linked = {each for each, module in enumerate(modules) if module.has_optimizers}
+        self.linked = {each for each, module in enumerate(modules) if module.mentions.optimizers}
         for number, module in enumerate(modules):
             for each in module.imports:
                 self._read(number, module, each)
+            if module.mentions.others and (module.mentions.optimizers or module.mentions.target):
+                self._connect(number, self._in_folder(module.folder) - {number})
         self._follow()
         self._follow_imports()
         self._follow_importers()
@@ -164,9 +165,17 @@ class Links:
         """The files that an import means; what they do with optimizers matters where it stands."""
         found = self._files(name, number, module)
         self._connect(number, found)
-        if any(self._modules[each].has_optimizers for each in found):
+        if any(self._modules[each].mentions.optimizers for each in found):
             self.linked.add(number)
         return found
+
+    def _in_folder(self, folder: Path) -> set[int]:
+        """The files with optimizers in a folder, which one may run by a name that is computed."""
+        return {
+            number
+            for number, each in enumerate(self._modules)
+            if each.mentions.optimizers and (each.folder == folder or folder in each.folder.parents)
+        }
 
     def _files(self, name: str, number: int, module: Module) -> set[int]:
         full = meant(name, module.name, module.is_package, self._named)
@@ -174,7 +183,7 @@ class Links:
 
     def _follow_imports(self) -> None:
         """Add what files with optimizers import, and so on: their functions may be given one."""
-        level = {each for each in self.linked if self._modules[each].has_optimizers}
+        level = {each for each in self.linked if self._modules[each].mentions.optimizers}
         seen = set(level)
         while level and len(seen) < _MOST_FOLLOWED:
             level = {other for each in level for other in self._imported[each]} - seen
@@ -187,15 +196,16 @@ class Links:
         for number, imported in self._imported.items():
             for each in imported:
                 importers[each].add(number)
-        makers = (number for number in self.linked if self._modules[number].has_optimizers)
+        makers = (number for number in self.linked if self._modules[number].mentions.optimizers)
         reached = _closure(makers, lambda each: importers[each])
-        asking = (number for number in reached if self._modules[number].asks_for_target)
+        asking = (number for number in reached if self._modules[number].mentions.target)
         self.linked |= _closure(asking, lambda each: self._imported[each] & reached)
 
     def _meet_in_checkpoints(self) -> None:
+        """Connect the files of a folder of which one may restore what another one saves."""
         last: dict[Path, int] = {}
         for number, module in enumerate(self._modules):
-            if module.folder is not None and module.has_optimizers:
+            if module.mentions.checkpoints and module.mentions.optimizers:
                 other = last.setdefault(module.folder, number)
                 self._neighbours[number].add(other)
                 self._neighbours[other].add(number)

@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Mapping
 
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS
 
 _Files = Mapping[Document, Collection[Document]]
-# What runs files that no import names. Whoever does may run any that imports connect with it.
-_RUNS_OTHERS = re.compile(r"\b(import_module|__import__|run_path|run_module|exec)\b")
+# Who runs files that no import names may run any that imports connect with it, or in its folder.
+_RUNS_OTHERS = re.compile(RUNS_OTHERS)
 
 
 class Processes:
@@ -40,8 +41,12 @@ class Processes:
         fixtures = [each for each in self._imports if each.path.name == "conftest.py"]
         for document, others in self._imports.items():
             if _RUNS_OTHERS.search(document.text):
-                number = self.connected[document]
-                others |= {each for each in self._imports if self.connected[each] == number}
+                number, folder = self.connected[document], document.path.parent
+                others |= {
+                    each
+                    for each in self._imports
+                    if self.connected[each] == number or folder in each.path.parents
+                }
             # Whoever imports a file runs the packages around it.
             around = document.module
             while around := around.rpartition(".")[0]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
-from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entry
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entries
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.known_names import RESTORING
@@ -67,20 +67,14 @@ def find(reading: Reading) -> Iterator[Finding]:
         return
     holding = {use.node: use.problem for use, _ in facts.of(RULE.code, document) if use.problem}
     moves = _moves_something(facts, document)
-    for node in document.nodes:
-        if isinstance(node, ast.Call) and moves and _restores_optimizer(facts, node):
-            finding = _finding(reading, node, "an optimizer is restored", _CONVERT)
-        elif isinstance(node, ast.Subscript) and (moves or node in holding):
-            today = stored_entry(facts.points_to, node)
-            if not today:
-                continue
-            what, instead = "an entry of an optimizer in a checkpoint", f"{today} of a TrainState"
+    for node in document.nodes if moves else ():
+        if isinstance(node, ast.Call) and _restores_optimizer(facts, node):
+            yield from _finding(reading, node, "an optimizer is restored", _CONVERT)
+    for node, today in stored_entries(facts.points_to, document):
+        if moves or node in holding:
             reason = holding.get(node, _READS.format(today))
-            finding = _finding(reading, node, what, instead, reason)
-        else:
-            continue
-        if reading.allows(RULE.code, node):
-            yield finding
+            instead = f"{today} of a TrainState"
+            yield from _finding(reading, node, _ENTRY, instead, reason)
 
 
 def _moves_something(facts: Facts, document: Document) -> bool:
@@ -91,15 +85,17 @@ def _moves_something(facts: Facts, document: Document) -> bool:
 
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for those that were saved before"
+_ENTRY = "an entry of an optimizer in a checkpoint"
 _READS = "What was saved as an optimizer has this entry; a TrainState has `{}`."
 
 
 def _finding(
     reading: Reading, node: ast.expr, what: str, instead: str, reason: str = ""
-) -> Finding:
-    start, end = reading.document.span(node)
-    optax = None if reason else ()
-    return Finding(RULE.code, start, end, what, instead, optax=optax, reason=reason)
+) -> Iterator[Finding]:
+    if reading.allows(RULE.code, node):
+        start, end = reading.document.span(node)
+        optax = None if reason else ()
+        yield Finding(RULE.code, start, end, what, instead, optax=optax, reason=reason)
 
 
 def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from flaxoptim_compat.migrate.program.files import FoundFile
 from flaxoptim_compat.migrate.program.linking import Imported
+from flaxoptim_compat.migrate.program.mentions import Mentions
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.run.examination import Examined
 from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Spot, UnitReport
@@ -82,10 +83,8 @@ def of_examined(examined: Examined) -> dict[str, Any]:
         "report": None if examined.report is None else of_report(examined.report),
         "imports": examined.imports,
         "exports": sorted(examined.exports),
-        "optimizers": examined.has_optimizers,
+        "mentions": examined.mentions,
         "flax.optim": examined.names_flax_optim,
-        "checkpoints": examined.names_checkpoints,
-        "target": examined.asks_for_target,
     }
 
 
@@ -104,19 +103,15 @@ def examined_in(form: object, file: FoundFile) -> Examined:
             "report": report,
             "imports": list(imports),
             "exports": list(exports),
-            "optimizers": bool(has_optimizers),
+            "mentions": [bool(), bool(), bool(), bool()] as mentions,
             "flax.optim": bool(names_flax_optim),
-            "checkpoints": bool(names_checkpoints),
-            "target": bool(asks),
         } if all(isinstance(each, str) for each in exports):
             return Examined(
                 None if report is None else report_in(report, file),
                 tuple(_imported(each) for each in imports),
                 frozenset(exports),
-                has_optimizers,
+                Mentions(*mentions),
                 names_flax_optim,
-                names_checkpoints,
-                asks,
             )
     raise Malformed
 

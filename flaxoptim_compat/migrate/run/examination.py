@@ -13,17 +13,16 @@ from flaxoptim_compat.migrate.names.meanings import Exporter
 from flaxoptim_compat.migrate.program.files import FoundFile
 from flaxoptim_compat.migrate.program.linking import Imported, imports_in, old_exports
 from flaxoptim_compat.migrate.program.loading import Loaded, check_rewritten, load
+from flaxoptim_compat.migrate.program.mentions import (
+    Mentions,
+    mentions_in,
+    mentions_in_gin,
+    mentions_old_names,
+)
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
-from flaxoptim_compat.migrate.run.prefilter import (
-    asks_for_target,
-    mentions_checkpoints,
-    mentions_in_gin,
-    mentions_old_names,
-    mentions_optimizers,
-)
 from flaxoptim_compat.migrate.run.reports import FileReport, Noted
 from flaxoptim_compat.migrate.run.rewriting import rewritten
 from flaxoptim_compat.migrate.run.settings import Settings
@@ -61,20 +60,16 @@ class Examined(NamedTuple):
       report: what there is to say about it; None: that takes reading it, alone or with others.
       imports: what it imports.
       exports: the names that it passes on to other files and that may be gone.
-      has_optimizers: whether it is to be read together with the files that import from it.
+      mentions: what it may have to do with.
       names_flax_optim: whether it names flax.optim, or what serves it.
-      names_checkpoints: whether it may save or read checkpoints.
-      asks_for_target: whether it asks something for what optimizers have, and others as well.
       loaded: the file, if it was parsed.
     """
 
     report: FileReport | None
     imports: tuple[Imported, ...] = ()
     exports: frozenset[str] = frozenset()
-    has_optimizers: bool = False
+    mentions: Mentions = Mentions()
     names_flax_optim: bool = False
-    names_checkpoints: bool = False
-    asks_for_target: bool = False
     loaded: Loaded | None = None
 
 
@@ -93,22 +88,13 @@ def examine(file: FoundFile, source: bytes) -> Examined:
         # A null byte may be half of a letter.
         imports = imports_in(source)
         if b"\0" not in source and not mentions_old_names(source):
-            return Examined(FileReport(file), imports, asks_for_target=asks_for_target(source))
+            return Examined(FileReport(file), imports, mentions=mentions_in(source))
         loaded = load(file, source)
         exporter = Exporter(loaded.document)
         exports = old_exports(exporter)
-        has_optimizers = mentions_optimizers(source)
-        names_flax_optim = has_optimizers and exporter.names_flax_optim()
-        return Examined(
-            None,
-            imports,
-            exports,
-            has_optimizers,
-            names_flax_optim,
-            mentions_checkpoints(source),
-            asks_for_target(source),
-            loaded,
-        )
+        mentions = mentions_in(source)
+        names_flax_optim = mentions.optimizers and exporter.names_flax_optim()
+        return Examined(None, imports, exports, mentions, names_flax_optim, loaded)
     except Exception as error:
         return Examined(unread(file, error))
 

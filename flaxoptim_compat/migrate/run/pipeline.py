@@ -127,7 +127,7 @@ class _Run:
                 examined.report.old = source
         elif examined.loaded is not None:
             self._waiting.keep(number, examined.loaded)
-            if number not in self._waiting and not examined.has_optimizers:
+            if number not in self._waiting and not examined.mentions.optimizers:
                 # Most files turn out to belong to no other.
                 self._report_alone(number, examined.loaded)
 
@@ -138,9 +138,8 @@ class _Run:
                 file.is_package,
                 each.imports,
                 each.exports,
-                each.has_optimizers,
-                file.path.parent if each.names_checkpoints else None,
-                each.asks_for_target,
+                each.mentions,
+                file.path.parent,
             )
             for file, each in zip(self._files, self._examined, strict=True)
         ]

@@ -145,6 +145,12 @@ class Memory:
 
         return self.once(("field", of, name), prepare)
 
+    def fields(self, of: ast.ClassDef) -> Iterator[tuple[str, Objects]]:
+        """What the objects of a class have in their fields, as far as is known now."""
+        for each in self._fields.get(of, ()):
+            assert isinstance(each.origin, tuple)
+            yield each.origin[-1], objects_of(each)
+
     def _stores(self, name: str) -> Variable:
         """A variable that needs whatever has a field of this name assigned."""
         return self._variable(("stores", name))

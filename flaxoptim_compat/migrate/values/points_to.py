@@ -145,6 +145,18 @@ class PointsTo:
         """What a field of the objects of a class can hold."""
         return objects_of(self._memory.field(of, name))
 
+    @functools.cached_property
+    def optimizer_fields(self) -> Mapping[str, Mapping[Document, Objects]]:
+        """The optimizers in fields of objects, by the field and the file of the class."""
+        found: dict[str, dict[Document, Objects]] = {}
+        for document, node in self._memory.classes:
+            for name, held in self._memory.fields(node):
+                inside = (each for each in self.data_inside(held) if isinstance(each, Optimizer))
+                if optimizers := frozenset(inside):
+                    files = found.setdefault(name, {})
+                    files[document] = files.get(document, NOTHING) | optimizers
+        return found
+
     def returned(self, function: ast.AST) -> Objects:
         """What a function can return."""
         return objects_of(self._memory.returns(function, None))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in, imports_in
+from flaxoptim_compat.migrate.program.mentions import Mentions
 
 LINKED = {
     "from lib.common import Adam": True,
@@ -31,18 +32,19 @@ LINKED = {
 }
 
 
+def module(name: str, text: str, exports: frozenset[str] = frozenset(), **what: bool) -> Module:
+    imports = imports_in(text.encode())
+    return Module(name, False, imports, exports, Mentions(**what), Path(*name.split(".")).parent)
+
+
 @pytest.mark.parametrize("source", LINKED)
 def test_files_that_take_names_from_others(source: str) -> None:
-    def module(name: str, text: str, **options: Any) -> Module:
-        options = {"exports": frozenset(), "has_optimizers": False} | options
-        return Module(f"src.lib.{name}", False, imports_in(text.encode()), **options)
-
     again = "from .common import Adam as A\nfrom . import common as here"
     modules = [
-        module("common", "from flax import optim", exports=frozenset({"Adam"})),
-        module("again", again),
-        module("train", "", has_optimizers=True),
-        module("use", source),
+        module("src.lib.common", "from flax import optim", exports=frozenset({"Adam"})),
+        module("src.lib.again", again),
+        module("src.lib.train", "", optimizers=True),
+        module("src.lib.use", source),
     ]
     texts = ["", again, "", source]
     links = Links(modules, lambda number: attributes_in(texts[number].encode()))
@@ -53,17 +55,23 @@ def test_files_that_take_names_from_others(source: str) -> None:
 
 @pytest.mark.parametrize("asks", [True, False])
 def test_what_may_ask_for_a_target_is_read_however_far_it_imports(asks: bool) -> None:
-    def module(name: str, text: str, **options: Any) -> Module:
-        options = {"exports": frozenset(), "has_optimizers": False} | options
-        return Module(name, False, imports_in(text.encode()), **options)
-
     modules = [
-        module("agents", "from flax import optim", has_optimizers=True),
+        module("agents", "from flax import optim", optimizers=True),
         module("public", "from agents import Agent"),
         module("between", "import public, other"),
-        module("use", "from between import public", asks_for_target=asks),
+        module("use", "from between import public", target=asks),
         module("other", ""),
-        module("apart", "import other", asks_for_target=True),
+        module("apart", "import other", target=True),
     ]
     links = Links(modules, lambda number: ())
     assert links.linked == {0, 1, *((2, 3) if asks else ())}
+
+
+@pytest.mark.parametrize("where", ["agents.dqn", "other.dqn"])
+def test_who_runs_modules_by_name_may_run_any_in_its_folder(where: str) -> None:
+    modules = [
+        module(f"{where}", "from flax import optim", optimizers=True),
+        module("agents.run", "import importlib", target=True, others=True),
+    ]
+    found = Links(modules, lambda number: ()).groups()
+    assert found == ([[0, 1]] if where.startswith("agents.") else [[0]])

@@ -39,10 +39,10 @@ CASES = {
             "main": "import helpers, importlib\ntrain = importlib.import_module(NAME).train\n",
             "a": "import helpers\n",
             "helpers": "",
-            "elsewhere": "",
+            "beside": "",
         },
         "a",
-        "main helpers",
+        "main helpers beside",
     ),
     "the package around a file": (
         {"lib.__init__": "from . import a\n", "lib.a": "", "lib.b": "", "c": "import lib.b\n"},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.run.prefilter import mentions_old_names
+from flaxoptim_compat.migrate.program.mentions import mentions_old_names
 
 MENTIONED = (
     "import flax",

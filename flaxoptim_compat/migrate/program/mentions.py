@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import NamedTuple
 
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
@@ -18,10 +19,48 @@ _WORDS = re.compile(
 _OPTIMIZER = re.compile(rb"optim", re.IGNORECASE)
 _TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
 _CHECKPOINTS = re.compile(rb"\b(?:checkpoints|serialization)\b")
-# Entries that only an optimizer has in a checkpoint.
+# Entries that only an optimizer has in a checkpoint, and paths through them.
 _ENTRY = re.compile(
-    rb"""\[\s*['"](?:target|param_states|state['"]\s*\]\s*\[\s*['"]step)['"]\s*\]"""
+    rb"""['"](?:[\w/]*/)?(?:target|param_states)(?:/[\w/]*)?['"]"""
+    rb"""|\[\s*['"]state['"]\s*\]\s*\[\s*['"]step['"]\s*\]"""
 )
+
+
+# What runs files that no import names.
+RUNS_OTHERS = r"\b(?:import_module|__import__|run_path|run_module|exec)\b"
+_RUNS_OTHERS = re.compile(RUNS_OTHERS.encode())
+
+
+class Mentions(NamedTuple):
+    """What a file may have to do with.
+
+    Args:
+      optimizers: optimizers of flax.optim.
+      target: what optimizers have, and others as well.
+      checkpoints: saving or reading checkpoints of flax.
+      others: running files that no import names.
+    """
+
+    optimizers: bool = False
+    target: bool = False
+    checkpoints: bool = False
+    others: bool = False
+
+
+def mentions_in(source: bytes) -> Mentions:
+    """What a file may have to do with.
+
+    Args:
+      source: the content of the file.
+    """
+    target = bool(_TARGET.search(source))
+    checkpoints = b"flax" in source and bool(_CHECKPOINTS.search(source))
+    optimizers = (
+        bool(_WORDS.search(source))
+        or (checkpoints and bool(_ENTRY.search(source)))
+        or (target and bool(_OPTIMIZER.search(source)))
+    )
+    return Mentions(optimizers, target, checkpoints, bool(_RUNS_OTHERS.search(source)))
 
 
 def mentions_old_names(source: bytes) -> bool:
@@ -30,38 +69,9 @@ def mentions_old_names(source: bytes) -> bool:
     Args:
       source: the content of the file.
     """
-    if _MODULES.search(source) or mentions_optimizers(source):
+    if _MODULES.search(source) or mentions_in(source).optimizers:
         return True
     return b"numpy" in source and bool(_numpy_names().search(source))
-
-
-def mentions_optimizers(source: bytes) -> bool:
-    """Whether a file may have to do with optimizers of flax.optim.
-
-    Args:
-      source: the content of the file.
-    """
-    if _WORDS.search(source) or (_ENTRY.search(source) and mentions_checkpoints(source)):
-        return True
-    return asks_for_target(source) and bool(_OPTIMIZER.search(source))
-
-
-def asks_for_target(source: bytes) -> bool:
-    """Whether a file asks something for what optimizers have, and others as well.
-
-    Args:
-      source: the content of the file.
-    """
-    return bool(_TARGET.search(source))
-
-
-def mentions_checkpoints(source: bytes) -> bool:
-    """Whether a file may save or read checkpoints of flax.
-
-    Args:
-      source: the content of the file.
-    """
-    return b"flax" in source and bool(_CHECKPOINTS.search(source))
 
 
 def mentions_in_gin(source: bytes) -> bool:
