@@ -16,8 +16,16 @@ class Span(NamedTuple):
     end: int
 
 
+class Deeper(NamedTuple):
+    """A piece of the text that comes to stand deeper, with the lines that are made inside of it."""
+
+    span: Span
+    indent: str
+
+
 # What an edit puts in a place: new text, and spans of the old one.
-Fragments = tuple[str | Span, ...]
+Fragment = str | Span | Deeper
+Fragments = tuple[Fragment, ...]
 
 
 class Edit(NamedTuple):
@@ -48,10 +56,10 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     return _rendered(text, Span(0, len(text)), ordered)
 
 
-def _rendered(text: str, span: Span, edits: Sequence[Edit]) -> str:
+def _rendered(text: str, around: Span, edits: Sequence[Edit]) -> str:
     """A span with these edits, all of which are inside of it."""
     result: list[str] = []
-    done = span.start
+    done = around.start
     for index, edit in enumerate(edits):
         if edit.start < done:
             if edit.end > done:
@@ -66,15 +74,26 @@ def _rendered(text: str, span: Span, edits: Sequence[Edit]) -> str:
         for fragment in edit.fragments:
             if isinstance(fragment, str):
                 result.append(fragment)
-            else:
-                mine = [
-                    each
-                    for each in inner
-                    if fragment.start <= each.start and each.end <= fragment.end
-                ]
-                result.append(_rendered(text, fragment, mine))
+                continue
+            span, indent = fragment if isinstance(fragment, Deeper) else (fragment, "")
+            mine = [each for each in inner if span.start <= each.start and each.end <= span.end]
+            mine = [_indented(each, indent) for each in mine] if indent else mine
+            result.append(_rendered(text, span, mine))
         done = edit.end
-    return "".join([*result, text[done : span.end]])
+    return "".join([*result, text[done : around.end]])
+
+
+def _indented(edit: Edit, indent: str) -> Edit:
+    """An edit whose new lines start with more."""
+    fragments: list[Fragment] = []
+    for each in edit.fragments:
+        if isinstance(each, str):
+            fragments.append(each.replace("\n", f"\n{indent}"))
+        elif isinstance(each, Deeper):
+            fragments.append(Deeper(each.span, each.indent + indent))
+        else:
+            fragments.append(Deeper(each, indent))
+    return edit._replace(fragments=tuple(fragments))
 
 
 def _is_inside(inner: Edit, outer: Edit) -> bool:

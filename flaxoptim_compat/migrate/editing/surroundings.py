@@ -71,7 +71,7 @@ def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
     """The place of an expression, if the new one stands where it stands."""
     start, end = document.span(node)
     line, column = document.position(start)
-    margin = _margin(document.lines[line - 1])
+    margin = margin_of(document.lines[line - 1])
     rest = document.text[end:].split("\n", 1)[0].split("#", 1)[0].rstrip()
     # What calls a method of the old value will not follow the new one.
     after = 0 if rest.startswith(".") else len(rest)
@@ -86,7 +86,7 @@ def room(document: Document, line: int) -> int:
       document: the file.
       line: the line, counted from 1.
     """
-    return _width(indentation(document)) - _columns(_margin(document.lines[line - 1]))
+    return _width(indentation(document)) - _columns(margin_of(document.lines[line - 1]))
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
@@ -95,7 +95,7 @@ def indentation(document: Document) -> str:
     for statement in document.tree.body:
         body = getattr(statement, "body", None)
         if body:
-            margin = _margin(document.lines[body[0].lineno - 1])
+            margin = margin_of(document.lines[body[0].lineno - 1])
             if 0 < len(margin) == body[0].col_offset:
                 return margin
     found = re.search(r":[ \t]*(?:#.*)?\n(?:[ \t]*\n)*([ \t]+)\S", document.text)
@@ -120,7 +120,8 @@ def _width(unit: str) -> int:
     return 80 if unit == _GOOGLES else 88
 
 
-def _margin(line: str) -> str:
+def margin_of(line: str) -> str:
+    """The blanks or tabs that a line begins with."""
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 

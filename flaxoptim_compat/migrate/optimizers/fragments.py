@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings
+from flaxoptim_compat.migrate.editing.edits import Deeper, Edit, Fragment, Fragments, Span
+from flaxoptim_compat.migrate.editing.surroundings import Surroundings, margin_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 
 
-def replaced(reading: Reading, node: ast.expr, *text: str | Span) -> Edit:
+def replaced(reading: Reading, node: ast.expr, *text: Fragment) -> Edit:
     """An expression that becomes this text."""
     start, end = reading.document.span(node)
     return Edit(start, end, text)
@@ -66,20 +66,33 @@ def laid_out(
       end: starts with the closing one.
     """
     lines = reading.document.lines
-    on_one_line: list[str | Span] = [*start]
+    on_one_line: list[Fragment] = [*start]
     for index, argument in enumerate(arguments):
         on_one_line += [", "] * bool(index) + [*argument]
     on_one_line += end
-    length = sum(
-        len(part) if isinstance(part, str) else part.end - part.start for part in on_one_line
-    )
+    length = sum(map(_length, on_one_line))
     # A file whose lines are longer has a formatter that allows it.
     width = max(surroundings.width, min(100, max(len(line) - 1 for line in lines)))
     if surroundings.start + length + surroundings.after <= width:
         return tuple(on_one_line)
     margin = f"\n{surroundings.margin}"
-    result: list[str | Span] = [*start]
+    result: list[Fragment] = [*start]
     for argument in arguments:
+        deeper = (_deeper(reading, surroundings, each) for each in argument)
         # A comma after a single argument would be noise.
-        result += [margin, surroundings.unit, *argument, "," if len(arguments) > 1 else ""]
+        result += [margin, surroundings.unit, *deeper, "," if len(arguments) > 1 else ""]
     return (*result, margin, *end)
+
+
+def _length(part: Fragment) -> int:
+    span = part.span if isinstance(part, Deeper) else part
+    return len(span) if isinstance(span, str) else span.end - span.start
+
+
+def _deeper(reading: Reading, surroundings: Surroundings, part: Fragment) -> Fragment:
+    """A part on a line of its own within brackets, where it stood on the line of these before."""
+    if not isinstance(part, Span):
+        return part
+    line, _ = reading.document.position(part.start)
+    stood_here = margin_of(reading.document.lines[line - 1]) == surroundings.margin
+    return Deeper(part, surroundings.unit) if stood_here else part

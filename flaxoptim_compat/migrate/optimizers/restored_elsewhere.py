@@ -15,10 +15,10 @@ from flaxoptim_compat.catalogue import BY_NAME
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
-from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import RESTORING
-from flaxoptim_compat.migrate.values.objects import Optimizer, Site, Stored
+from flaxoptim_compat.migrate.values.objects import Function, Optimizer, Site, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _DECAY = "weight_decay"
@@ -69,15 +69,44 @@ def _restored(
     These are of the same class and made in the same process, or if there are none, in the folder.
     What takes steps where something is saved may be saved itself, though it is not seen.
     """
+    stepped = {site for use in uses if use.code in STEPS for site in use.sites}
     saved = dict.fromkeys(site for call in saving for site in call.sites if site)
+    together = map(points_to.processes.together_with, _who_saves(points_to, saving))
+    beside = frozenset[Document]().union(*together)
     # In the order of the files, so that each run names the same one.
     unsaved = [site for site in points_to.definitions() if site not in saved]
     for each in restoring:
         for site in unsaved:
-            if site in each.sites and (writers := _writers(points_to, site, [*saved])):
+            if site not in each.sites or (site in stepped and site.document in beside):
+                continue
+            if writers := _writers(points_to, site, [*saved]):
                 problem = _why_other_entries(points_to, site, writers)
                 code = "FOC201" if problem else "FOC215"
                 yield Use(code, each.document, each.node, frozenset([site, *writers]), problem)
+
+
+def _who_saves(points_to: PointsTo, saving: list[_Call]) -> set[Document]:
+    """The files that save something, be it by functions of others."""
+    callers: dict[ast.AST, dict[ast.AST, Document]] = {}
+    for document in points_to.documents:
+        for node in document.nodes:
+            if isinstance(node, ast.Call):
+                for each in points_to.legacy(node.func):
+                    if isinstance(each, Function):
+                        callers.setdefault(each.node, {})[document.function(node)] = document
+    found: set[Document] = set()
+    waiting: dict[ast.AST, Document] = {
+        call.document.function(call.node): call.document for call in saving
+    }
+    seen = {*waiting}
+    while waiting:
+        function, document = waiting.popitem()
+        if function not in callers:
+            found.add(document)
+        new = {each: file for each, file in callers.get(function, {}).items() if each not in seen}
+        seen.update(new)
+        waiting |= new
+    return found
 
 
 def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> Iterator[Use]:
