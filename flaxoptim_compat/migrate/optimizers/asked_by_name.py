@@ -12,18 +12,27 @@ from flaxoptim_compat.migrate.values.objects import Container, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
-def asked_by_name(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """The names in a call of ``getattr``, ``hasattr``, ``attrgetter`` or ``methodcaller``."""
-    functions = points_to.package_names(call.func)
-    if functions & _MAKE_A_FUNCTION and isinstance(document.parents[call], ast.Call | ast.keyword):
+def asked_by_name(
+    points_to: PointsTo, document: Document, call: ast.Call, functions: frozenset[str]
+) -> Iterator[Use]:
+    """The names in a call of one of these functions.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      call: the call.
+      functions: what of ``ASK`` it calls, by full names.
+    """
+    if not functions & _MAKE_A_FUNCTION:
+        if is_named(call):
+            yield from _asked(points_to, document, call, "hasattr" in functions)
+    elif isinstance(document.parents[call], ast.Call | ast.keyword):
         # What it is applied to is not seen where it is handed on at once.
         for name in call.args:
             match name:
                 case ast.Constant(value=str(asked)) if asked.partition(".")[0] in _ASKED_FOR:
                     problem = f"An optimizer may be asked for `{asked}` by this name, which stays."
                     yield Use("FOC218", document, name, frozenset({None}), problem)
-    elif functions & _ASK and is_named(call):
-        yield from _asked(points_to, document, call, "hasattr" in functions)
 
 
 def is_named(call: ast.Call) -> bool:
@@ -62,6 +71,6 @@ _MODELS = (
     "It is asked for its target by this name, and models of flax.nn have what a TrainState calls"
     " so: `params`."
 )
-_ASK = {"getattr", "hasattr"}
 _MAKE_A_FUNCTION = {"operator.attrgetter", "operator.methodcaller"}
+ASK = {"getattr", "hasattr", *_MAKE_A_FUNCTION}
 _ASKED_FOR = {"apply_gradient", "optimizer_def", "target"}

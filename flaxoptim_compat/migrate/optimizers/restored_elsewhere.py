@@ -8,6 +8,7 @@ entries have other names, for those who read it as nested dicts.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.mentions import ENTRY
 from flaxoptim_compat.migrate.values.known_names import RESTORING
 from flaxoptim_compat.migrate.values.objects import Function, Optimizer, Site, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -146,7 +148,7 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
     Returns:
       For each place what a TrainState has there.
     """
-    if not any(each in document.text for each in ("target", "param_states", "step")):
+    if not _ENTRY_IN_TEXT.search(document.text):
         return
     reads = False
     for node in document.nodes:
@@ -173,6 +175,7 @@ def _restored_dicts(points_to: PointsTo, call: ast.Call) -> Iterator[tuple[ast.e
                     yield key, _TODAY[key.value]
 
 
+_ENTRY_IN_TEXT = re.compile(ENTRY)
 _TODAY = {"target": "params", "param_states": "opt_state"}
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optimizers.asked_by_name import asked_by_name
+from flaxoptim_compat.migrate.optimizers.asked_by_name import ASK, asked_by_name
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
 from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import (
@@ -82,10 +82,8 @@ def _all_uses(
             elif isinstance(node, ast.Call):
                 yield from given_to_unread(points_to, document, node)
                 yield from made_by_unread(points_to, document, node)
-                yield from _serialized(points_to, document, node)
-                yield from asked_by_name(points_to, document, node)
-                yield from _leaves_taken(points_to, document, node)
-                yield from _put_together(points_to, document, node)
+                if functions := points_to.package_names(node.func):
+                    yield from _given_to_package(points_to, document, node, functions)
             elif isinstance(node, ast.Subscript | ast.Compare):
                 yield from _of_entry(points_to, document, node)
             elif isinstance(node, ast.Assign):
@@ -248,27 +246,42 @@ def _is_nested(each: Object) -> bool:
     return isinstance(each, StateDict) and not each.is_flat
 
 
-def _serialized(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+def _given_to_package(
+    points_to: PointsTo, document: Document, call: ast.Call, functions: frozenset[str]
+) -> Iterator[Use]:
+    """An optimizer that is given to a function of a package which is known to do something else."""
+    yield from _serialized(points_to, document, call, functions)
+    if functions & ASK:
+        yield from asked_by_name(points_to, document, call, functions)
+    if functions & _TAKE_LEAVES:
+        yield from _leaves_taken(points_to, document, call)
+    if "flax.serialization.from_state_dict" in functions:
+        yield from _put_together(points_to, document, call)
+
+
+def _serialized(
+    points_to: PointsTo, document: Document, call: ast.Call, functions: frozenset[str]
+) -> Iterator[Use]:
     """An optimizer that is stored in another way than a TrainState."""
+    pickles = bool(functions & _PICKLERS)
+    if not pickles and not any(each.startswith(_SERIALIZERS) for each in functions):
+        return
     for argument in arguments_of(call):
         given = points_to.legacy(argument)
         sites = sites_of(points_to.inside(given), Optimizer)
         if not sites:
             continue
-        takers = points_to.package_names(call.func)
-        if takers & _PICKLERS:
+        if pickles:
             if not any(map(_pickles_itself, given)):
                 yield Use("FOC218", document, argument, sites, _PICKLED)
             continue
         data = points_to.data_inside(given)
-        if axes_of(data) - {""} and any(each.startswith(_SERIALIZERS) for each in takers):
+        if axes_of(data) - {""}:
             yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
 
 
 def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is restored from a checkpoint whose entries the program knows."""
-    if "flax.serialization.from_state_dict" not in points_to.package_names(call.func):
-        return
     match call.args:
         case [target, saved] if Stored() in points_to.values(saved):
             sites = sites_of(points_to.legacy(target), Optimizer) - {None}
@@ -284,7 +297,7 @@ _KNOWN_ENTRIES = (
 def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer whose leaves are taken, whose number and order are others in a TrainState."""
     # Who puts them together again does so with the structure that they came from.
-    if not points_to.package_names(call.func) & _TAKE_LEAVES or "unflatten" in document.text:
+    if "unflatten" in document.text:
         return
     for argument in call.args:
         # What only a hint calls an optimizer may be something of one.

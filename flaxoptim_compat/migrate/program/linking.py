@@ -191,15 +191,18 @@ class Links:
         self.linked |= seen
 
     def _follow_importers(self) -> None:
-        """Add what may ask an optimizer for its target that comes through files between."""
+        """Add what imports files with optimizers, however far: it may get one from any of them."""
         importers: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
         for number, imported in self._imported.items():
             for each in imported:
                 importers[each].add(number)
-        makers = (number for number in self.linked if self._modules[number].mentions.optimizers)
-        reached = _closure(makers, lambda each: importers[each])
-        asking = (number for number in reached if self._modules[number].mentions.target)
-        self.linked |= _closure(asking, lambda each: self._imported[each] & reached)
+        waiting = [each for each in self.linked if self._modules[each].mentions.optimizers]
+        seen = {*waiting}
+        for each in waiting:
+            new = importers[each] - seen
+            seen |= new
+            waiting += new
+        self.linked |= seen
 
     def _meet_in_checkpoints(self) -> None:
         """Connect the files of a folder of which one may restore what another one saves."""
@@ -242,17 +245,6 @@ class Links:
         if number not in self._attributes:
             self._attributes[number] = frozenset(self._attributes_of(number))
         return self._attributes[number]
-
-
-def _closure(start: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
-    """These, what follows them, and so on."""
-    seen = set(start)
-    waiting = [*seen]
-    for each in waiting:
-        new = {*following(each)} - seen
-        seen |= new
-        waiting += new
-    return seen
 
 
 def _names(text: bytes) -> list[tuple[str, str]]:

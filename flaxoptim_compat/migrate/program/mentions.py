@@ -20,12 +20,11 @@ _OPTIMIZER = re.compile(rb"optim", re.IGNORECASE)
 _TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
 _CHECKPOINTS = re.compile(rb"\b(?:checkpoints|serialization)\b")
 # Entries that only an optimizer has in a checkpoint, and paths through them.
-_ENTRY = re.compile(
-    rb"""['"](?:[\w/]*/)?(?:target|param_states)(?:/[\w/]*)?['"]"""
-    rb"""|\[\s*['"]state['"]\s*\]\s*\[\s*['"]step['"]\s*\]"""
+ENTRY = (
+    r"""['"](?:[\w/]*/)?(?:target|param_states)(?:/[\w/]*)?['"]"""
+    r"""|\[\s*['"]state['"]\s*\]\s*\[\s*['"]step['"]\s*\]"""
 )
-
-
+_ENTRY = re.compile(ENTRY.encode())
 # What runs files that no import names.
 RUNS_OTHERS = r"\b(?:import_module|__import__|run_path|run_module|exec)\b"
 _RUNS_OTHERS = re.compile(RUNS_OTHERS.encode())
