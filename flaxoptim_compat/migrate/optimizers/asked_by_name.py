@@ -26,13 +26,16 @@ def asked_by_name(
     if not functions & _MAKE_A_FUNCTION:
         if is_named(call):
             yield from _asked(points_to, document, call, "hasattr" in functions)
-    elif isinstance(document.parents[call], ast.Call | ast.keyword):
-        # What it is applied to is not seen where it is handed on at once.
-        for name in call.args:
-            match name:
-                case ast.Constant(value=str(asked)) if asked.partition(".")[0] in _ASKED_FOR:
-                    problem = f"An optimizer may be asked for `{asked}` by this name, which stays."
-                    yield Use("FOC218", document, name, frozenset({None}), problem)
+        return
+    # What it is applied to is not seen where it is handed on at once, or asks for a field before.
+    handed_on = isinstance(document.parents[call], ast.Call | ast.keyword)
+    for name in call.args:
+        match name:
+            case ast.Constant(value=str(asked)) if (
+                handed_on or "." in asked
+            ) and _ASKED_FOR.intersection(asked.split(".")):
+                problem = f"An optimizer may be asked for `{asked}` by this name, which stays."
+                yield Use("FOC218", document, name, frozenset({None}), problem)
 
 
 def is_named(call: ast.Call) -> bool:

@@ -74,6 +74,7 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
                 yield Use("FOC218", document, holder, sites, _MAY_BE.format(what, seen))
     if isinstance(node, ast.Call):
         yield from _made_or_kept(points_to, document, node, seen)
+        yield from _looked_up(points_to, document, node, seen)
     elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
         yield from _of_unknown(points_to, document, node, seen)
 
@@ -93,6 +94,52 @@ def _of_unknown(
     if sites := sites_of(held, Optimizer) - {None}:
         what = f"What `{ast.unparse(node.value)}` has in `{node.attr}` is not known,"
         yield Use("FOC218", document, node, sites, _MAY_BE.format(what, seen))
+
+
+def _looked_up(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
+    """A field of an object with optimizers, by a name that only shows when the program runs."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
+            if isinstance(name, ast.Constant):
+                return
+            held = points_to.inside(
+                frozenset(each for each in points_to.legacy(owner) if isinstance(each, Instance))
+            )
+            if sites := sites_of(held, Optimizer):
+                what = f"What `{ast.unparse(call)}` gives is not known,"
+                yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
+
+
+def decorated(points_to: PointsTo, document: Document, function: ast.FunctionDef) -> Iterator[Use]:
+    """A function with optimizers, around which another one is put that may ask them for things."""
+    for decorator in function.decorator_list:
+        wrappers = (each for each in points_to.values(decorator) if isinstance(each, Function))
+        asked = next((place for each in wrappers if (place := _asks(points_to, each))), "")
+        if asked:
+            names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+            given = (points_to.variable(function, each) for each in names)
+            held = points_to.returned(function).union(*given)
+            if sites := sites_of(points_to.data_inside(held), Optimizer):
+                problem = _WRAPPED.format(ast.unparse(decorator), asked)
+                yield Use("FOC218", document, decorator, sites, problem)
+
+
+_WRAPPED = "`{}` is put around it, and may ask an optimizer for what stands in {}."
+
+
+def _asks(points_to: PointsTo, wrapper: Function) -> str:
+    """Where a function asks something unknown for what optimizers have; "" if it does not."""
+    for node in ast.walk(wrapper.node):
+        match node:
+            case ast.Attribute(value=ast.Attribute(value=owner, attr="state"), attr="step"):
+                pass
+            case ast.Attribute(value=owner, attr=name) if name == _TARGET or name in TELLING:
+                pass
+            case _:
+                continue
+        if not points_to.values(owner):
+            return wrapper.document.place(node)
+    return ""
 
 
 def _may_have_others(points_to: PointsTo, owner: Object) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.asked_by_name import ASK, asked_by_name
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
-from flaxoptim_compat.migrate.optimizers.not_understood import lost_to
+from flaxoptim_compat.migrate.optimizers.not_understood import decorated, lost_to
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import (
     restored_elsewhere,
     stored_entries,
@@ -84,6 +84,8 @@ def _all_uses(
                 yield from made_by_unread(points_to, document, node)
                 if functions := points_to.package_names(node.func):
                     yield from _given_to_package(points_to, document, node, functions)
+            elif isinstance(node, ast.FunctionDef):
+                yield from decorated(points_to, document, node)
             elif isinstance(node, ast.Subscript | ast.Compare):
                 yield from _of_entry(points_to, document, node)
             elif isinstance(node, ast.Assign):
@@ -267,7 +269,7 @@ def _serialized(
     if not pickles and not any(each.startswith(_SERIALIZERS) for each in functions):
         return
     for argument in arguments_of(call):
-        given = points_to.legacy(argument)
+        given = points_to.legacy(_whose_fields(argument) if pickles else argument)
         sites = sites_of(points_to.inside(given), Optimizer)
         if not sites:
             continue
@@ -278,6 +280,16 @@ def _serialized(
         data = points_to.data_inside(given)
         if axes_of(data) - {""}:
             yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
+
+
+def _whose_fields(node: ast.expr) -> ast.expr:
+    """The object of which all fields are taken, as by ``vars(x)``; else the expression itself."""
+    match node:
+        case ast.Attribute(value=owner, attr="__dict__"):
+            return owner
+        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
+            return owner
+    return node
 
 
 def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:

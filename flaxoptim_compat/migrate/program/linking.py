@@ -122,8 +122,11 @@ class Links:
         for number, module in enumerate(modules):
             for each in module.imports:
                 self._read(number, module, each)
+            if module.name.rpartition(".")[2] == "conftest":
+                for other in self._below(module.folder) - {number}:
+                    self._connect(other, {number})
             if module.mentions.others and (module.mentions.optimizers or module.mentions.target):
-                self._connect(number, self._in_folder(module.folder) - {number})
+                self._connect(number, self._with_optimizers(module.folder) - {number})
         self._follow()
         self._follow_imports()
         self._follow_importers()
@@ -169,13 +172,17 @@ class Links:
             self.linked.add(number)
         return found
 
-    def _in_folder(self, folder: Path) -> set[int]:
-        """The files with optimizers in a folder, which one may run by a name that is computed."""
+    def _below(self, folder: Path) -> set[int]:
+        """The files in a folder and those below it."""
         return {
             number
             for number, each in enumerate(self._modules)
-            if each.mentions.optimizers and (each.folder == folder or folder in each.folder.parents)
+            if each.folder == folder or folder in each.folder.parents
         }
+
+    def _with_optimizers(self, folder: Path) -> set[int]:
+        """Those of them with optimizers, which one may run by a name that is computed."""
+        return {each for each in self._below(folder) if self._modules[each].mentions.optimizers}
 
     def _files(self, name: str, number: int, module: Module) -> set[int]:
         full = meant(name, module.name, module.is_package, self._named)

@@ -338,6 +338,12 @@ class Calls:
                     for field, new in given.named:
                         if field is not None:
                             memory.store_field(value, field, new)
+        elif name in known_names.MAKE_FIELDS:
+            for field, value in given.named:
+                if field == "default":
+                    memory.flow(value, result)
+                elif field == "default_factory":
+                    memory.flow(self._called(call, value), result)
         elif name == known_names.MAKES_NAMED_TUPLE:
             add(result, self._named_tuple(call))
         elif name in containers.FUNCTIONS:
@@ -473,6 +479,7 @@ _MATTER = frozenset(
         *known_names.RETURNS_ARGUMENT,
         *known_names.MAPS_TREES,
         *known_names.CALLS_LATER,
+        *known_names.MAKE_FIELDS,
         *_CONTROL_FLOW,
         *containers.FUNCTIONS,
         "flax.serialization.msgpack_restore",

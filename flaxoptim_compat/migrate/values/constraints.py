@@ -349,6 +349,15 @@ class Constraints:
                 given: Object = owner if of else Instance(owner)
                 memory.methods[node] = Method(every[0].arg, of)
                 memory.flow(frozenset({given}), memory.variable(node, every[0].arg, None))
+        for decorator in node.decorator_list:
+            match decorator:
+                case ast.Call(func=ast.Attribute(attr="register"), args=[kind]) if node.args.args:
+                    # As of functools.singledispatch: it is called with what is of this kind.
+                    taken = memory.variable(node, node.args.args[0].arg, self._context)
+                    memory.flow(memory.instances(memory.of(kind)), taken)
+        is_fixture = "fixture" in decorators
+        if is_fixture or node.name.startswith("test"):
+            self._fixtures(node, is_fixture)
         if node in self._put_off:
             self._all(node.args.defaults)
             self._all(each for each in node.args.kw_defaults if each is not None)
@@ -362,6 +371,17 @@ class Constraints:
         self._class = owner
         self._all(node.body)
         self._scope, self._class, self._function = around
+
+    def _fixtures(self, node: ast.FunctionDef | ast.AsyncFunctionDef, is_fixture: bool) -> None:
+        """What pytest gives by the names of parameters: what fixtures of these names return."""
+        memory, path = self._memory, self._document.path
+        if is_fixture:
+            seen_in = path.parent if path.name == "conftest.py" else path
+            memory.flow(memory.returns(node, None), memory.fixture(seen_in, node.name))
+        for each in parameters(node.args):
+            for place in (path, *path.parents):
+                found = memory.fixture(place, each.arg)
+                memory.flow(found, memory.variable(node, each.arg, None))
 
     def _parameters(self, node: FunctionNode, outside: Scope | None) -> None:
         """Give to parameters what their annotations and defaults say."""
@@ -675,4 +695,4 @@ def _registered(node: FunctionNode) -> str:
 
 _LOOKED_UP = frozenset({"property", "cached_property"})
 _ACCESSORS = frozenset({"setter", "deleter"})
-_CONTEXT_MANAGERS = frozenset({"contextmanager", "asynccontextmanager"})
+_CONTEXT_MANAGERS = frozenset({"contextmanager", "asynccontextmanager", "fixture"})

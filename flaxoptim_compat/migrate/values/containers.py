@@ -55,7 +55,7 @@ FUNCTIONS = frozenset(
 _PUT_ONE = frozenset({"add", "append", "appendleft", "put", "put_nowait"})
 _PUT_AT = frozenset({"insert", "setdefault"})
 _PUT_ALL = frozenset({"extend", "extendleft", "update"})
-_TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "setdefault"})
+_TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "send", "setdefault"})
 # Methods that put what they are given into a container.
 PUT = _PUT_ONE | _PUT_AT | _PUT_ALL
 METHODS = PUT | _TAKE | {"_replace", "copy", "items", "popitem", "replace", "sort", "values"}

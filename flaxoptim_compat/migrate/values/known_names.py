@@ -120,6 +120,8 @@ def is_bridged(node: ast.Attribute) -> bool:
 
 _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 
+# Their keyword `default`, or what `default_factory` returns, is what the field of an object has.
+MAKE_FIELDS = frozenset({"dataclasses.field", "flax.struct.field"})
 NAMED_TUPLE = "typing.NamedTuple"
 MAKES_NAMED_TUPLE = "collections.namedtuple"
 

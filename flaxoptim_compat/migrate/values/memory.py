@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.document import Document
@@ -133,6 +134,10 @@ class Memory:
     def set_elsewhere(self, file: ast.Module, name: str) -> Variable:
         """What other files assign to a variable of one, which may be at any time."""
         return self._variable(("set elsewhere", file, name))
+
+    def fixture(self, place: Path, name: str) -> Variable:
+        """What a fixture of pytest gives, in a file or in what a folder has."""
+        return self._variable(("fixture", place, name))
 
     def field(self, of: ast.ClassDef, name: str) -> Variable:
         """A field of the objects of a class, as its own methods and body set it."""

@@ -53,18 +53,17 @@ def test_files_that_take_names_from_others(source: str) -> None:
     assert {0, 1, 2} <= links.linked
 
 
-@pytest.mark.parametrize("asks", [True, False])
-def test_what_may_ask_for_a_target_is_read_however_far_it_imports(asks: bool) -> None:
+def test_what_imports_a_file_with_optimizers_is_read_however_far() -> None:
     modules = [
         module("agents", "from flax import optim", optimizers=True),
         module("public", "from agents import Agent"),
         module("between", "import public, other"),
-        module("use", "from between import public", target=asks),
+        module("use", "from between import public"),
         module("other", ""),
         module("apart", "import other", target=True),
     ]
     links = Links(modules, lambda number: ())
-    assert links.linked == {0, 1, *((2, 3) if asks else ())}
+    assert links.linked == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("where", ["agents.dqn", "other.dqn"])
@@ -75,3 +74,13 @@ def test_who_runs_modules_by_name_may_run_any_in_its_folder(where: str) -> None:
     ]
     found = Links(modules, lambda number: ()).groups()
     assert found == ([[0, 1]] if where.startswith("agents.") else [[0]])
+
+
+def test_what_a_fixture_makes_goes_to_the_tests_below_it() -> None:
+    modules = [
+        module("lib", "from flax import optim", optimizers=True),
+        module("tests.conftest", "import lib"),
+        module("tests.unit.test_a", ""),
+        module("other.test_b", ""),
+    ]
+    assert Links(modules, lambda number: ()).groups() == [[0, 1, 2]]
