@@ -73,22 +73,25 @@ def _restored(
     """
     stepped = {site for use in uses if use.code in STEPS for site in use.sites}
     saved = dict.fromkeys(site for call in saving for site in call.sites if site)
-    together = map(points_to.processes.together_with, _who_saves(points_to, saving))
-    beside = frozenset[Document]().union(*together)
+    beside: frozenset[Document] | None = None
     # In the order of the files, so that each run names the same one.
     unsaved = [site for site in points_to.definitions() if site not in saved]
     for each in restoring:
         for site in unsaved:
-            if site not in each.sites or (site in stepped and site.document in beside):
+            if site not in each.sites:
                 continue
+            if site in stepped:
+                beside = _who_saves(points_to, saving) if beside is None else beside
+                if site.document in beside:
+                    continue
             if writers := _writers(points_to, site, [*saved]):
                 problem = _why_other_entries(points_to, site, writers)
                 code = "FOC201" if problem else "FOC215"
                 yield Use(code, each.document, each.node, frozenset([site, *writers]), problem)
 
 
-def _who_saves(points_to: PointsTo, saving: list[_Call]) -> set[Document]:
-    """The files that save something, be it by functions of others."""
+def _who_saves(points_to: PointsTo, saving: list[_Call]) -> frozenset[Document]:
+    """The files that run with what saves something, be it by functions of others."""
     callers: dict[ast.AST, dict[ast.AST, Document]] = {}
     for document in points_to.documents:
         for node in document.nodes:
@@ -108,7 +111,7 @@ def _who_saves(points_to: PointsTo, saving: list[_Call]) -> set[Document]:
         new = {each: file for each, file in callers.get(function, {}).items() if each not in seen}
         seen.update(new)
         waiting |= new
-    return found
+    return frozenset[Document]().union(*map(points_to.processes.together_with, found))
 
 
 def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> Iterator[Use]:

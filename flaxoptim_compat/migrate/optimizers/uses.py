@@ -6,7 +6,8 @@ import ast
 import collections
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.asked_by_name import ASK, asked_by_name
@@ -77,21 +78,24 @@ def _all_uses(
         for node in document.nodes:
             if document in first:
                 yield from lost_to(points_to, document, node, first[document])
-            if isinstance(node, ast.Attribute):
-                yield from _of_attribute(points_to, document, node)
-            elif isinstance(node, ast.Call):
-                yield from given_to_unread(points_to, document, node)
-                yield from made_by_unread(points_to, document, node)
-                if functions := points_to.package_names(node.func):
-                    yield from _given_to_package(points_to, document, node, functions)
-            elif isinstance(node, ast.FunctionDef):
-                yield from decorated(points_to, document, node)
-            elif isinstance(node, ast.Subscript | ast.Compare):
-                yield from _of_entry(points_to, document, node)
-            elif isinstance(node, ast.Assign):
-                yield from put_into_unread(points_to, document, node)
-            if isinstance(node, ast.Attribute | ast.Name) and points_to.legacy(node):
-                yield from _of_class(points_to, document, node)
+            if find := _FIND.get(type(node)):
+                yield from find(points_to, document, node)
+
+
+def _of_name(
+    points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name
+) -> Iterator[Use]:
+    if isinstance(node, ast.Attribute):
+        yield from _of_attribute(points_to, document, node)
+    if points_to.legacy(node):
+        yield from _of_class(points_to, document, node)
+
+
+def _of_call(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    yield from given_to_unread(points_to, document, call)
+    yield from made_by_unread(points_to, document, call)
+    if functions := points_to.package_names(call.func):
+        yield from _given_to_package(points_to, document, call, functions)
 
 
 def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
@@ -429,3 +433,15 @@ def _annotated_sites(
         values = points_to.returned(parent)
     sites = sites_of(values, kind) or sites_of(points_to.data_inside(values), kind)
     return sites or frozenset({None})
+
+
+# What finds the uses in an expression or statement of a kind.
+_FIND: dict[type[ast.AST], Callable[[PointsTo, Document, Any], Iterator[Use]]] = {
+    ast.Assign: put_into_unread,
+    ast.Attribute: _of_name,
+    ast.Call: _of_call,
+    ast.Compare: _of_entry,
+    ast.FunctionDef: decorated,
+    ast.Name: _of_name,
+    ast.Subscript: _of_entry,
+}

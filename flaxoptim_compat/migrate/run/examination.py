@@ -87,12 +87,12 @@ def examine(file: FoundFile, source: bytes) -> Examined:
             return Examined(None, loaded=load(file, source))
         # A null byte may be half of a letter.
         imports = imports_in(source)
-        if b"\0" not in source and not mentions_old_names(source):
-            return Examined(FileReport(file), imports, mentions=mentions_in(source))
+        mentions = mentions_in(source)
+        if b"\0" not in source and not mentions_old_names(source, mentions):
+            return Examined(FileReport(file), imports, mentions=mentions)
         loaded = load(file, source)
         exporter = Exporter(loaded.document)
         exports = old_exports(exporter)
-        mentions = mentions_in(source)
         names_flax_optim = mentions.optimizers and exporter.names_flax_optim()
         return Examined(None, imports, exports, mentions, names_flax_optim, loaded)
     except Exception as error:

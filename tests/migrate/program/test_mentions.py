@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.program.mentions import mentions_old_names
+from flaxoptim_compat.migrate.program.mentions import mentions_in, mentions_old_names
 
 MENTIONED = (
     "import flax",
@@ -28,9 +28,9 @@ NOT_MENTIONED = (
 
 @pytest.mark.parametrize("source", MENTIONED)
 def test_files_that_may_use_what_is_gone_are_parsed(source: str) -> None:
-    assert mentions_old_names(source.encode())
+    assert mentions_old_names(source.encode(), mentions_in(source.encode()))
 
 
 @pytest.mark.parametrize("source", NOT_MENTIONED)
 def test_other_files_are_not(source: str) -> None:
-    assert not mentions_old_names(source.encode())
+    assert not mentions_old_names(source.encode(), mentions_in(source.encode()))
