@@ -68,6 +68,17 @@ def meant(name: str, module: str, is_package: bool, modules: Container[str]) -> 
     return None
 
 
+def in_one_tree(module: str, other: str) -> bool:
+    """Whether a file that no import names may be run by its name all the same.
+
+    Args:
+      module: that of the file which may run it; with no dots, it is above all files.
+      other: that of the other file.
+    """
+    top, dot, _ = module.partition(".")
+    return not dot or other.partition(".")[0] == top
+
+
 def joined(origin: str, name: str) -> str:
     """The dotted name of a name in a module, which may be nothing but dots."""
     return f"{origin}.{name}" if origin.strip(".") else f"{origin}{name}"

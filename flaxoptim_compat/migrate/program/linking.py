@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.program.imported_files import joined, meant
+from flaxoptim_compat.migrate.program.imported_files import in_one_tree, joined, meant
 from flaxoptim_compat.migrate.program.mentions import Mentions
 
 # In a notebook, lines start with a quotation mark.
@@ -125,8 +125,8 @@ class Links:
             if module.name.rpartition(".")[2] == "conftest":
                 for other in self._below(module.folder) - {number}:
                     self._connect(other, {number})
-            if module.mentions.others and (module.mentions.optimizers or module.mentions.target):
-                self._connect(number, self._with_optimizers(module.folder) - {number})
+            if module.mentions.others:
+                self._connect(number, self._may_run(module) - {number})
         self._follow()
         self._follow_imports()
         self._follow_importers()
@@ -180,9 +180,13 @@ class Links:
             if each.folder == folder or folder in each.folder.parents
         }
 
-    def _with_optimizers(self, folder: Path) -> set[int]:
-        """Those of them with optimizers, which one may run by a name that is computed."""
-        return {each for each in self._below(folder) if self._modules[each].mentions.optimizers}
+    def _may_run(self, module: Module) -> set[int]:
+        """The files with optimizers that one may run by a name which is computed."""
+        return {
+            number
+            for number, each in enumerate(self._modules)
+            if each.mentions.optimizers and in_one_tree(module.name, each.name)
+        }
 
     def _files(self, name: str, number: int, module: Module) -> set[int]:
         full = meant(name, module.name, module.is_package, self._named)

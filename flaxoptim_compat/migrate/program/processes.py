@@ -6,10 +6,11 @@ import re
 from collections.abc import Collection, Mapping
 
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.imported_files import in_one_tree
 from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS
 
 _Files = Mapping[Document, Collection[Document]]
-# Who runs files that no import names may run any that imports connect with it, or in its folder.
+# Who runs files that no import names may run any that imports connect with it, or in its tree.
 _RUNS_OTHERS = re.compile(RUNS_OTHERS)
 
 
@@ -41,11 +42,11 @@ class Processes:
         fixtures = [each for each in self._imports if each.path.name == "conftest.py"]
         for document, others in self._imports.items():
             if _RUNS_OTHERS.search(document.text):
-                number, folder = self.connected[document], document.path.parent
+                number = self.connected[document]
                 others |= {
                     each
                     for each in self._imports
-                    if self.connected[each] == number or folder in each.path.parents
+                    if self.connected[each] == number or in_one_tree(document.module, each.module)
                 }
             # Whoever imports a file runs the packages around it.
             around = document.module

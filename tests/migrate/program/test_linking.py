@@ -67,10 +67,10 @@ def test_what_imports_a_file_with_optimizers_is_read_however_far() -> None:
 
 
 @pytest.mark.parametrize("where", ["agents.dqn", "other.dqn"])
-def test_who_runs_modules_by_name_may_run_any_in_its_folder(where: str) -> None:
+def test_who_runs_modules_by_name_may_run_any_of_its_tree(where: str) -> None:
     modules = [
         module(f"{where}", "from flax import optim", optimizers=True),
-        module("agents.run", "import importlib", target=True, others=True),
+        module("agents.utils.run", "import importlib", others=True),
     ]
     found = Links(modules, lambda number: ()).groups()
     assert found == ([[0, 1]] if where.startswith("agents.") else [[0]])
