@@ -89,18 +89,26 @@ def _of_unknown(
     if owners and not any(_may_have_others(points_to, each) for each in owners):
         return
     together = points_to.processes.together_with(document)
-    files = points_to.optimizer_fields[node.attr]
-    held = NOTHING.union(*(each for file, each in files.items() if file in together))
-    if sites := sites_of(held, Optimizer) - {None}:
-        what = f"What `{ast.unparse(node.value)}` has in `{node.attr}` is not known,"
-        yield Use("FOC218", document, node, sites, _MAY_BE.format(what, seen))
+    for of, optimizers in points_to.optimizer_fields[node.attr]:
+        if of.document in together and (sites := sites_of(optimizers, Optimizer) - {None}):
+            field = f"{ast.unparse(node.value)}.{node.attr}"
+            problem = _FIELD.format(node.attr, of.node.name, seen, field)
+            yield Use("FOC218", document, node, sites, problem)
+
+
+_FIELD = (
+    "It may be the `{}` of a `{}`, an optimizer, and have the `.target` in {}: if so, name it"
+    " first, `optimizer = {}`."
+)
 
 
 def _looked_up(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
     """A field of an object with optimizers, by a name that only shows when the program runs."""
     match call:
         case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
-            if isinstance(name, ast.Constant):
+            # Of one that hands on all that it is asked for, the question is the place to look at.
+            asked = getattr(document.function(call), "name", "")
+            if isinstance(name, ast.Constant) or asked == "__getattr__":
                 return
             held = points_to.inside(
                 frozenset(each for each in points_to.legacy(owner) if isinstance(each, Instance))

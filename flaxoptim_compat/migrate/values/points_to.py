@@ -146,15 +146,14 @@ class PointsTo:
         return objects_of(self._memory.field(of, name))
 
     @functools.cached_property
-    def optimizer_fields(self) -> Mapping[str, Mapping[Document, Objects]]:
-        """The optimizers in fields of objects, by the field and the file of the class."""
-        found: dict[str, dict[Document, Objects]] = {}
+    def optimizer_fields(self) -> Mapping[str, Sequence[tuple[Class, Objects]]]:
+        """The optimizers in fields of objects, by the field, with the class that has it."""
+        found: dict[str, list[tuple[Class, Objects]]] = {}
         for document, node in self._memory.classes:
             for name, held in self._memory.fields(node):
                 inside = (each for each in self.data_inside(held) if isinstance(each, Optimizer))
                 if optimizers := frozenset(inside):
-                    files = found.setdefault(name, {})
-                    files[document] = files.get(document, NOTHING) | optimizers
+                    found.setdefault(name, []).append((Class(document, node), optimizers))
         return found
 
     def returned(self, function: ast.AST) -> Objects:
