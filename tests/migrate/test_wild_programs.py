@@ -37,6 +37,7 @@ MARKED = {
     "optimized.py": set(),
     "other_rates.py": {"FOC103"},
     "own_class.py": {"FOC106"},
+    "protocols.py": set(),
     "replicated_by_itself.py": set(),
     "resumed.py": set(),
     "scaled.py": set(),

@@ -301,7 +301,9 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for site in unit.sites:
         reason = why_no_text(points_to, site, unit.overrides, unit.schedule is not None)
         if reason:
-            return reason
+            # It is said of all of them, and is the matter of one.
+            place = site.document.place(site.node)
+            return f"In {place}: {reason}" if len(unit.sites) > 1 else reason
     return ""
 
 

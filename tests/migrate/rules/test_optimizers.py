@@ -584,6 +584,23 @@ STAYS = {
         "return jax.tree_map(lambda x: g, [o], is_leaf=lambda x: hasattr(x, 'state'))",
         "FOC218",
     ),
+    "it goes through a wrapper that asks for it": (
+        "def logged(step):\n        def wrapped(*given):\n            found = step(*given)\n"
+        "            print(found[0].state.step)\n            return found\n"
+        "        return wrapped\n\n"
+        "    @logged\n    def step(x, g):\n        return x.apply_gradient(g), 1\n"
+        "    return step(o, g)",
+        "FOC218",
+    ),
+    "all fields of what has it are pickled": (
+        "class Agent:\n        def __init__(self):\n            self.o = o\n\n"
+        "        def save(self):\n            return pickle.dumps(vars(self))\n    return Agent()",
+        "FOC218",
+    ),
+    "its fields are asked for one by one": (
+        "import operator\n    return operator.attrgetter('o.target')",
+        "FOC218",
+    ),
     "a method is taken by its name": ("return getattr(o, 'apply_gradient')(g)", "FOC218"),
     "it or something else is asked for its target by this name": (
         "class Other:\n        target = None\n    return getattr(o if g else Other(), 'target')",
