@@ -12,6 +12,10 @@ from typing import Any
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.asked_by_name import ASK, asked_by_name
 from flaxoptim_compat.migrate.optimizers.attribute_uses import attribute_use
+from flaxoptim_compat.migrate.optimizers.create_handed_on import (
+    is_called_at_once,
+    is_followed,
+)
 from flaxoptim_compat.migrate.optimizers.not_understood import decorated, lost_to
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import (
     restored_elsewhere,
@@ -153,9 +157,9 @@ def _of_definition(
         yield Use("FOC201", document, node, sites, f"The program asks it for `{node.attr}`.")
         return
     if call is None:
-        problem = "The method is not called where it stands."
-        is_called = _is_called_by_jax(points_to, document, node)
-        yield Use("FOC202", document, node, sites, "" if is_called else problem)
+        is_seen = is_called_at_once(points_to, document, node) or is_followed(points_to, node)
+        problem = "" if is_seen else "It is not seen what calls it: call it where it stands."
+        yield Use("FOC202", document, node, sites, problem)
         return
     # By position they are the first ones of these.
     names = [*("target", "focus", "")[: len(call.args)], *(each.arg for each in call.keywords)]
@@ -166,26 +170,6 @@ def _of_definition(
         yield Use("FOC202", document, node, sites, "Its arguments are not written out.")
         return
     yield Use("FOC202", document, call, sites)
-
-
-def _is_called_by_jax(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:
-    """Whether it is as in ``jax.jit(definition.create)(params)``."""
-    maker = document.parents[create]
-    if not isinstance(maker, ast.Call) or maker.args[:1] != [create]:
-        return False
-    call = document.parents[maker]
-    if not isinstance(call, ast.Call) or call.func is not maker:
-        return False
-    names = [*("target" for _ in call.args), *(each.arg for each in call.keywords)]
-    makers = points_to.values(maker.func)
-    return (
-        names == ["target"]
-        and bool(makers)
-        and all(isinstance(each, External) and each.name in _CALL_AT_ONCE for each in makers)
-    )
-
-
-_CALL_AT_ONCE = {"jax.jit", "jax.pmap", "jax.vmap"}
 
 
 def focus_of(create: ast.Call) -> ast.expr | None:

@@ -10,6 +10,7 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import partition
+from flaxoptim_compat.migrate.optimizers.create_handed_on import is_called_at_once
 from flaxoptim_compat.migrate.optimizers.definitions import focused
 from flaxoptim_compat.migrate.optimizers.fragments import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
@@ -42,8 +43,8 @@ RULE = Rule(
     "steps of its own, so that a sum over all leaves is another one. And `jit` compiles again for "
     "each `tx` that is made anew, as it did for a definition of flax.optim, and does not for an "
     "equal one of flaxoptim_compat: make it once where it is made often.",
-    refuses="Where its arguments are not written out, and where it is not called but handed on, "
-    "unless `jax.jit`, `jax.vmap` or `jax.pmap` calls it at once. Parameters that are written"
+    refuses="Where its arguments are not written out, and where it is handed on and not seen "
+    "what calls it. Parameters that are written"
     " as whole numbers stay too: a step made floats of them, and optax keeps them whole. The "
     "definition stays with a `focus` that does not select by a function of the path, with a "
     "focus or parts where the parameters may be a model of `flax.nn`, whose paths are others,"
@@ -117,12 +118,21 @@ def _function(
     reading: Reading, use: Use, create: ast.Attribute, unit: Unit, imports: ImportPlan
 ) -> Edit:
     """The method itself, as a function that does what it does."""
-    definition = span(reading, create.value)
+    assert reading.facts is not None
+    at_once = is_called_at_once(reading.facts.points_to, reading.document, create)
+    definition = value(reading, create.value)
     if unit.definition_stays:
         end = f".create(target){to_train_state(use, unit)}"
-        return replaced(reading, create, "lambda target: ", definition, end)
-    tx = value(reading, create.value)
-    text = _train_state(reading, create, tx, ("target",), imports, before="lambda target: ")
+        if at_once:
+            return replaced(reading, create, "lambda target: ", span(reading, create.value), end)
+        start = ("lambda target, definition=", *definition, ": definition")
+        return replaced(reading, create, *start, end)
+    # One that is called later has the definition of now, whatever becomes of names.
+    before: Fragments = (
+        ("lambda target: ",) if at_once else ("lambda target, tx=", *definition, ": ")
+    )
+    tx = definition if at_once else ("tx",)
+    text = _train_state(reading, create, tx, ("target",), imports, before)
     return replaced(reading, create, *text)
 
 
@@ -132,13 +142,13 @@ def _train_state(
     tx: Fragments,
     params: Fragments,
     imports: ImportPlan,
-    before: str = "",
+    before: Fragments = (),
 ) -> Fragments:
     """``TrainState.create``, in the place of ``create``."""
     train_state = imports.name_of(TRAIN_STATE, create)
     arguments: list[Fragments] = [("apply_fn=None",), ("tx=", *tx), ("params=", *params)]
     surroundings = surroundings_of(reading.document, create)
-    start = (f"{before}{train_state}.create(",)
+    start = (*before, f"{train_state}.create(")
     return laid_out(reading, surroundings, start, arguments, (")",))
 
 

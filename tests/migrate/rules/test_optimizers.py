@@ -554,7 +554,7 @@ def test_each_definition_that_stays_says_why_it_does_itself() -> None:
 
 def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:
     text = rewrite(f"{HEAD}def f():\n    return optim.Adam(0.1).create\n", "optax")
-    assert "# FOC202: The method is not called where it stands.\n" in text
+    assert "# FOC202: It is not seen what calls it: call it where it stands.\n" in text
 
 
 STAYS = {
