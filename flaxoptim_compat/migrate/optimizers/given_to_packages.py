@@ -1,0 +1,134 @@
+"""Optimizers in calls of functions that do something else with a TrainState, as ``pickle.dump``."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.optimizers.asked_by_name import ASK, asked_by_name
+from flaxoptim_compat.migrate.optimizers.stored_entries import stored_entries
+from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.objects import Instance, Object, Optimizer, Stored
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+
+def given_to_package(
+    points_to: PointsTo, document: Document, call: ast.Call, functions: frozenset[str]
+) -> Iterator[Use]:
+    """An optimizer that is given to a function of a package to which it is not a tree of arrays.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      call: the call.
+      functions: the full names of what it calls.
+    """
+    yield from _serialized(points_to, document, call, functions)
+    if functions & ASK:
+        yield from asked_by_name(points_to, document, call, functions)
+    if functions & _TAKE_LEAVES:
+        yield from _leaves_taken(points_to, document, call)
+    if "flax.serialization.from_state_dict" in functions:
+        yield from _put_together(points_to, document, call)
+
+
+def _serialized(
+    points_to: PointsTo, document: Document, call: ast.Call, functions: frozenset[str]
+) -> Iterator[Use]:
+    """An optimizer that is stored in another way than a TrainState."""
+    pickles = bool(functions & _PICKLERS)
+    if not pickles and not any(each.startswith(_SERIALIZERS) for each in functions):
+        return
+    for argument in arguments_of(call):
+        given = points_to.legacy(_whose_fields(argument) if pickles else argument)
+        sites = sites_of(points_to.inside(given), Optimizer)
+        if not sites:
+            continue
+        if pickles:
+            if not any(map(_pickles_itself, given)):
+                yield Use("FOC218", document, argument, sites, _PICKLED)
+            continue
+        data = points_to.data_inside(given)
+        if axes_of(data) - {""}:
+            yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
+
+
+def _whose_fields(node: ast.expr) -> ast.expr:
+    """The object of which all fields are taken, as by ``vars(x)``; else the expression itself."""
+    match node:
+        case ast.Attribute(value=owner, attr="__dict__"):
+            return owner
+        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
+            return owner
+    return node
+
+
+def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer that is restored from a checkpoint whose entries the program knows."""
+    match call.args:
+        case [target, saved] if Stored() in points_to.values(saved):
+            sites = sites_of(points_to.legacy(target), Optimizer) - {None}
+            if sites and any(stored_entries(points_to, document)):
+                yield Use("FOC210", document, call, sites, _KNOWN_ENTRIES)
+
+
+_KNOWN_ENTRIES = (
+    "It is restored from dicts of which the program knows the entries, and a TrainState has others."
+)
+
+
+def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer whose leaves are taken, whose number and order are others in a TrainState."""
+    # Who puts them together again does so with the structure that they came from.
+    if "unflatten" in document.text:
+        return
+    for argument in call.args:
+        # What only a hint calls an optimizer may be something of one.
+        if sites := sites_of(points_to.legacy(argument), Optimizer) - {None}:
+            start, end = document.span(document.statement(call))
+            if not _OF_ANY_LEAVES.search(document.text[start:end]):
+                yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)
+
+
+_TAKE_LEAVES = {
+    "jax.flatten_util.ravel_pytree",
+    "jax.tree.flatten",
+    "jax.tree.leaves",
+    "jax.tree.reduce",
+    "jax.tree_flatten",
+    "jax.tree_leaves",
+    "jax.tree_reduce",
+    "jax.tree_util.tree_flatten",
+    "jax.tree_util.tree_leaves",
+    "jax.tree_util.tree_reduce",
+}
+# What is asked of all leaves alike has the same answer of others.
+_OF_ANY_LEAVES = re.compile(r"\b(isfinite|isnan|isinf|block_until_ready|is_deleted|delete)\b")
+_OTHER_LEAVES = (
+    "Its leaves are taken, and a TrainState has others, such as another count of steps: take"
+    " those of its `target`."
+)
+
+
+def _pickles_itself(each: Object) -> bool:
+    """Whether it is an object of a class that says what of it is pickled."""
+    return isinstance(each, Instance) and any(
+        isinstance(method, ast.FunctionDef) and method.name in _PICKLING
+        for method in each.of.node.body
+    )
+
+
+_PICKLING = {"__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__", "__reduce_ex__"}
+_PICKLERS = {"pickle.dump", "pickle.dumps"}
+_PICKLED = (
+    "It is pickled, which the functions of optax in a TrainState cannot be: pickle"
+    " `flax.serialization.to_state_dict(...)` of it."
+)
+_SERIALIZERS = ("flax.serialization.", "flax.training.checkpoints.")
+_FIRST_COPY = (
+    "It is stored as its first copy, a TrainState as all of them: store its `unreplicate()`, and"
+    " restore before `replicate()`."
+)

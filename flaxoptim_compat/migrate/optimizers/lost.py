@@ -1,0 +1,184 @@
+"""Optimizers that go into something of which nothing is known, or come out of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import containers
+from flaxoptim_compat.migrate.values.known_names import TELLING
+from flaxoptim_compat.migrate.values.objects import (
+    NOTHING,
+    Class,
+    External,
+    File,
+    Function,
+    Instance,
+    Object,
+    Optimizer,
+)
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+_TARGET = "target"
+
+
+def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -> Iterator[Use]:
+    """An optimizer that goes into something of which nothing is known, or comes out of it.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      node: what may put it there.
+      seen: where something is asked for its ``target`` that may be it.
+    """
+    for holder, value in _put(node):
+        sites = sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer)
+        if sites and not points_to.values(holder):
+            what = f"It is put into `{ast.unparse(holder)}`, of which nothing is known,"
+            yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
+    for holder, result in _taken_out(node):
+        held = points_to.legacy(holder)
+        if held and not points_to.values(result):
+            sites = sites_of(points_to.inside(held), Optimizer)
+            if sites and not sites_of(held, Optimizer):
+                what = f"What `{ast.unparse(holder)}` gives here is not known,"
+                yield Use("FOC218", document, holder, sites, _MAY_BE.format(what, seen))
+    if isinstance(node, ast.Call):
+        yield from _made_or_kept(points_to, document, node, seen)
+        yield from _looked_up(points_to, document, node, seen)
+    elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
+        yield from _of_unknown(points_to, document, node, seen)
+
+
+def _of_unknown(
+    points_to: PointsTo, document: Document, node: ast.Attribute, seen: str
+) -> Iterator[Use]:
+    """A field of something unknown, which in a class of the program has an optimizer."""
+    if not isinstance(node.ctx, ast.Load) or points_to.values(node):
+        return
+    owners = points_to.values(node.value)
+    if owners and not any(_may_have_others(points_to, each) for each in owners):
+        return
+    together = points_to.processes.together_with(document)
+    for of, optimizers in points_to.optimizer_fields[node.attr]:
+        if of.document in together and (sites := sites_of(optimizers, Optimizer) - {None}):
+            field = f"{ast.unparse(node.value)}.{node.attr}"
+            problem = _FIELD.format(node.attr, of.node.name, seen, field)
+            yield Use("FOC218", document, node, sites, problem)
+
+
+_FIELD = (
+    "It may be the `{}` of a `{}`, an optimizer, and have the `.target` in {}: if so, name it"
+    " first, `optimizer = {}`."
+)
+
+
+def _looked_up(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
+    """A field of an object with optimizers, by a name that only shows when the program runs."""
+    match call:
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
+            # Of one that hands on all that it is asked for, the question is the place to look at.
+            asked = getattr(document.function(call), "name", "")
+            if isinstance(name, ast.Constant) or asked == "__getattr__":
+                return
+            held = points_to.inside(
+                frozenset(each for each in points_to.legacy(owner) if isinstance(each, Instance))
+            )
+            if sites := sites_of(held, Optimizer):
+                what = f"What `{ast.unparse(call)}` gives is not known,"
+                yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
+
+
+def decorated(points_to: PointsTo, document: Document, function: ast.FunctionDef) -> Iterator[Use]:
+    """A function with optimizers, around which another one is put that may ask them for things."""
+    for decorator in function.decorator_list:
+        wrappers = (each for each in points_to.values(decorator) if isinstance(each, Function))
+        asked = min((place for each in wrappers if (place := _asks(points_to, each))), default="")
+        if asked:
+            names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+            given = (points_to.variable(function, each) for each in names)
+            held = points_to.returned(function).union(*given)
+            if sites := sites_of(points_to.data_inside(held), Optimizer):
+                problem = _WRAPPED.format(ast.unparse(decorator), asked)
+                yield Use("FOC218", document, decorator, sites, problem)
+
+
+_WRAPPED = "`{}` is put around it, and may ask an optimizer for what stands in {}."
+
+
+def _asks(points_to: PointsTo, wrapper: Function) -> str:
+    """Where a function asks something unknown for what optimizers have; "" if it does not."""
+    for node in ast.walk(wrapper.node):
+        match node:
+            case ast.Attribute(value=ast.Attribute(value=owner, attr="state"), attr="step"):
+                pass
+            case ast.Attribute(value=owner, attr=name) if name == _TARGET or name in TELLING:
+                pass
+            case _:
+                continue
+        if not points_to.values(owner):
+            return wrapper.document.place(node)
+    return ""
+
+
+def _may_have_others(points_to: PointsTo, owner: Object) -> bool:
+    """Whether an object may have more attributes than are seen."""
+    if not isinstance(owner, Instance):
+        return isinstance(owner, File)
+    ancestry = [*points_to.ancestry(owner.of)]
+    foreign = (isinstance(base, External) for _, bases in ancestry for base in bases)
+    methods = (getattr(each, "name", "") for one, _ in ancestry for each in one.node.body)
+    return any(foreign) or "__getattr__" in methods
+
+
+_MAY_BE = "{} and may be what has the `.target` in {}: if so, give that the name `optimizer` first."
+
+
+def _taken_out(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What something is taken out of, and where it goes."""
+    match node:
+        case ast.For(iter=holder, target=target) | ast.comprehension(iter=holder, target=target):
+            yield holder, target
+        case ast.Subscript(value=holder, ctx=ast.Load()):
+            yield holder, node
+
+
+def _made_or_kept(
+    points_to: PointsTo, document: Document, call: ast.Call, seen: str
+) -> Iterator[Use]:
+    """What an unknown function may make, or what a container of the program's own keeps."""
+    takers = points_to.values(call.func)
+    keeps = any(isinstance(each, Class) and _is_container(points_to, each) for each in takers)
+    if takers and not keeps:
+        return
+    for value in arguments_of(call):
+        given = points_to.legacy(value)
+        if not keeps:
+            functions = (each.node for each in given if isinstance(each, Function))
+            given = NOTHING.union(*map(points_to.returned, functions))
+        if sites := sites_of(points_to.data_inside(given), Optimizer):
+            what = f"What `{ast.unparse(call.func)}` does with it is not known,"
+            yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
+
+
+def _is_container(points_to: PointsTo, of: Class) -> bool:
+    bases = (base for _, bases in points_to.ancestry(of) for base in bases)
+    return any(isinstance(each, External) and each.name in _CONTAINERS for each in bases)
+
+
+_CONTAINERS = {"dict", "list", "set", "tuple", "collections.OrderedDict", "collections.UserDict"}
+
+
+def _put(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is put somewhere: into what, and the value."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=holder, attr=method)) if method in containers.PUT:
+            for value in arguments_of(node):
+                yield holder, value
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                if isinstance(target, ast.Attribute | ast.Subscript):
+                    yield target.value, value
