@@ -10,8 +10,9 @@ from flaxoptim_compat.migrate.program.imported_files import in_one_tree
 from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS
 
 _Files = Mapping[Document, Collection[Document]]
-# Who runs files that no import names may run any that imports connect with it, or in its tree.
+# Who runs files by their names may run any of its tree, and who runs text any that imports connect.
 _RUNS_OTHERS = re.compile(RUNS_OTHERS)
+_RUNS_TEXT = re.compile(r"\bexec\b")
 
 
 class Processes:
@@ -41,12 +42,14 @@ class Processes:
         packages = {each.module: each for each in self._imports if each.is_package}
         fixtures = [each for each in self._imports if each.path.name == "conftest.py"]
         for document, others in self._imports.items():
-            if _RUNS_OTHERS.search(document.text):
+            by_name = bool(_RUNS_OTHERS.search(document.text))
+            if by_name or _RUNS_TEXT.search(document.text):
                 number = self.connected[document]
                 others |= {
                     each
                     for each in self._imports
-                    if self.connected[each] == number or in_one_tree(document.module, each.module)
+                    if self.connected[each] == number
+                    or (by_name and in_one_tree(document.module, each.module))
                 }
             # Whoever imports a file runs the packages around it.
             around = document.module

@@ -321,7 +321,9 @@ class Constraints:
         called = [each.func if isinstance(each, ast.Call) else each for each in node.decorator_list]
         decorators = {last_name(each) for each in called}
         owner = self._class if self._scope.is_class else None
-        is_method = owner is not None and "staticmethod" not in decorators
+        every = parameters(node.args)
+        # Without a parameter it can be called on nothing but the class.
+        is_method = owner is not None and "staticmethod" not in decorators and bool(every)
         function = Function(self._document, node, is_method, self._context)
         memory = self._memory
         if owner is not None and decorators & _LOOKED_UP:
@@ -342,13 +344,11 @@ class Constraints:
         if decorators & _CONTEXT_MANAGERS:
             memory.context_managers.add(node)
         if is_method and owner is not None:
-            every = parameters(node.args)
             memory.solver.state(memory.own_methods(owner.node), [function])
-            if every:
-                of = "classmethod" in decorators or node.name == INIT_SUBCLASS
-                given: Object = owner if of else Instance(owner)
-                memory.methods[node] = Method(every[0].arg, of)
-                memory.flow(frozenset({given}), memory.variable(node, every[0].arg, None))
+            of = "classmethod" in decorators or node.name == INIT_SUBCLASS
+            given: Object = owner if of else Instance(owner)
+            memory.methods[node] = Method(every[0].arg, of)
+            memory.flow(frozenset({given}), memory.variable(node, every[0].arg, None))
         for decorator in node.decorator_list:
             match decorator:
                 case ast.Call(func=ast.Attribute(attr="register"), args=[kind]) if node.args.args:

@@ -44,6 +44,11 @@ CASES = {
         "a",
         "main helpers beside",
     ),
+    "a file that runs text": (
+        {"setup": "exec(text)\n", "a": "import helpers\n", "helpers": "", "b": ""},
+        "a",
+        "helpers",
+    ),
     "the package around a file": (
         {"lib.__init__": "from . import a\n", "lib.a": "", "lib.b": "", "c": "import lib.b\n"},
         "lib.b",

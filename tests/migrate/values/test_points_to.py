@@ -12,6 +12,10 @@ PROGRAMS = {
     "a field of a class": ("class Mine:\n    made = optim.Adam(0.1)\n", "settings.Mine.made"),
     "a field of an instance": ("class Mine:\n    made = optim.Adam(0.1)\n", "settings.Mine().made"),
     "a method of a class": (METHOD, "settings.Mine.made()"),
+    "a function in a class, which takes nothing": (
+        METHOD.replace("    @staticmethod\n", "") + "\n\nclass Other(Mine):\n    pass\n",
+        "settings.Other.made()",
+    ),
 }
 
 
