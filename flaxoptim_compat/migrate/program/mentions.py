@@ -35,13 +35,11 @@ class Mentions(NamedTuple):
 
     Args:
       optimizers: optimizers of flax.optim.
-      target: what optimizers have, and others as well.
       checkpoints: saving or reading checkpoints of flax.
       others: running files that no import names.
     """
 
     optimizers: bool = False
-    target: bool = False
     checkpoints: bool = False
     others: bool = False
 
@@ -52,16 +50,15 @@ def mentions_in(source: bytes) -> Mentions:
     Args:
       source: the content of the file.
     """
-    target = bool(_TARGET.search(source))
     checkpoints = b"flax" in source and bool(_CHECKPOINTS.search(source))
     # The plain words first, because finding these takes no time.
     entries = checkpoints and (b"target" in source or b"state" in source)
     optimizers = (
         bool(_WORDS.search(source))
         or (entries and bool(_ENTRY.search(source)))
-        or (target and bool(_OPTIMIZER.search(source)))
+        or (bool(_TARGET.search(source)) and bool(_OPTIMIZER.search(source)))
     )
-    return Mentions(optimizers, target, checkpoints, bool(_RUNS_OTHERS.search(source)))
+    return Mentions(optimizers, checkpoints, bool(_RUNS_OTHERS.search(source)))
 
 
 def mentions_old_names(source: bytes, mentions: Mentions) -> bool:

@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import partition
 from flaxoptim_compat.migrate.optimizers.create_handed_on import is_called_at_once
 from flaxoptim_compat.migrate.optimizers.definitions import focused
-from flaxoptim_compat.migrate.optimizers.fragments import laid_out, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.fragments import laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.steps import back_edit, to_train_state
@@ -120,18 +120,15 @@ def _function(
     """The method itself, as a function that does what it does."""
     assert reading.facts is not None
     at_once = is_called_at_once(reading.facts.points_to, reading.document, create)
-    definition = value(reading, create.value)
-    if unit.definition_stays:
-        end = f".create(target){to_train_state(use, unit)}"
-        if at_once:
-            return replaced(reading, create, "lambda target: ", span(reading, create.value), end)
-        start = ("lambda target, definition=", *definition, ": definition")
-        return replaced(reading, create, *start, end)
+    name = "definition" if unit.definition_stays else "tx"
     # One that is called later has the definition of now, whatever becomes of names.
-    before: Fragments = (
-        ("lambda target: ",) if at_once else ("lambda target, tx=", *definition, ": ")
-    )
-    tx = definition if at_once else ("tx",)
+    bound = (f"lambda target, {name}=", *value(reading, create.value), ": ")
+    before: Fragments = ("lambda target: ",) if at_once else bound
+    if unit.definition_stays:
+        definition = owner(reading, create.value) if at_once else (name,)
+        end = f".create(target){to_train_state(use, unit)}"
+        return replaced(reading, create, *before, *definition, end)
+    tx = value(reading, create.value) if at_once else (name,)
     text = _train_state(reading, create, tx, ("target",), imports, before)
     return replaced(reading, create, *text)
 

@@ -103,7 +103,7 @@ def examined_in(form: object, file: FoundFile) -> Examined:
             "report": report,
             "imports": list(imports),
             "exports": list(exports),
-            "mentions": [bool(), bool(), bool(), bool()] as mentions,
+            "mentions": [bool(), bool(), bool()] as mentions,
             "flax.optim": bool(names_flax_optim),
         } if all(isinstance(each, str) for each in exports):
             return Examined(

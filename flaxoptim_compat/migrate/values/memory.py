@@ -36,7 +36,7 @@ from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
 
 # What an expression holds: objects that are known at once, or a variable.
 Held = Objects | Variable
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # The method of a class that is given each class which is derived from it.
 INIT_SUBCLASS = "__init_subclass__"
 # A name of a package with more dots than these is one that a program lengthens again and again.
@@ -168,11 +168,11 @@ class Memory:
 
     def inherit(self, of: Class, base: Held) -> None:
         """State that a class is derived from what an expression holds."""
-        own = {each.name for each in of.node.body if isinstance(each, DEFINITIONS)}
+        own = {each.name for each in of.node.body if isinstance(each, _DEFINITIONS)}
 
         def inherited(method: Object) -> None:
             # Where its objects are made, and who calls their methods, need not be seen.
-            assert isinstance(method, Function) and isinstance(method.node, DEFINITIONS)
+            assert isinstance(method, Function) and isinstance(method.node, _DEFINITIONS)
             if method.node.name not in own:
                 self._receive(method, Instance(of))
                 self.solver.state(self.own_methods(of.node), [method])

@@ -60,7 +60,7 @@ def test_what_imports_a_file_with_optimizers_is_read_however_far() -> None:
         module("between", "import public, other"),
         module("use", "from between import public"),
         module("other", ""),
-        module("apart", "import other", target=True),
+        module("apart", "import other"),
     ]
     links = Links(modules, lambda number: ())
     assert links.linked == {0, 1, 2, 3}

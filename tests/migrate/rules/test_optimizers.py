@@ -552,6 +552,12 @@ def test_each_definition_that_stays_says_why_it_does_itself() -> None:
     assert ["Momentum takes" in stays[0], "Adam takes" in stays[1]] == [True, True]
 
 
+def test_a_create_of_a_choice_that_jax_calls_at_once_keeps_its_brackets() -> None:
+    choice = "(optim.Adam(**s) if x else optim.Momentum(**s))"
+    program = f"import jax\n{HEAD}def f(x, s, p):\n    return jax.jit({choice}.create)(p)\n"
+    assert f"lambda target: {choice}.create(target)" in rewrite(program, "optax")
+
+
 def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:
     text = rewrite(f"{HEAD}def f():\n    return optim.Adam(0.1).create\n", "optax")
     assert "# FOC202: It is not seen what calls it: call it where it stands.\n" in text

@@ -65,7 +65,7 @@ WRONG = {
     "report": (7, "a", [], {}, True),
     "imports": (None, 7, "a", {}, [1], [["a"]], [["a", "b", 3]], [["a", "b", "c", "d"]]),
     "exports": (None, 7, "a", {}, [1], [["a"]]),
-    "mentions": (None, 7, "a", [], [True], [1, 2, 3, 4], [True] * 5),
+    "mentions": (None, 7, "a", [], [True], [1, 2, 3], [True] * 4),
     "flax.optim": (None, 1, "a", []),
 }
 WRONG_IN_REPORT = {
