@@ -15,17 +15,18 @@ from flaxoptim_compat.migrate.values.objects import Instance, Object, Optimizer,
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
-def given_to_package(
-    points_to: PointsTo, document: Document, call: ast.Call, functions: frozenset[str]
-) -> Iterator[Use]:
+def given_to_package(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that is given to a function of a package to which it is not a tree of arrays.
 
     Args:
       points_to: what is known of the program.
       document: the file.
       call: the call.
-      functions: the full names of what it calls.
     """
+    # To ask what is called takes work, and few calls are given anything of flax.optim.
+    if not any(_may_tell(points_to, each) for each in arguments_of(call)):
+        return
+    functions = points_to.package_names(call.func)
     yield from _serialized(points_to, document, call, functions)
     if functions & ASK:
         yield from asked_by_name(points_to, document, call, functions)
@@ -33,6 +34,13 @@ def given_to_package(
         yield from _leaves_taken(points_to, document, call)
     if "flax.serialization.from_state_dict" in functions:
         yield from _put_together(points_to, document, call)
+
+
+def _may_tell(points_to: PointsTo, argument: ast.expr) -> bool:
+    """Whether a package that is given this may be given an optimizer, or the name of a field."""
+    if isinstance(argument, ast.Constant):
+        return isinstance(argument.value, str)
+    return bool(points_to.legacy(_whose_fields(argument)))
 
 
 def _serialized(

@@ -91,8 +91,7 @@ def _of_name(
 def _of_call(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     yield from given_to_unread(points_to, document, call)
     yield from made_by_unread(points_to, document, call)
-    if functions := points_to.package_names(call.func):
-        yield from given_to_package(points_to, document, call, functions)
+    yield from given_to_package(points_to, document, call)
 
 
 def _of_attribute(points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
@@ -233,10 +232,10 @@ def _of_class(
     points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name
 ) -> Iterator[Use]:
     """The class Optimizer itself, in annotations and isinstance."""
-    parent = document.parents[node]
-    if not isinstance(node.ctx, ast.Load):
-        return
     names = [each.name for each in points_to.legacy(node) if isinstance(each, External)]
+    if not names or not isinstance(node.ctx, ast.Load):
+        return
+    parent = document.parents[node]
     if isinstance(parent, ast.Attribute):
         if any(map(known_names.is_optimizer, names)) and not known_names.is_bridged(parent):
             problem = f"The class is asked for `{parent.attr}`, not the optimizer."

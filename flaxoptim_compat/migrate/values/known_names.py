@@ -27,6 +27,7 @@ _CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
 _CALLED_DEFINITION = re.compile(r"(^|_)(opt|optim|optimizer)_def(inition)?$")
 
 
+@functools.cache
 def legacy_name(name: str) -> str | None:
     """The name in flax.optim, without its modules, such as ``Adam``; None for other names."""
     for module in (_MODULE, *_TODAY):

@@ -193,6 +193,8 @@ class Solver:
 
     def ask(self, variable: Variable) -> None:
         """Ask for all that a variable holds, whether it matters or not."""
+        if variable.is_asked:
+            return
         asked = [variable]
         for each in asked:
             if each.is_asked:
@@ -214,6 +216,8 @@ class Solver:
 
     def solve(self) -> None:
         """Pass on what is new until nothing is."""
+        if not (self._waiting or self._due):
+            return
         most = _MOST_PER_CONSTRAINT * self.constraints + _MOST_ANYWAY
         while self._waiting or self._due:
             if self.propagations > most:
