@@ -131,3 +131,11 @@ def name_of_function(node: ast.Call) -> ast.Name:
     """The name of the function that a ``getattr`` calls."""
     assert isinstance(node.func, ast.Name)
     return node.func
+
+
+def asks_by_name(call: ast.Call) -> bool:
+    """Whether a call of ``getattr`` or ``hasattr`` writes out the name that it asks for."""
+    match call.args:
+        case [_, ast.Constant(value=str()), *_]:
+            return True
+    return False

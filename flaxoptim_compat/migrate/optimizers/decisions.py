@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
-from flaxoptim_compat.migrate.optimizers.definitions import is_certain, why_no_focus, why_no_text
+from flaxoptim_compat.migrate.optimizers.definitions import (
+    focus_of,
+    is_certain,
+    why_no_focus,
+    why_no_text,
+)
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     PartRates,
     filters_of,
@@ -18,15 +23,14 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
-from flaxoptim_compat.migrate.optimizers.models_of_flax_nn import may_be_models
-from flaxoptim_compat.migrate.optimizers.refused_params import (
+from flaxoptim_compat.migrate.optimizers.parameters import (
     WHOLE_NUMBERS,
     has_whole_numbers,
+    may_be_models,
     why_refused,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
-from flaxoptim_compat.migrate.optimizers.uses import focus_of
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 

@@ -144,3 +144,10 @@ def selecting(points_to: PointsTo, traversal: ast.expr) -> ast.expr:
 
 def _sentence(reason: str) -> str:
     return f"{reason[0].upper()}{reason[1:]}." if reason else ""
+
+
+def focus_of(create: ast.Call) -> ast.expr | None:
+    """What a call of ``create`` gives as focus; None if all parameters are meant."""
+    by_name = (each.value for each in create.keywords if each.arg == "focus")
+    focus = next(by_name, create.args[1] if len(create.args) > 1 else None)
+    return None if isinstance(focus, ast.Constant) and focus.value is None else focus

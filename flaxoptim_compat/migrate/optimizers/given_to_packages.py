@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optimizers.asked_by_name import ASK, asked_by_name
-from flaxoptim_compat.migrate.optimizers.stored_entries import stored_entries
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.objects import Instance, Object, Optimizer, Stored
+from flaxoptim_compat.migrate.values.objects import Instance, Object, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
@@ -24,23 +22,12 @@ def given_to_package(points_to: PointsTo, document: Document, call: ast.Call) ->
       call: the call.
     """
     # To ask what is called takes work, and few calls are given anything of flax.optim.
-    if not any(_may_tell(points_to, each) for each in arguments_of(call)):
+    if not any(points_to.legacy(_whose_fields(each)) for each in arguments_of(call)):
         return
     functions = points_to.package_names(call.func)
     yield from _serialized(points_to, document, call, functions)
-    if functions & ASK:
-        yield from asked_by_name(points_to, document, call, functions)
     if functions & _TAKE_LEAVES:
         yield from _leaves_taken(points_to, document, call)
-    if "flax.serialization.from_state_dict" in functions:
-        yield from _put_together(points_to, document, call)
-
-
-def _may_tell(points_to: PointsTo, argument: ast.expr) -> bool:
-    """Whether a package that is given this may be given an optimizer, or the name of a field."""
-    if isinstance(argument, ast.Constant):
-        return isinstance(argument.value, str)
-    return bool(points_to.legacy(_whose_fields(argument)))
 
 
 def _serialized(
@@ -72,20 +59,6 @@ def _whose_fields(node: ast.expr) -> ast.expr:
         case ast.Call(func=ast.Name(id="vars"), args=[owner]):
             return owner
     return node
-
-
-def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """An optimizer that is restored from a checkpoint whose entries the program knows."""
-    match call.args:
-        case [target, saved] if Stored() in points_to.values(saved):
-            sites = sites_of(points_to.legacy(target), Optimizer) - {None}
-            if sites and any(stored_entries(points_to, document)):
-                yield Use("FOC210", document, call, sites, _KNOWN_ENTRIES)
-
-
-_KNOWN_ENTRIES = (
-    "It is restored from dicts of which the program knows the entries, and a TrainState has others."
-)
 
 
 def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:

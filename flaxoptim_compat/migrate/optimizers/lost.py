@@ -1,15 +1,15 @@
-"""Optimizers that go into something of which nothing is known, or come out of it."""
+"""Where nothing is known of what an optimizer may be in, or of what may be one."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
-from flaxoptim_compat.migrate.values.known_names import TELLING
+from flaxoptim_compat.migrate.values.known_names import TELLING, is_bridged
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
@@ -23,6 +23,36 @@ from flaxoptim_compat.migrate.values.objects import (
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _TARGET = "target"
+
+
+def not_understood(points_to: PointsTo, document: Document) -> list[ast.Attribute]:
+    """The attributes in a file that an optimizer has, of what nothing is known of.
+
+    Many things have a ``target``: it does not count in a file that assigns to one.
+    """
+    nodes = [each for each in document.nodes if isinstance(each, ast.Attribute)]
+    own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
+    names = {*TELLING, *({_TARGET} - own)}
+    return [each for each in nodes if _is_unknown(points_to, each, names)]
+
+
+def _is_unknown(points_to: PointsTo, node: ast.Attribute, names: Container[str]) -> bool:
+    """Whether something of which nothing is known is asked for one of these names."""
+    return (
+        node.attr in names
+        and not points_to.values(node.value)
+        and not _is_super(node.value)
+        and not is_bridged(node)
+    )
+
+
+def _is_super(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "super"
+
+
+def is_certain(node: ast.Attribute) -> bool:
+    """Whether only an optimizer has what is asked for."""
+    return node.attr in TELLING
 
 
 def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -> Iterator[Use]:
@@ -114,12 +144,12 @@ def _asks(points_to: PointsTo, wrapper: Function) -> str:
     for node in ast.walk(wrapper.node):
         match node:
             case ast.Attribute(value=ast.Attribute(value=owner, attr="state"), attr="step"):
-                pass
-            case ast.Attribute(value=owner, attr=name) if name == _TARGET or name in TELLING:
-                pass
+                is_unknown = not points_to.values(owner)
+            case ast.Attribute():
+                is_unknown = _is_unknown(points_to, node, {_TARGET, *TELLING})
             case _:
                 continue
-        if not points_to.values(owner):
+        if is_unknown:
             return wrapper.document.place(node)
     return ""
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
+from flaxoptim_compat.migrate.optimizers.definitions import focus_of
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
-from flaxoptim_compat.migrate.optimizers.not_understood import is_certain, not_understood
+from flaxoptim_compat.migrate.optimizers.lost import is_certain, not_understood
+from flaxoptim_compat.migrate.optimizers.recognition import Recognisers, uses
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.uses import focus_of, uses
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.objects import Site
@@ -27,6 +28,7 @@ class Facts:
       documents: the files of the program that have to do with optimizers.
       imported: for each file the files that it imports, by the names in its imports.
       ignored: for each file and line the codes that are not wanted; "" stands for all.
+      recognisers: what the rules recognise.
     """
 
     def __init__(
@@ -34,12 +36,13 @@ class Facts:
         documents: Sequence[Document],
         imported: Mapping[Document, Mapping[str, Document]],
         ignored: Mapping[Path, Mapping[int, frozenset[str]]],
+        recognisers: Recognisers,
     ) -> None:
         self.points_to = PointsTo(documents, imported)
         self._not_understood = {
             document: not_understood(self.points_to, document) for document in documents
         }
-        found = list(_wanted(uses(self.points_to, self._not_understood), ignored))
+        found = list(_wanted(uses(self.points_to, self._not_understood, recognisers), ignored))
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)

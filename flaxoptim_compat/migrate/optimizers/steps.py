@@ -264,3 +264,15 @@ def _grads_named(reading: Reading, call: ast.Call) -> tuple[Edit, ...]:
     between = reading.document.text[opening + 1 : start]
     at = opening + 1 if "(" in between else start
     return (Edit(at, at, ("grads=",)),)
+
+
+def taken_apart(document: Document, call: ast.Call) -> list[ast.expr]:
+    """The two or three targets of a statement that takes the results of a call apart; else none."""
+    match document.parents[call]:
+        case ast.Assign(targets=[ast.Tuple(elts=results)]) if len(results) in (2, 3):
+            starred = any(isinstance(each, ast.Starred) for each in results)
+            return [] if starred else results
+    return []
+
+
+NOT_TAKEN_APART = "Its results are not taken apart where it is called."

@@ -6,8 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optimizers.asked_by_name import is_named
+from flaxoptim_compat.migrate.names.dotted import arguments_of, asks_by_name
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
@@ -50,7 +49,7 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         for each in takers
         if isinstance(each, External)
         and not _takes_any_tree(each.name)
-        and not (each.name in ("getattr", "hasattr") and is_named(call))
+        and not (each.name in ("getattr", "hasattr") and asks_by_name(call))
         and not (is_holder and _takes_out_nothing(each.name))
     }
     if points_to.is_unknown(call.func):

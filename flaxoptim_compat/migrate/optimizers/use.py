@@ -88,9 +88,3 @@ def is_simple(node: ast.expr) -> bool:
         ):
             return is_simple(inner)
     return False
-
-
-def call_of(document: Document, node: ast.Attribute) -> ast.Call | None:
-    """The call of a method; None if the method is not called where it stands."""
-    parent = document.parents[node]
-    return parent if isinstance(parent, ast.Call) and parent.func is node else None

@@ -6,16 +6,17 @@ import functools
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Recognisers
 from flaxoptim_compat.migrate.rules.rule import Rule
 
-# Such a file has RULE and find(reading), or RULES and find(code, reading).
-_FILE = re.compile(r"foc[0-9]{3}_\w+")
-_TABLE = re.compile(r"table_\w+")
+# Such a file has RULE and find(reading), or RULES and find(code, reading). Those about optimizers
+# have RECOGNISES too, since what becomes of an optimizer depends on all that is done with it.
+_FILE = re.compile(r"foc[0-9]{3}_\w+|table_\w+")
 
 
 class Registered(NamedTuple):
@@ -34,13 +35,31 @@ class Registered(NamedTuple):
 def rule_modules() -> dict[str, Registered]:
     """All rules by their codes, in the order of the codes."""
     found: list[Registered] = []
-    for each in pkgutil.iter_modules(__path__):
-        if _FILE.fullmatch(each.name):
-            module = importlib.import_module(f"{__name__}.{each.name}")
+    for module in _modules():
+        if hasattr(module, "RULE"):
             found.append(Registered(module.RULE, module.find))
-        elif _TABLE.fullmatch(each.name):
-            table = importlib.import_module(f"{__name__}.{each.name}")
+        else:
             found += [
-                Registered(rule, functools.partial(table.find, rule.code)) for rule in table.RULES
+                Registered(rule, functools.partial(module.find, rule.code)) for rule in module.RULES
             ]
     return {each.rule.code: each for each in sorted(found, key=lambda each: each.rule.code)}
+
+
+@functools.cache
+def recognisers() -> Recognisers:
+    """What the rules about optimizers recognise, in the order of their codes."""
+    found = [each for each in _modules() if hasattr(each, "RECOGNISES")]
+    return Recognisers(each.RECOGNISES for each in sorted(found, key=_first_code))
+
+
+@functools.cache
+def _modules() -> Sequence[Any]:
+    names = [each.name for each in pkgutil.iter_modules(__path__)]
+    return [
+        importlib.import_module(f"{__name__}.{name}") for name in names if _FILE.fullmatch(name)
+    ]
+
+
+def _first_code(module: Any) -> str:
+    code: str = module.RULE.code if hasattr(module, "RULE") else module.RULES[0].code
+    return code

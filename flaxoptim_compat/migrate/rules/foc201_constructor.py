@@ -20,9 +20,11 @@ from flaxoptim_compat.migrate.optimizers.definitions import (
 )
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
+from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.migrate.values.objects import Definition, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULE = Rule(
@@ -67,6 +69,16 @@ def make(params, args):
         ),
     ),
 )
+
+
+def _use(asked: Asked) -> Use | None:
+    """Whatever the program asks a definition for."""
+    if isinstance(asked.node.ctx, ast.Store):
+        return None
+    return asked.use(RULE.code, f"The program asks it for `{asked.node.attr}`.")
+
+
+RECOGNISES = Recognises({Definition: {ANY: _use}})
 
 
 def find(reading: Reading) -> Iterator[Finding]:

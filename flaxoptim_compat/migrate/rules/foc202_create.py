@@ -10,17 +10,26 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import partition
-from flaxoptim_compat.migrate.optimizers.create_handed_on import is_called_at_once
-from flaxoptim_compat.migrate.optimizers.definitions import focused
+from flaxoptim_compat.migrate.optimizers.definitions import focus_of, focused
 from flaxoptim_compat.migrate.optimizers.fragments import laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import back_edit, to_train_state
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.optimizers.uses import focus_of
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.foc201_constructor import definition_text
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import (
+    NOTHING,
+    Class,
+    Create,
+    Definition,
+    External,
+    Function,
+)
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 TRAIN_STATE = "flax.training.train_state:TrainState"
 
@@ -93,6 +102,98 @@ def make(name, settings, params):
 )
 
 
+def _use(asked: Asked) -> Use | None:
+    points_to, document, create, call = asked.points_to, asked.document, asked.node, asked.call
+    if isinstance(create.ctx, ast.Store):
+        return None
+    if call is None:
+        is_seen = _is_called_at_once(points_to, document, create) or _is_followed(points_to, create)
+        problem = "" if is_seen else "It is not seen what calls it: call it where it stands."
+        return asked.use(RULE.code, problem)
+    # By position they are the first ones of these.
+    names = [*("target", "focus", "")[: len(call.args)], *(each.arg for each in call.keywords)]
+    if any(isinstance(each, ast.Starred) for each in call.args) or sorted(map(str, names)) not in (
+        ["target"],
+        ["focus", "target"],
+    ):
+        return asked.use(RULE.code, "Its arguments are not written out.")
+    return asked.use(RULE.code, node=call)
+
+
+def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:
+    """Whether it is as in ``jax.jit(definition.create)(params)``."""
+    maker = document.parents[create]
+    if not isinstance(maker, ast.Call) or not _transforms(points_to, maker, create):
+        return False
+    call = document.parents[maker]
+    return isinstance(call, ast.Call) and call.func is maker and _gives_target(call)
+
+
+def _is_followed(points_to: PointsTo, create: ast.Attribute) -> bool:
+    """Whether all that becomes of it is seen, and it is called with nothing but parameters."""
+    sites = {each.site for each in points_to.legacy(create) if isinstance(each, Create)}
+    is_called = False
+    for document in points_to.documents:
+        for node in document.nodes:
+            held = points_to.legacy(node) if isinstance(node, ast.expr) else NOTHING
+            if any(isinstance(each, Create) and each.site in sites for each in held):
+                assert isinstance(node, ast.expr)
+                if not _is_plain(points_to, document, node):
+                    return False
+                is_called = is_called or getattr(document.parents[node], "func", None) is node
+    return is_called
+
+
+def _is_plain(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
+    if any(not isinstance(each, Create) for each in points_to.values(node)):
+        return False
+    parent = document.parents[node]
+    if isinstance(parent, ast.Call) and parent.func is node:
+        return _gives_target(parent)
+    if isinstance(parent, ast.keyword):
+        parent = document.parents[parent]
+    if isinstance(parent, ast.Call):
+        takers = points_to.values(parent.func)
+        own = all(isinstance(each, Class | Function) for each in takers)
+        is_known = bool(takers) and not points_to.is_unknown(parent.func)
+        return (is_known and own) or _transforms(points_to, parent, node)
+    if isinstance(parent, ast.Assign):
+        owners = (each.value for each in parent.targets if hasattr(each, "value"))
+        return all(map(points_to.values, owners))
+    return isinstance(parent, _KEEPS)
+
+
+def _transforms(points_to: PointsTo, call: ast.Call, function: ast.expr) -> bool:
+    makers = points_to.values(call.func)
+    return (
+        call.args[:1] == [function]
+        and bool(makers)
+        and all(isinstance(each, External) and each.name in _TRANSFORMS for each in makers)
+    )
+
+
+def _gives_target(call: ast.Call) -> bool:
+    names = ["" if isinstance(each, ast.Starred) else "target" for each in call.args]
+    return [*names, *(each.arg for each in call.keywords)] == ["target"]
+
+
+_TRANSFORMS = {"jax.jit", "jax.pmap", "jax.vmap"}
+
+
+_KEEPS = (
+    ast.arguments,
+    ast.Dict,
+    ast.IfExp,
+    ast.Lambda,
+    ast.List,
+    ast.NamedExpr,
+    ast.Return,
+    ast.Tuple,
+)
+
+RECOGNISES = Recognises({Definition: {"create": _use}})
+
+
 def find(reading: Reading) -> Iterator[Finding]:
     """Each call of ``create``."""
 
@@ -119,7 +220,7 @@ def _function(
 ) -> Edit:
     """The method itself, as a function that does what it does."""
     assert reading.facts is not None
-    at_once = is_called_at_once(reading.facts.points_to, reading.document, create)
+    at_once = _is_called_at_once(reading.facts.points_to, reading.document, create)
     name = "definition" if unit.definition_stays else "tx"
     # One that is called later has the definition of now, whatever becomes of names.
     bound = (f"lambda target, {name}=", *value(reading, create.value), ": ")

@@ -11,9 +11,11 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.fragments import renamed_attribute
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULE = Rule(
     code="FOC203",
@@ -50,6 +52,14 @@ def update(params, grads):
         ),
     ),
 )
+
+
+def _use(asked: Asked) -> Use:
+    problem = "" if isinstance(asked.node.ctx, ast.Load) else "It assigns to a field."
+    return asked.use(RULE.code, problem)
+
+
+RECOGNISES = Recognises({Optimizer: {"target": _use}})
 
 
 def find(reading: Reading) -> Iterator[Finding]:

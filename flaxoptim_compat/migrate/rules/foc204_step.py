@@ -11,10 +11,12 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULE = Rule(
     code="FOC204",
@@ -52,6 +54,25 @@ def steps_done(params):
         ),
     ),
 )
+
+
+def _use(asked: Asked) -> Use | None:
+    parents = asked.document.parents
+    step = parents[asked.node]
+    if isinstance(step, ast.Subscript) and _is_integer(step.slice):
+        # Each part of a MultiOptimizer has a state, and all count alike.
+        step = parents[step]
+    match step:
+        case ast.Attribute(attr="step", ctx=ast.Load()):
+            is_shape = (
+                isinstance(parents[step], ast.Attribute) and "eval_shape" in asked.document.text
+            )
+            return asked.use(RULE.code, _SHAPE if is_shape else "", step)
+    return None
+
+
+_SHAPE = "It may be asked of a shape, and a TrainState starts with a number: drop what asks."
+RECOGNISES = Recognises({Optimizer: {"state": _use}})
 
 
 def _needs_array(document: Document, step: ast.expr) -> bool:

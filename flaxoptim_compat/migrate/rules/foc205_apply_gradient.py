@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import functools
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Literal
 
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.optimizers.steps import step_edits
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
+from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edits, taken_apart
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULE = Rule(
     code="FOC205",
@@ -104,6 +111,90 @@ def train(params, loss_fn):
 """,
         ),
     ),
+)
+
+
+def _use(asked: Asked, takes: str) -> Use:
+    """A step: of ``apply_gradient``, which takes gradients, or of ``optimize``, a function."""
+    document, call = asked.document, asked.call
+    if call is None:
+        return asked.use(RULE.code, "The method is not called where it stands.")
+    names = [each.arg for each in call.keywords]
+    overrides = tuple(name for name in names if name not in (None, takes))
+    is_split = takes == "loss_fn"
+    problem = ""
+    if any(isinstance(each, ast.Starred) for each in call.args) or None in names:
+        problem = "Its arguments are not written out."
+    elif len(call.args) + names.count(takes) != 1 or "hyper_params" in names:
+        problem = "It is given hyper-parameters as an object."
+    elif (overrides or is_split) and not is_simple(asked.node.value):
+        problem = "The optimizer has no name, and is needed twice."
+    elif is_split:
+        problem = _one_statement(document, call)
+    elif overrides and _order_matters(document, call):
+        problem = "What computes the gradients may change what the step is given: name it before."
+    code = "FOC206" if overrides or problem else RULE.code
+    # What cannot be split returns more than an optimizer.
+    bridge: Literal["", "returns"] = "" if problem and is_split else "returns"
+    return asked.use(code, problem, call, overrides=overrides, bridge=bridge)
+
+
+def _order_matters(document: Document, step: ast.Call) -> bool:
+    """Whether computing the gradients may change the hyper-parameters, which optax is set before.
+
+    A call may change what it is a method of, and a function what it is called by.
+    """
+    grads = [*step.args, *(each.value for each in step.keywords if each.arg == "grads")]
+    given = [each.value for each in step.keywords if each.arg != "grads"]
+    changed: set[str] = set()
+    for each in _inside(grads):
+        match each:
+            case ast.Await() | ast.Yield() | ast.YieldFrom():
+                return True
+            case ast.NamedExpr(target=ast.Name(id=name)):
+                changed.add(name)
+            case ast.Call(func=function):
+                changed.update(
+                    node.id for node in _inside([function]) if isinstance(node, ast.Name)
+                )
+    bound = [alias for node in document.imports for alias in node.names]
+    changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
+    return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
+
+
+def _one_statement(document: Document, call: ast.Call) -> str:
+    """Why a statement with ``optimize`` cannot become two, for gradient and step; "" if it can."""
+    results = taken_apart(document, call)
+    if not results or isinstance(results[0], ast.Tuple | ast.List):
+        return NOT_TAKEN_APART
+    start, end = document.span(document.statement(call))
+    line = document.text.rfind("\n", 0, start) + 1
+    after = document.text[end:].partition("\n")[0].strip()
+    if document.text[line:start].strip() or (after and not after.startswith("#")):
+        return "Its statement shares a line with something else."
+    stored = {ast.unparse(each) for each in _inside(results[1:]) if _is_stored(each)}
+    given = [call.func, *(each.value for each in call.keywords if each.arg != "loss_fn")]
+    if stored & {ast.unparse(each) for each in _inside(given) if isinstance(each, ast.expr)}:
+        return "A result has the name of something that the step is given: give it another one."
+    return ""
+
+
+def _inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    return chain.from_iterable(map(ast.walk, nodes))
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store) and not isinstance(node, ast.Tuple)
+
+
+# What is given hyper-parameters is for FOC206.
+RECOGNISES = Recognises(
+    {
+        Optimizer: {
+            "apply_gradient": functools.partial(_use, takes="grads"),
+            "optimize": functools.partial(_use, takes="loss_fn"),
+        }
+    }
 )
 
 

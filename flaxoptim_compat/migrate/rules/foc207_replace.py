@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Literal
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
+from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
 from flaxoptim_compat.migrate.optimizers.fragments import laid_out, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.table_of_uses_that_stay import OTHER_STRUCTURE
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULE = Rule(
     code="FOC207",
@@ -59,6 +65,59 @@ def resume(params, pretrained, step):
         ),
     ),
 )
+
+
+def _use(asked: Asked) -> Use:
+    call = asked.call
+    if call is None or call.args or not call.keywords:
+        return asked.use(RULE.code, "What it replaces is not written out.")
+    problem = ""
+    bridge: Literal["", "returns"] = "returns"
+    for each in call.keywords:
+        if each.arg == "state":
+            inner = each.value
+            is_step = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute)
+            if not (is_step and _is_step_replaced(asked.document, inner.func)):  # type: ignore[attr-defined]
+                problem = OTHER_STRUCTURE.format("state")
+            elif not is_simple(asked.node.value):
+                problem = "The optimizer has no name, and is needed twice."
+        elif each.arg != "target":
+            problem = f"A TrainState has no `{each.arg or '**'}` to replace."
+            bridge = ""
+    return asked.use(RULE.code, problem, call, bridge=bridge)
+
+
+def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
+    """Whether this is ``state.replace`` in ``x.replace(state=x.state.replace(step=n))``."""
+    call = document.parents[node]
+    if not (isinstance(call, ast.Call) and [each.arg for each in call.keywords] == ["step"]):
+        return False
+    if may_act(call.keywords[0].value):
+        return False  # it is written twice, for the step and for the counts of optax
+    keyword = document.parents[call]
+    if not (isinstance(keyword, ast.keyword) and keyword.arg == "state" and not call.args):
+        return False
+    outer = document.parents[keyword]
+    if not isinstance(node.value, ast.Attribute):
+        return False
+    return (
+        isinstance(outer, ast.Call)
+        and isinstance(outer.func, ast.Attribute)
+        and outer.func.attr == "replace"
+        and ast.dump(outer.func.value) == ast.dump(node.value.value)
+    )
+
+
+def _use_of_state(asked: Asked) -> Use | None:
+    """The inner one of ``x.replace(state=x.state.replace(step=n))``."""
+    replace = asked.document.parents[asked.node]
+    match replace:
+        case ast.Attribute(attr="replace") if _is_step_replaced(asked.document, replace):
+            return asked.use(RULE.code, node=replace, bridge="reads")
+    return None
+
+
+RECOGNISES = Recognises({Optimizer: {"replace": _use, "state": _use_of_state}})
 
 
 def find(reading: Reading) -> Iterator[Finding]:

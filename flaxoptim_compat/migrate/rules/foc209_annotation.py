@@ -11,12 +11,21 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.fragments import replaced
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import BY_HAND, Sites, Use, sites_of
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.foc202_create import TRAIN_STATE
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.values.known_names import is_optimizer
-from flaxoptim_compat.migrate.values.objects import External
+from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.objects import (
+    NOTHING,
+    Definition,
+    External,
+    Objects,
+    Optimizer,
+)
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 TRANSFORMATION = "optax:GradientTransformation"
 
@@ -68,6 +77,78 @@ def make(params):
 )
 
 
+def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name) -> Iterator[Use]:
+    """The class Optimizer itself, in annotations and isinstance."""
+    names = [each.name for each in points_to.legacy(node) if isinstance(each, External)]
+    if not names or not isinstance(node.ctx, ast.Load):
+        return
+    parent = document.parents[node]
+    if isinstance(parent, ast.Attribute):
+        if any(map(known_names.is_optimizer, names)) and not known_names.is_bridged(parent):
+            problem = f"The class is asked for `{parent.attr}`, not the optimizer."
+            yield Use("FOC219", document, node, frozenset({None}), problem)
+        return
+    if any(known_names.legacy_name(name) == known_names.BASE for name in names):
+        sites = _annotated_sites(points_to, document, node, Definition)
+        if sites != {None}:
+            yield Use(RULE.code, document, node, sites)
+    if not any(map(known_names.is_optimizer, names)):
+        return
+    if isinstance(parent, ast.MatchClass | ast.ClassDef):
+        matched = isinstance(parent, ast.MatchClass)
+        problem = "It is matched by its fields." if matched else "A class is derived from it."
+        yield Use("FOC219", document, node, frozenset({None}), problem)
+        return
+    if isinstance(parent, ast.Call) and parent.func is node:
+        sites = sites_of(points_to.values(parent), Optimizer)
+        yield Use("FOC219", document, node, sites, BY_HAND)
+        return
+    sites = _annotated_sites(points_to, document, node, Optimizer)
+    yield Use(RULE.code, document, node, sites, joins=_is_given(document, node))
+
+
+def _is_given(document: Document, node: ast.expr) -> bool:
+    """Whether it is an argument, as of isinstance, or in one."""
+    inner: ast.AST = node
+    while isinstance(inner, ast.expr | ast.keyword):
+        inner = document.parents[inner]
+        if isinstance(inner, ast.Call):
+            return True
+    return False
+
+
+def _annotated_sites(
+    points_to: PointsTo,
+    document: Document,
+    node: ast.expr,
+    kind: type[Optimizer | Definition],
+) -> Sites:
+    """Where the optimizers, or the definitions, come from that an annotation is about."""
+    inner: ast.AST = node
+    while isinstance(parent := document.parents[inner], ast.expr):
+        if isinstance(parent, ast.Call):
+            # isinstance(x, Optimizer): those that x can be.
+            found = [sites_of(points_to.values(each), kind) for each in parent.args]
+            return frozenset().union(*found) or frozenset({None})
+        inner = parent
+    scope = points_to.scopes[document].around(inner)
+    values: Objects = NOTHING
+    if isinstance(parent, ast.arg):
+        function = document.parents[document.parents[parent]]
+        values = points_to.variable(function, parent.arg)
+    elif isinstance(parent, ast.AnnAssign) and isinstance(parent.target, ast.Name):
+        values = points_to.variable(scope, parent.target.id)
+        if isinstance(scope, ast.ClassDef):
+            values |= points_to.field(scope, parent.target.id)
+    elif isinstance(parent, ast.FunctionDef):
+        values = points_to.returned(parent)
+    sites = sites_of(values, kind) or sites_of(points_to.data_inside(values), kind)
+    return sites or frozenset({None})
+
+
+RECOGNISES = Recognises(nodes=[(ast.Attribute, _uses), (ast.Name, _uses)])
+
+
 def find(reading: Reading) -> Iterator[Finding]:
     """Each place that names the class."""
 
@@ -89,4 +170,6 @@ def _names_definition(reading: Reading, node: ast.expr) -> bool:
     """Whether it is the class of definitions, and not that of optimizers."""
     assert reading.facts is not None
     values = reading.facts.points_to.values(node)
-    return not any(isinstance(each, External) and is_optimizer(each.name) for each in values)
+    return not any(
+        isinstance(each, External) and known_names.is_optimizer(each.name) for each in values
+    )

@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.checkpoints import stored_entries
 from flaxoptim_compat.migrate.optimizers.fragments import renamed_string, replaced, span
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Object, Optimizer, StateDict, Stored
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULE = Rule(
     code="FOC210",
@@ -52,6 +57,84 @@ def copy(params):
 """,
         ),
     ),
+)
+
+
+def _use(asked: Asked) -> Use:
+    call = asked.call
+    wanted = 1 if asked.node.attr == "restore_state" else 0
+    if call is None or len(call.args) != wanted or call.keywords:
+        return asked.use(RULE.code, "Its arguments are not those of flax.optim.")
+    return asked.use(RULE.code, node=call)
+
+
+def _use_of_dict(asked: Asked) -> Use:
+    problem = f"A TrainState has other entries, for which `{asked.node.attr}` may ask."
+    return asked.use(RULE.code, problem)
+
+
+def _entry(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[Use]:
+    """An entry of a state dict, of which a TrainState has only the parameters."""
+    match node:
+        case ast.Subscript(value=holder, slice=key):
+            pass
+        case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[holder]):
+            pass
+        case _:
+            return
+    if sites := sites_of(points_to.legacy(holder), StateDict):
+        values = points_to.values(holder)
+        match key:
+            case ast.Constant(value="target") if all(
+                map(_is_nested, values)
+            ) and not _may_be_another(points_to, document, holder):
+                yield Use(RULE.code, document, key, sites_of(values, StateDict))
+            case _:
+                problem = f"A TrainState has other entries than `{ast.unparse(key)}` and its like."
+                yield Use(RULE.code, document, node, sites, problem)
+
+
+def _may_be_another(points_to: PointsTo, document: Document, holder: ast.expr) -> bool:
+    """Whether a variable with a state dict is also given something of which nothing is known."""
+    if not isinstance(holder, ast.Name):
+        return False
+    scope = points_to.scopes[document].binder(holder, holder.id)
+    given: list[ast.expr] = []
+    for node in ast.walk(scope or document.tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                if any(isinstance(each, ast.Name) and each.id == holder.id for each in targets):
+                    given.append(value)
+    for each in given:
+        if isinstance(each, ast.IfExp):
+            given += [each.body, each.orelse]
+        elif not sites_of(points_to.legacy(each), StateDict):
+            return True
+    return False
+
+
+def _is_nested(each: Object) -> bool:
+    return isinstance(each, StateDict) and not each.is_flat
+
+
+def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer that is restored from a checkpoint whose entries the program knows."""
+    match call.args:
+        case [target, saved]:
+            sites = sites_of(points_to.legacy(target), Optimizer) - {None}
+            if not sites or _RESTORES not in points_to.package_names(call.func):
+                return
+            if Stored() in points_to.values(saved) and any(stored_entries(points_to, document)):
+                yield Use(RULE.code, document, call, sites, _KNOWN_ENTRIES)
+
+
+_RESTORES = "flax.serialization.from_state_dict"
+_KNOWN_ENTRIES = (
+    "It is restored from dicts of which the program knows the entries, and a TrainState has others."
+)
+RECOGNISES = Recognises(
+    {Optimizer: {"state_dict": _use, "restore_state": _use}, StateDict: {ANY: _use_of_dict}},
+    [(ast.Subscript, _entry), (ast.Compare, _entry), (ast.Call, _put_together)],
 )
 
 

@@ -11,9 +11,12 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.fragments import replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.known_names import axis_of
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULE = Rule(
     code="FOC211",
@@ -77,6 +80,21 @@ def train(params, batches):
         ),
     ),
 )
+
+
+def _use(asked: Asked) -> Use:
+    call = asked.call
+    if call is None:
+        return asked.use(RULE.code, "The method is not called where it stands.")
+    problem = ""
+    if asked.node.attr == "replicate":
+        problem = "" if axis_of(call) else "Its axis is not written out."
+    elif call.args or call.keywords:
+        problem = "Its arguments are not those of flax.optim."
+    return asked.use(RULE.code, problem, call)
+
+
+RECOGNISES = Recognises({Optimizer: {"replicate": _use, "unreplicate": _use}})
 
 
 def find(reading: Reading) -> Iterator[Finding]:

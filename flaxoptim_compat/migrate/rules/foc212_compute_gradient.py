@@ -11,9 +11,12 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
+from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, taken_apart
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULE = Rule(
     code="FOC212",
@@ -54,6 +57,17 @@ def train_step(params, loss_fn):
         ),
     ),
 )
+
+
+def _use(asked: Asked) -> Use:
+    call = asked.call
+    if call is None or len(call.args) != 1 or call.keywords:
+        return asked.use(RULE.code, "Its arguments are not those of flax.optim.")
+    problem = "" if taken_apart(asked.document, call) else NOT_TAKEN_APART
+    return asked.use(RULE.code, problem, call, bridge="reads")
+
+
+RECOGNISES = Recognises({Optimizer: {"compute_gradient": _use, "compute_gradients": _use}})
 
 
 def find(reading: Reading) -> Iterator[Finding]:

@@ -9,10 +9,12 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.successors.lost_uses import without
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULE = Rule(
     code="FOC214",
@@ -49,6 +51,14 @@ def rate_of(params):
         ),
     ),
 )
+
+
+def _use(asked: Asked) -> Use:
+    problem = "A TrainState keeps the transformation as `tx`, without its hyper-parameters."
+    return asked.use(RULE.code, problem, bridge="reads")
+
+
+RECOGNISES = Recognises({Optimizer: {"optimizer_def": _use}})
 
 
 def find(reading: Reading) -> Iterator[Finding]:

@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.asked_by_name import NAMES_TODAY
+from flaxoptim_compat.migrate.names.dotted import asks_by_name
 from flaxoptim_compat.migrate.optimizers.fragments import renamed_string
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
+from flaxoptim_compat.migrate.optimizers.parameters import may_be_models
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import MIXED, Use, sites_of
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Container, Optimizer
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULE = Rule(
     code="FOC216",
@@ -70,13 +75,71 @@ def train(params):
 )
 
 
+def _uses(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """The names in a call of one of these functions."""
+    if not any(isinstance(each, ast.Constant) for each in call.args):
+        return
+    functions = points_to.package_names(call.func)
+    if not functions & _MAKE_A_FUNCTION:
+        if functions & _ASK and asks_by_name(call):
+            yield from _asked(points_to, document, call, "hasattr" in functions)
+        return
+    # What it is applied to is not seen where it is handed on at once, or asks for a field before.
+    handed_on = isinstance(document.parents[call], ast.Call | ast.keyword)
+    for name in call.args:
+        match name:
+            case ast.Constant(value=str(asked)) if (
+                handed_on or "." in asked
+            ) and _ASKED_FOR.intersection(asked.split(".")):
+                problem = f"An optimizer may be asked for `{asked}` by this name, which stays."
+                yield Use("FOC218", document, name, frozenset({None}), problem)
+
+
+def _asked(
+    points_to: PointsTo, document: Document, call: ast.Call, only_whether: bool
+) -> Iterator[Use]:
+    owner, name = call.args[:2]
+    assert isinstance(name, ast.Constant) and isinstance(name.value, str)
+    if not sites_of(points_to.legacy(owner), Optimizer):
+        return
+    values = points_to.values(owner)
+    sites = sites_of(values, Optimizer)
+    # A container has none of these, whatever it holds.
+    others = any(not isinstance(each, Optimizer | Container) for each in values)
+    if others or points_to.is_unknown(owner):
+        yield Use("FOC219", document, call, sites, MIXED)
+    elif name.value not in _TODAY or (name.value == "apply_gradient" and not only_whether):
+        problem = f"It is asked for `{name.value}` by this name, which a TrainState may not have."
+        yield Use("FOC218", document, name, sites, problem)
+    elif name.value == "target" and may_be_models(points_to, [document]):
+        yield Use("FOC218", document, name, sites, _MODELS)
+    else:
+        yield Use(RULE.code, document, name, sites)
+
+
+_MODELS = (
+    "It is asked for its target by this name, and models of flax.nn have what a TrainState calls"
+    " so: `params`."
+)
+
+
+_MAKE_A_FUNCTION = {"operator.attrgetter", "operator.methodcaller"}
+
+
+_ASKED_FOR = {"apply_gradient", "optimizer_def", "target"}
+_ASK = {"getattr", "hasattr"}
+# What a TrainState calls them.
+_TODAY = {"apply_gradient": "apply_gradients", "target": "params"}
+RECOGNISES = Recognises(nodes=[(ast.Call, _uses)])
+
+
 def find(reading: Reading) -> Iterator[Finding]:
     """Each name in a string."""
 
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit, imports
         assert isinstance(use.node, ast.Constant)
-        return (renamed_string(reading, use.node, NAMES_TODAY[str(use.node.value)]),)
+        return (renamed_string(reading, use.node, _TODAY[str(use.node.value)]),)
 
     what = "the name of something that an optimizer has"
     yield from findings(reading, RULE.code, what, "the name that a TrainState has", edits_of)

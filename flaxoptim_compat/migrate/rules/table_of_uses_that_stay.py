@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.optimizers.given_to_packages import given_to_package
+from flaxoptim_compat.migrate.optimizers.lost import decorated
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
+from flaxoptim_compat.migrate.optimizers.unread_code import (
+    given_to_unread,
+    made_by_unread,
+    put_into_unread,
+)
+from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.values.objects import Definition, Optimizer
 
 RULES = (
     Rule(
@@ -127,6 +138,38 @@ _TEXTS = {
     "FOC218": ("an optimizer that is given away", "a TrainState, if the package takes one"),
     "FOC219": ("another use of an optimizer", "see why it stays"),
 }
+
+
+def _state(asked: Asked) -> Use:
+    parent = asked.document.parents[asked.node]
+    name = f"state.{parent.attr}" if isinstance(parent, ast.Attribute) else "state"
+    return asked.use("FOC213", OTHER_STRUCTURE.format(name), bridge="reads")
+
+
+OTHER_STRUCTURE = "`{}` has another structure in optax."
+
+
+def _unknown(asked: Asked) -> Use:
+    owner = "An optimizer" if asked.node.attr == "apply_gradients" else "A TrainState"
+    return asked.use("FOC219", f"{owner} has no `{asked.node.attr}`.")
+
+
+def _assigned(asked: Asked) -> Use:
+    problem = f"The program assigns to its `{asked.node.attr}`, which optax has for good."
+    return asked.use("FOC219", problem)
+
+
+# FOC201 is about what is only asked of a definition.
+RECOGNISES = Recognises(
+    {Optimizer: {"state": _state, ANY: _unknown}, Definition: {ANY: _assigned}},
+    [
+        (ast.Assign, put_into_unread),
+        (ast.Call, given_to_unread),
+        (ast.Call, made_by_unread),
+        (ast.Call, given_to_package),
+        (ast.FunctionDef, decorated),
+    ],
+)
 
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:

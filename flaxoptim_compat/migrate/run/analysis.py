@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import imported_files, imported_names
 from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
-from flaxoptim_compat.migrate.rules import rule_modules
+from flaxoptim_compat.migrate.rules import recognisers, rule_modules
 
 TARGETS = ("shim", "optax")
 Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
@@ -68,7 +68,7 @@ def analyse(
     # Others have methods of these names too: without flax.optim nobody has an optimizer.
     has_optimizers = elsewhere or any(each.names_flax_optim() for each in exporting.values())
     imported = imported_files(documents)
-    facts = Facts(documents, imported, ignored) if has_optimizers else None
+    facts = Facts(documents, imported, ignored, recognisers()) if has_optimizers else None
     needed = _needed_elsewhere(imported, read.values())
     return [
         _findings(

@@ -1,20 +1,19 @@
-"""Parameters that Flax's TrainState does not take: one array or number, objects, whole numbers.
-
-Its ``apply_gradients`` asks whether a name is in the gradients. A dict, a list and a tuple answer.
-What is a whole number stays one, where flax.optim made it a float.
-"""
+"""What parameters are, where Flax's TrainState takes others or has them under other paths."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assigned_once
 from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import NAMED_TUPLE, RETURN_ARRAYS
 from flaxoptim_compat.migrate.values.objects import Class, External, Instance
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-# Any of these makes `in` possible, and so does one of these as a base.
+# TrainState.apply_gradients asks whether a name is in the gradients. A dict, a list and a tuple
+# answer. Any of these makes `in` possible, and so does one of these as a base.
 _ASKED_BY_IN = frozenset({"__contains__", "__getitem__", "__iter__"})
 _ANSWER = frozenset(
     {
@@ -109,3 +108,33 @@ def _answers_in(points_to: PointsTo, of: Class) -> bool:
         if defined & _ASKED_BY_IN or known & _ANSWER:
             return True
     return False
+
+
+# Flax's traversals went into such a model: `/dense/kernel`. The labels that optax is given name its
+# field as well: `/params/dense/kernel`. With a dot behind, so that `flax.nnx` is none of them.
+_MODULES = ("flax.nn.", "flax.deprecated.", "flaxoptim_compat.nn.")
+
+
+def may_be_models(points_to: PointsTo, documents: Iterable[Document]) -> bool:
+    """Whether anything that can run with these files names ``flax.nn``.
+
+    Args:
+      points_to: what is known of the program.
+      documents: the files that deal with the parameters.
+    """
+    together = map(points_to.processes.together_with, documents)
+    return any(_names_flax_nn(points_to, each) for each in frozenset().union(*together))
+
+
+def _names_flax_nn(points_to: PointsTo, document: Document) -> bool:
+    for statement in document.imports:
+        origin = statement.module or "" if isinstance(statement, ast.ImportFrom) else ""
+        names = (f"{origin}.{alias.name}.".lstrip(".") for alias in statement.names)
+        if any(name.startswith(_MODULES) for name in names):
+            return True
+    return any(
+        isinstance(each, External) and f"{each.name}.".startswith(_MODULES)
+        for node in document.nodes
+        if isinstance(node, ast.Attribute)
+        for each in points_to.legacy(node)
+    )

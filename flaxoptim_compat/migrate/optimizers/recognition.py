@@ -1,0 +1,232 @@
+"""What a program does with its optimizers, as the rules recognise it."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from flaxoptim_compat.migrate.optimizers.checkpoints import restored_elsewhere
+from flaxoptim_compat.migrate.optimizers.lost import lost_to
+from flaxoptim_compat.migrate.optimizers.use import MIXED, STEPS, Sites, Use, axes_of, sites_of
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.objects import (
+    Container,
+    Definition,
+    Object,
+    Objects,
+    Optimizer,
+    StateDict,
+)
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+
+class Asked(NamedTuple):
+    """An attribute that a program asks an optimizer for, or a definition, or a state dict.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      node: the attribute.
+      sites: where the definitions of what is asked were made.
+    """
+
+    points_to: PointsTo
+    document: Document
+    node: ast.Attribute
+    sites: Sites
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call of the attribute; None if it is not called where it stands."""
+        parent = self.document.parents[self.node]
+        return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
+
+    def use(self, code: str, problem: str = "", node: ast.expr | None = None, **more: Any) -> Use:
+        """The use that it is, of the attribute itself or of what is around it."""
+        return Use(code, self.document, node or self.node, self.sites, problem, **more)
+
+
+# What a rule says to an attribute; None: it is about something else.
+OfAttribute = Callable[[Asked], Use | None]
+# The uses that a rule finds in an expression or statement.
+OfNode = Callable[[PointsTo, Document, Any], Iterator[Use]]
+# In the place of the name of an attribute: any, if no rule knows it by its name.
+ANY = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Recognises:
+    """What of a program a rule is about.
+
+    Args:
+      attributes: by what is asked for them, and by their names.
+      nodes: expressions and statements of a kind.
+    """
+
+    attributes: Mapping[type[Object], Mapping[str, OfAttribute]] = dataclasses.field(
+        default_factory=dict
+    )
+    nodes: Sequence[tuple[type[ast.AST], OfNode]] = ()
+
+
+class Recognisers:
+    """What all rules recognise.
+
+    Args:
+      rules: one by one, in the order of their codes.
+    """
+
+    def __init__(self, rules: Iterable[Recognises]) -> None:
+        self._attributes: dict[tuple[type[Object], str], list[OfAttribute]] = {}
+        self._nodes: dict[type[ast.AST], list[OfNode]] = {}
+        for rule in rules:
+            for owner, by_name in rule.attributes.items():
+                for name, recognise in by_name.items():
+                    self._attributes.setdefault((owner, name), []).append(recognise)
+            for kind, find in rule.nodes:
+                self._nodes.setdefault(kind, []).append(find)
+
+    def attribute(self, owner: type[Object], asked: Asked) -> Iterator[Use]:
+        """The one use that an attribute is."""
+        for name in (asked.node.attr, ANY):
+            for recognise in self._attributes.get((owner, name), ()):
+                use = recognise(asked)
+                if use is not None:
+                    yield use
+                    return
+
+    def node(self, points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[Use]:
+        """All uses that a node is."""
+        if isinstance(node, ast.Attribute):
+            yield from self._asked(points_to, document, node)
+        for find in self._nodes.get(type(node), ()):
+            yield from find(points_to, document, node)
+
+    def _asked(self, points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
+        values = points_to.legacy(node.value)
+        if not values or known_names.is_bridged(node):
+            return
+        if sites_of(values, Optimizer):
+            yield from self._of_optimizer(points_to, document, node)
+        elif sites := sites_of(values, Definition):
+            if not _becomes_train_state(document, node):
+                yield from self.attribute(Definition, Asked(points_to, document, node, sites))
+        elif sites := sites_of(frozenset(_asked_for(values, node.attr)), StateDict):
+            yield from self.attribute(StateDict, Asked(points_to, document, node, sites))
+
+    def _of_optimizer(
+        self, points_to: PointsTo, document: Document, node: ast.Attribute
+    ) -> Iterator[Use]:
+        values = points_to.values(node.value)
+        sites = sites_of(values, Optimizer)
+        if node.attr in _OF_CONTAINERS and any(isinstance(each, Container) for each in values):
+            return
+        # Of all else that an optimizer is asked for no container has anything.
+        others = {each for each in values if not isinstance(each, Optimizer | Container)}
+        if sites != {None}:
+            # Annotations say it of what is seen to be the optimizer itself, too.
+            others.discard(Definition(None))
+        if others or points_to.is_unknown(node.value):
+            yield Use("FOC219", document, node, sites, MIXED)
+            return
+        for use in self.attribute(Optimizer, Asked(points_to, document, node, sites)):
+            yield _of_copies(use, node, axes_of(values))
+
+
+_OF_CONTAINERS = frozenset().union(*map(dir, (dict, list, set, tuple, collections.deque)))
+
+
+def _asked_for(values: Objects, attribute: str) -> Iterator[Object]:
+    """The dicts of which an attribute may be asked for single entries.
+
+    Who goes through all entries of a flat one takes them as they are.
+    """
+    for each in values:
+        if not (isinstance(each, StateDict) and each.is_flat and attribute in _ALL_ENTRIES):
+            yield each
+
+
+_ALL_ENTRIES = frozenset({"items", "keys", "values"})
+
+
+def _becomes_train_state(document: Document, node: ast.Attribute) -> bool:
+    """Whether it is called, and a TrainState made of the result at once."""
+    call = document.parents[node]
+    if not (isinstance(call, ast.Call) and call.func is node):
+        return False
+    parent = document.parents[call]
+    return isinstance(parent, ast.Attribute) and parent.attr == "to_train_state"
+
+
+def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
+    """What a use is where the optimizer may be one that replicated itself.
+
+    Args:
+      use: what it is otherwise.
+      node: the attribute that is asked for.
+      axes: those over which the optimizer averages its gradients; "" if it does not.
+    """
+    if axes <= {""}:
+        return use
+    if use.code in STEPS and len(axes) == 1:
+        return dataclasses.replace(use, axis=min(axes))
+    if node.attr in _OTHER_OF_COPIES and use.code != "FOC204":
+        return dataclasses.replace(use, problem=_COPIES.format(node.attr), bridge="")
+    return use
+
+
+# What an optimizer on every device has for a single copy, or the TrainState in another shape.
+_OTHER_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_dict"})
+_COPIES = "`{}` is asked of an optimizer that was replicated: ask before, or its `unreplicate()`."
+
+
+def uses(
+    points_to: PointsTo,
+    unknown: Mapping[Document, Sequence[ast.Attribute]],
+    recognisers: Recognisers,
+) -> Iterator[Use]:
+    """Each thing that the program does with an optimizer, in the order of the files.
+
+    Args:
+      points_to: what is known of the program.
+      unknown: for each file what looks like such a use, and is not known to be one.
+      recognisers: what the rules recognise.
+    """
+    found = list(_all_uses(points_to, unknown, recognisers))
+    for use in (*found, *restored_elsewhere(points_to, found)):
+        if isinstance(use.node, ast.Call) and _in_f_string(use.document, use.node):
+            problem = "It is a part of an f-string: give it a name before."
+            yield dataclasses.replace(use, problem=problem, bridge="")
+        else:
+            yield use
+
+
+def _all_uses(
+    points_to: PointsTo,
+    unknown: Mapping[Document, Sequence[ast.Attribute]],
+    recognisers: Recognisers,
+) -> Iterator[Use]:
+    # For each file, the first unknown place in what runs with it.
+    first: dict[Document, str] = {}
+    for document in points_to.documents:
+        if unknown[document]:
+            place = document.place(unknown[document][0])
+            for other in points_to.processes.together_with(document):
+                first.setdefault(other, place)
+    for document in points_to.documents:
+        for node in document.nodes:
+            if document in first:
+                yield from lost_to(points_to, document, node, first[document])
+            yield from recognisers.node(points_to, document, node)
+
+
+def _in_f_string(document: Document, node: ast.AST) -> bool:
+    while isinstance(node, ast.expr | ast.keyword | ast.comprehension):
+        node = document.parents[node]
+        if isinstance(node, ast.JoinedStr):
+            return True
+    return False
