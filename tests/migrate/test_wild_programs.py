@@ -16,6 +16,7 @@ PROGRAMS = DATA / "wild_programs"
 # The path of each, and the codes that rewrite leaves in it as marks with --to optax.
 MARKED = {
     "aliases.py": set(),
+    "annotated.py": set(),
     "bracketed.py": set(),
     "by_name.py": {"FOC103"},
     "careful.py": set(),
@@ -35,6 +36,7 @@ MARKED = {
     "mixed_steps.py": set(),
     "models.py": set(),
     "moments.py": set(),
+    "namespaces.py": set(),
     "optimized.py": set(),
     "other_rates.py": {"FOC103"},
     "own_class.py": {"FOC106"},

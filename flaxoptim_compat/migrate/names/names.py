@@ -221,7 +221,8 @@ class Names:
         return others
 
     def _adopt(self, expression: ast.expr, constant: ast.Constant) -> None:
-        """Let the document find the statement of what stands in quotes."""
+        """Let the document find what stands in quotes, and the statement of that."""
+        self.document.quoted[constant] = expression
         parents = self.document.parents
         parents[expression] = constant
         for node in ast.walk(expression):

@@ -49,7 +49,8 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         for each in takers
         if isinstance(each, External)
         and not _takes_any_tree(each.name)
-        and not (each.name in ("getattr", "hasattr") and asks_by_name(call))
+        and not (each.name in _BY_NAME and asks_by_name(call))
+        and each.name not in known_names.MAKE_NAMESPACES
         and not (is_holder and _takes_out_nothing(each.name))
     }
     if points_to.is_unknown(call.func):
@@ -61,6 +62,10 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
     # Who hands this function a state hands it what works on such a state, as who gets one back.
     is_given = is_holder and points_to.is_parameter(document, call.func)
     return "" if is_given else "a function that is not known here"
+
+
+# Attributes of which the name is written out are followed.
+_BY_NAME = frozenset({"getattr", "hasattr", "setattr"})
 
 
 def _takes_out_nothing(name: str) -> bool:

@@ -55,6 +55,7 @@ class Document:
       module: the dotted name under which other files of the project import it; "" if none can.
       is_package: whether it is the ``__init__.py`` of that module.
       magics: what stands in a notebook in place of some of these lines, by their numbers.
+      quoted: annotations in quotes, as expressions; of those that name what may be gone.
     """
 
     path: Path
@@ -63,6 +64,7 @@ class Document:
     module: str = ""
     is_package: bool = False
     magics: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    quoted: dict[ast.Constant, ast.expr] = dataclasses.field(default_factory=dict)
 
     @property
     def is_gin(self) -> bool:

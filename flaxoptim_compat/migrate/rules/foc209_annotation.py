@@ -35,7 +35,7 @@ RULE = Rule(
     summary="the class `Optimizer` in an annotation, a field of a dataclass or `isinstance`",
     what="`--to optax` writes `TrainState` of `flax.training.train_state`, wherever the "
     "optimizers that it is about become TrainStates, and `optax.GradientTransformation` for "
-    "`OptimizerDef`. `--to shim` takes the class from this package.",
+    "`OptimizerDef`, in quotes too. `--to shim` takes the class from this package.",
     why="An annotation in a dataclass is evaluated when the class is made: "
     "`flax.optim.Optimizer` ends the program there even if nothing else of it is used.",
     refuses="Where the optimizer stays as it is, and where the class itself is called to put "

@@ -59,8 +59,8 @@ class Calls:
         self.sites: dict[Site, None] = {}
         self.has_traversals = False
         self._bound: dict[Object, tuple[Held, Given]] = {}
-        # What `collections.namedtuple` makes, by its calls.
-        self._named_tuples: dict[ast.Call, ast.ClassDef] = {}
+        # What calls of `collections.namedtuple` and the like make.
+        self._classes: dict[ast.Call, ast.ClassDef] = {}
         self._come: set[tuple[ast.Call, Context, Object, int]] = set()
 
     def result(
@@ -346,6 +346,8 @@ class Calls:
                     memory.flow(self._called(call, value), result)
         elif name == known_names.MAKES_NAMED_TUPLE:
             add(result, self._named_tuple(call))
+        elif name in known_names.MAKE_NAMESPACES:
+            add(result, [self._namespace(call, given)])
         elif name in containers.FUNCTIONS:
             self._containers.function(call, name, given, result)
         elif name == "flax.serialization.to_state_dict":
@@ -386,22 +388,35 @@ class Calls:
 
     def _named_tuple(self, call: Call) -> list[Object]:
         """The class that ``collections.namedtuple`` makes, as if it were written out."""
-        if call.node not in self._named_tuples:
-            names = _field_names(call.node)
-            if not names:
-                return []
-            base = ast.Name("NamedTuple", ast.Load())
-            self._memory.note(base, frozenset({External(known_names.NAMED_TUPLE)}))
+        names = _field_names(call.node)
+        if not names:
+            return []
+        base = ast.Name("NamedTuple", ast.Load())
+        self._memory.note(base, frozenset({External(known_names.NAMED_TUPLE)}))
+        return [self._written_out(call, "namedtuple", [base], names)]
+
+    def _namespace(self, call: Call, given: Given) -> Object:
+        """What ``types.SimpleNamespace`` makes: the object of a class that is its alone."""
+        names = [name for name, _ in given.named if name is not None]
+        made = Instance(self._written_out(call, "SimpleNamespace", [], names))
+        for name, value in given.named:
+            if name is not None:
+                self._memory.store_field(frozenset({made}), name, value)
+        return made
+
+    def _written_out(
+        self, call: Call, name: str, bases: list[ast.expr], fields: list[str]
+    ) -> Class:
+        """The class that a call makes, as if it were written out with these fields."""
+        if call.node not in self._classes:
             body: list[ast.stmt] = [
                 ast.AnnAssign(ast.Name(each, ast.Store()), ast.Name("object", ast.Load()), None, 1)
-                for each in names
+                for each in fields
             ]
-            node = ast.ClassDef("namedtuple", [base], [], body, [])
-            self._named_tuples[call.node] = ast.fix_missing_locations(
-                ast.copy_location(node, call.node)
-            )
+            node = ast.ClassDef(name, bases, [], body or [ast.Pass()], [])
+            self._classes[call.node] = ast.fix_missing_locations(ast.copy_location(node, call.node))
             self._memory.classes.append((call.document, node))
-        return [Class(call.document, self._named_tuples[call.node])]
+        return Class(call.document, self._classes[call.node])
 
     def _getattr(self, call: Call, owner: Held, result: Variable) -> None:
         attribute = call.node.args[1]
@@ -487,6 +502,7 @@ _MATTER = frozenset(
         "flax.traverse_util.flatten_dict",
         "functools.partial",
         known_names.MAKES_NAMED_TUPLE,
+        *known_names.MAKE_NAMESPACES,
         "getattr",
         "setattr",
         known_names.RESTORE,

@@ -653,6 +653,8 @@ class Constraints:
     def _annotated(self, annotation: ast.expr) -> Held:
         """What a variable with an annotation can hold."""
         match annotation:
+            case ast.Constant() if annotation in self._document.quoted:
+                return self._annotated(self._document.quoted[annotation])
             case ast.Name() | ast.Attribute():
                 return self._memory.instances(self._value(annotation))
             case ast.BinOp(left=first, right=second):

@@ -125,6 +125,7 @@ _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 MAKE_FIELDS = frozenset({"dataclasses.field", "flax.struct.field"})
 NAMED_TUPLE = "typing.NamedTuple"
 MAKES_NAMED_TUPLE = "collections.namedtuple"
+MAKE_NAMESPACES = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
 
 # The value of this argument is what the function returns, perhaps with other arrays in it.
 RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
