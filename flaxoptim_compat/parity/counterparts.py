@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from flax import serialization
@@ -76,12 +76,9 @@ def described(definition: Any) -> Description | None:
     if cls.__name__ not in {*BY_NAME, _MULTI} or cls.__mro__[1].__name__ != "OptimizerDef":
         return None
     wrapped = getattr(definition, WRAPPED, None)
-    found = [
-        described(part)
-        for part in getattr(definition, "sub_optimizers", [wrapped] if wrapped else [])
-    ]
-    parts = [part for part in found if part is not None]
-    if len(parts) != len(found):
+    inner = getattr(definition, "sub_optimizers", [wrapped] if wrapped else [])
+    parts = _all_known(map(described, inner))
+    if parts is None:
         return None
     if cls.__name__ == _MULTI:
         return Description(_MULTI, {}, parts, definition.traversals)
@@ -108,9 +105,15 @@ def recorded(entry: Any) -> Description | None:
         return None
     if not isinstance(arguments, dict) or not isinstance(parts, list):
         return None
-    found = [recorded(part) for part in parts]
-    known = [part for part in found if part is not None]
-    return Description(kind, arguments, known) if len(known) == len(found) else None
+    known = _all_known(map(recorded, parts))
+    return None if known is None else Description(kind, arguments, known)
+
+
+def _all_known(found: Iterable[Description | None]) -> list[Description] | None:
+    """The parts of a definition; None if nothing can be said of one of them."""
+    parts = list(found)
+    known = [each for each in parts if each is not None]
+    return known if len(known) == len(parts) else None
 
 
 def counterpart(subject: Any, module: Any) -> Any:

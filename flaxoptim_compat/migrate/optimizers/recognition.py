@@ -198,7 +198,7 @@ def uses(
     """
     found = list(_all_uses(points_to, unknown, recognisers))
     for use in (*found, *restored_elsewhere(points_to, found)):
-        if isinstance(use.node, ast.Call) and _in_f_string(use.document, use.node):
+        if isinstance(use.node, ast.Call) and use.document.is_in_f_string(use.node):
             problem = "It is a part of an f-string: give it a name before."
             yield dataclasses.replace(use, problem=problem, bridge="")
         else:
@@ -222,11 +222,3 @@ def _all_uses(
             if document in first:
                 yield from lost_to(points_to, document, node, first[document])
             yield from recognisers.node(points_to, document, node)
-
-
-def _in_f_string(document: Document, node: ast.AST) -> bool:
-    while isinstance(node, ast.expr | ast.keyword | ast.comprehension):
-        node = document.parents[node]
-        if isinstance(node, ast.JoinedStr):
-            return True
-    return False

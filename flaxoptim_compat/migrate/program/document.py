@@ -169,6 +169,24 @@ class Document:
             node = self.parents[node]
         return node
 
+    def variables_of(
+        self, node: ast.AST
+    ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module:
+        """The same with ``lambda``: outside of it, a name is another variable."""
+        while not isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+        ):
+            node = self.parents[node]
+        return node
+
+    def is_in_f_string(self, node: ast.AST) -> bool:
+        """Whether it stands in an f-string, in which quotation marks may end the string."""
+        while not isinstance(node, ast.stmt):
+            if isinstance(node, ast.JoinedStr):
+                return True
+            node = self.parents[node]
+        return False
+
 
 class Unparsable(Exception):
     """Text that is no Python.

@@ -145,7 +145,7 @@ def _is_made_here(reading: Reading, receiver: ast.expr) -> bool:
     """Whether it is a dict of keywords, or one that the file writes out."""
     if not isinstance(receiver, ast.Name):
         return False
-    here = _function_around(reading, receiver)
+    here = reading.document.variables_of(receiver)
     if isinstance(here, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         keywords = here.args.kwarg
         if keywords is not None and keywords.arg == receiver.id:
@@ -153,16 +153,9 @@ def _is_made_here(reading: Reading, receiver: ast.expr) -> bool:
     for node in reading.document.parents:
         if isinstance(node, ast.Assign) and _is_plain_dict(node.value):
             names = [each.id for each in node.targets if isinstance(each, ast.Name)]
-            if receiver.id in names and _function_around(reading, node) is here:
+            if receiver.id in names and reading.document.variables_of(node) is here:
                 return True
     return False
-
-
-def _function_around(reading: Reading, node: ast.AST) -> ast.AST:
-    """The function that a node stands in, or the file: elsewhere a name is another variable."""
-    while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
-        node = reading.document.parents[node]
-    return node
 
 
 def _is_plain_dict(node: ast.expr) -> bool:

@@ -51,10 +51,7 @@ def assigned(reading: Reading, node: ast.Name, *, in_parts: bool = False) -> lis
       node: the name.
       in_parts: whether it may also be a part of what is assigned, as in ``x, y = f()``.
     """
-    around: ast.AST = node
-    while not isinstance(around, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
-        around = reading.document.parents[around]
-    found = _bindings(reading, around).get(node.id, ())
+    found = _bindings(reading, reading.document.variables_of(node)).get(node.id, ())
     return [each.value if in_parts or not each.is_part else None for each in found]
 
 

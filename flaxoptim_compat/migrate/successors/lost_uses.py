@@ -67,16 +67,6 @@ class LostUse:
         parent = self.parent
         return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
 
-    @property
-    def is_in_string(self) -> bool:
-        """Whether it stands in an f-string, in which quotation marks may end the string."""
-        node: ast.AST = self.node
-        while not isinstance(node, ast.stmt):
-            if isinstance(node, ast.JoinedStr):
-                return True
-            node = self.reading.document.parents[node]
-        return False
-
     def span(self, node: ast.expr) -> Span:
         """Where a node stands."""
         return Span(*self.reading.document.span(node))

@@ -156,7 +156,7 @@ def _renamed(
         given = lost.plain_arguments(keywords, arguments[1])
         if given is None or len(given) < arguments[0]:
             return None
-        if '"' in last and lost.is_in_string:
+        if '"' in last and lost.reading.document.is_in_f_string(lost.node):
             return None
         adds = bool(last or dtype)
         if adds and lost.insertion("") is None:
