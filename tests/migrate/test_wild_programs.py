@@ -49,6 +49,7 @@ MARKED = {
     "states.py": set(),
     "step_set.py": set(),
     "trainer.py": set(),
+    "warmed_up.py": set(),
     "without_rates.py": set(),
     "left/assigned.py": set(),
     "left/averages_sometimes.py": {"FOC205"},
@@ -87,6 +88,7 @@ KEEP_DEFINITIONS = {
     "optimized.py",
     "other_rates.py",
     "own_class.py",
+    "warmed_up.py",
     "without_rates.py",
 }
 # XLA fuses what optax does in another order than what we do, and programs that do not compile

@@ -186,6 +186,9 @@ def _bridge_some(unit: Unit, steps: Sequence[Use]) -> list[Use]:
         moved = without if name == RATE else giving
         unit.bridged += moved
         steps = [each for each in steps if each not in moved]
+    if RATE not in _given(steps):
+        # Those that gave it are done by the optimizer, and no other one has to set it back.
+        unit.default_rate = None
     return list(steps)
 
 
