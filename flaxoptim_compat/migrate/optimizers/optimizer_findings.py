@@ -65,11 +65,11 @@ def finding(
     here = (each for each in unit.problems if each.node is use.node)
     own = next((each for each in here if each.code == use.code), None)
     first = unit.problems[0]
-    if own is not None and own.problem == MIXED:
-        first = next(each for each in unit.problems if each.problem == MIXED)
+    if own is not None and own.problem.startswith(MIXED):
+        first = next(each for each in unit.problems if each.problem.startswith(MIXED))
         if own is not first:
             # What both comes to is meant to, and is one thing to settle, in however many places.
-            instead = f"as in {_line(use, first)}: {MIXED}"
+            instead = f"as in {_line(use, first)}: {first.problem}"
             return Finding(code, start, end, what, instead, optax=None)
     if own is not None:
         return Finding(code, start, end, what, own.problem, optax=None, reason=own.problem)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.checkpoints import restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.lost import lost_to
-from flaxoptim_compat.migrate.optimizers.use import MIXED, STEPS, Sites, Use, axes_of, sites_of
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, axes_of, mixed, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
@@ -131,7 +131,7 @@ class Recognisers:
             # Annotations say it of what is seen to be the optimizer itself, too.
             others.discard(Definition(None))
         if others or points_to.is_unknown(node.value):
-            yield Use("FOC219", document, node, sites, MIXED)
+            yield Use("FOC219", document, node, sites, mixed(others))
             return
         for use in self.attribute(Optimizer, Asked(points_to, document, node, sites)):
             yield _of_copies(use, node, axes_of(values))

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+from collections.abc import Iterable
 from typing import Literal
 
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import (
+    Class,
     Definition,
+    External,
+    Function,
+    Instance,
+    Object,
     Objects,
     Optimizer,
+    Partial,
     Site,
     State,
     StateDict,
+    Stored,
+    Transformed,
 )
 
-MIXED = "This is an optimizer in some calls, and something else in others."
+MIXED = "This is an optimizer in some calls, and something else in others"
 BY_HAND = "An optimizer is put together by hand."
 
 # The rules about steps.
@@ -68,6 +77,31 @@ def sites_of(values: Objects, kind: type[Optimizer | Definition | State | StateD
     """Where the definitions of all values of a kind were made; None only if no place is known."""
     found: Sites = frozenset(each.site for each in values if isinstance(each, kind))
     return found - {None} or found
+
+
+def mixed(others: Iterable[Object]) -> str:
+    """That something may be an optimizer or one of these, the first of which is named."""
+    what = min(filter(None, map(_called, others)), default="")
+    return f"{MIXED}: {what}." if what else f"{MIXED}."
+
+
+def _called(other: Object) -> str:
+    match other:
+        case Instance(of=Class(document=document, node=node)):
+            return f"an object of `{node.name}`, {document.place(node)}"
+        case Class(document=document, node=node):
+            return f"the class `{node.name}`, {document.place(node)}"
+        case Function(document=document, node=node):
+            return f"a function, {document.place(node)}"
+        case Partial() | Transformed():
+            return "a function"
+        case Definition():
+            return "a definition"
+        case External(name=name):
+            return f"`{name}`"
+        case Stored():
+            return "the nested dicts of a checkpoint"
+    return ""
 
 
 def axes_of(values: Objects) -> frozenset[str]:

@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.optimizers.parameters import may_be_models
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import MIXED, Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import Use, mixed, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Container, Optimizer
@@ -105,9 +105,9 @@ def _asked(
     values = points_to.values(owner)
     sites = sites_of(values, Optimizer)
     # A container has none of these, whatever it holds.
-    others = any(not isinstance(each, Optimizer | Container) for each in values)
+    others = [each for each in values if not isinstance(each, Optimizer | Container)]
     if others or points_to.is_unknown(owner):
-        yield Use("FOC219", document, call, sites, MIXED)
+        yield Use("FOC219", document, call, sites, mixed(others))
     elif name.value not in _TODAY or (name.value == "apply_gradient" and not only_whether):
         problem = f"It is asked for `{name.value}` by this name, which a TrainState may not have."
         yield Use("FOC218", document, name, sites, problem)

@@ -81,3 +81,26 @@ def test_an_annotation_goes_with_an_optimizer_that_is_made() -> None:
     text = rewrite(program, "optax")
     assert "def train(o: train_state.TrainState):\n    return o\n" in text
     assert "tx=optax.adam(0.1)" in text and "# FOC" not in text
+
+
+@pytest.mark.parametrize(
+    ("other", "named"),
+    [
+        ("Frozen()", ": an object of `Frozen`, program.py"),
+        ("Frozen", ": the class `Frozen`, program.py"),
+        ("run", ": a function, program.py"),
+        ("numpy.empty", ": `numpy.empty`"),
+        ("optim.Adam(0.1)", ": a definition"),
+        ("elsewhere.found", ": `elsewhere.found`"),
+    ],
+)
+def test_what_else_something_may_be_is_named(other: str, named: str) -> None:
+    program = (
+        "import elsewhere\nimport numpy\nfrom flax import optim\n\n\n"
+        "class Frozen:\n    target = 0\n\n\n"
+        "def target_of(one):\n    return one.target\n\n\n"
+        f"def run(p):\n    return target_of(optim.Adam(0.1).create(p)), target_of({other})\n"
+    )
+    (mark,) = marks_in(rewrite(program, "optax"))
+    what = "This is an optimizer in some calls, and something else in others"
+    assert " ".join(mark.text.split()) == f"FOC219: {what}{named}."
