@@ -489,7 +489,8 @@ class Constraints:
     def _held_by(self, home: Scope | None, name: str) -> Held:
         if home is None:
             if name not in self._stars.brought(self._document):
-                return frozenset({External(name)})
+                full_name = self._stars.of_flax_optim(self._document).get(name, name)
+                return frozenset({External(full_name)})
             home = self._scopes[self._document.tree]
         if (home, name) in self._packages:
             return self._packages[home, name]

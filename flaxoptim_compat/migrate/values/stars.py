@@ -1,16 +1,17 @@
-"""Which names the files of a program give to each other by ``import *``."""
+"""Which names ``import *`` brings, from files of the program and from flax.optim."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
 
+from flaxoptim_compat.migrate.names import surface
 from flaxoptim_compat.migrate.names.walk import walk_of
 from flaxoptim_compat.migrate.program.document import Document
 
 
 class Stars:
-    """The names that ``import *`` brings from files of the program.
+    """The names that ``import *`` brings.
 
     Args:
       modules: for each file, the files that it imports, by the names it imports them by.
@@ -27,6 +28,13 @@ class Stars:
             found = (name for each in self._taken(document) for name in self.given(each))
             self._brought[document] = frozenset(found)
         return self._brought[document]
+
+    def of_flax_optim(self, document: Document) -> Mapping[str, str]:
+        """The names that a file gets from flax.optim, and what they are."""
+        # Of several, the last one decides what a name is.
+        stars = walk_of(document).scopes[document.tree].bindings.get("*", [])
+        module = surface.as_of_old(stars[-1].full_name) if stars else ""
+        return surface.in_star(module) if surface.is_of_flax_optim(module) else {}
 
     def given(self, document: Document) -> list[str]:
         """The names that a file gives, where there is no ``__all__``."""

@@ -104,3 +104,25 @@ def test_what_else_something_may_be_is_named(other: str, named: str) -> None:
     (mark,) = marks_in(rewrite(program, "optax"))
     what = "This is an optimizer in some calls, and something else in others"
     assert " ".join(mark.text.split()) == f"FOC219: {what}{named}."
+
+
+@pytest.mark.parametrize(
+    ("module", "is_left"),
+    [
+        ("flax.optim", False),
+        ("flax.optim.adam", False),
+        # Its names are not gone, so that nothing tells whether the rest of the file needs them.
+        ("flaxoptim_compat.optim", True),
+    ],
+)
+def test_names_that_come_with_a_star_are_followed(module: str, is_left: bool) -> None:
+    star = f"from {module} import *\n"
+    rewritten = rewrite(f"{star}\nprint(Adam(0.1).create(params).target)\n", "optax")
+    assert "tx=optax.adam(0.1)" in rewritten
+    assert ").params)" in rewritten
+    assert (star in rewritten) is is_left
+
+
+def test_the_last_star_decides() -> None:
+    program = "from flax.optim import *\nfrom optax import *\n\nAdam(0.1).create(params)\n"
+    assert rewrite(program, "optax").endswith("\nAdam(0.1).create(params)\n")
