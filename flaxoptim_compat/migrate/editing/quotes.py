@@ -34,8 +34,8 @@ def _has_strings(edit: Edit) -> bool:
 
 def _prefers_single(document: Document) -> bool:
     quotes: collections.Counter[str] = collections.Counter()
-    for node in document.parents:
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+    for node in document.of_kind(ast.Constant):
+        if isinstance(node.value, str):
             begin = document.span(node)[0]
             if document.text[begin : begin + 3] not in ('"""', "'''"):
                 quotes[document.text[begin]] += 1

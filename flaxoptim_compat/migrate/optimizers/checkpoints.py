@@ -49,9 +49,9 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
             reads = reads or Stored() in points_to.legacy(node)
             if any(isinstance(each, ast.Dict) for each in arguments_of(node)):
                 yield from _restored_dicts(points_to, node)
-    for node in document.nodes if reads else ():
-        match node:
-            case ast.Constant(value=str(path)) if "/" in path:
+    for node in document.of_kind(ast.Constant) if reads else ():
+        match node.value:
+            case str(path) if "/" in path:
                 yield from ((node, _TODAY[name]) for name in _TODAY if name in path.split("/"))
 
 
@@ -114,8 +114,8 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
     restoring: list[_Call] = []
     saving: list[_Call] = []
     for document in points_to.documents:
-        for node in document.nodes:
-            if isinstance(node, ast.Call) and points_to.legacy(node.func):
+        for node in document.of_kind(ast.Call):
+            if points_to.legacy(node.func):
                 names = points_to.package_names(node.func)
                 if names & RESTORING:
                     restoring.append(_Call(document, node, _inside(points_to, node)))
@@ -158,11 +158,10 @@ def _who_saves(points_to: PointsTo, saving: list[_Call]) -> frozenset[Document]:
     """The files that run with what saves something, be it by functions of others."""
     callers: dict[ast.AST, dict[ast.AST, Document]] = {}
     for document in points_to.documents:
-        for node in document.nodes:
-            if isinstance(node, ast.Call):
-                for each in points_to.legacy(node.func):
-                    if isinstance(each, Function):
-                        callers.setdefault(each.node, {})[document.function(node)] = document
+        for node in document.of_kind(ast.Call):
+            for each in points_to.legacy(node.func):
+                if isinstance(each, Function):
+                    callers.setdefault(each.node, {})[document.function(node)] = document
     found: set[Document] = set()
     waiting: dict[ast.AST, Document] = {
         call.document.function(call.node): call.document for call in saving

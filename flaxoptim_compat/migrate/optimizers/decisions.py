@@ -274,16 +274,13 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
     if not points_to.has_traversals:
         return found
     for document in points_to.documents:
-        for node in document.nodes:
-            asked: list[ast.expr] = []
-            if isinstance(node, ast.Attribute):
-                asked = [node.value]
-            elif isinstance(node, ast.Call):
-                made = points_to.legacy(node)
-                if not any(isinstance(each, Definition | Optimizer) for each in made):
-                    asked = arguments_of(node)
-            for each in asked:
-                found |= {value for value in points_to.legacy(each) if isinstance(value, Traversal)}
+        asked = [each.value for each in document.of_kind(ast.Attribute)]
+        for call in document.of_kind(ast.Call):
+            made = points_to.legacy(call)
+            if not any(isinstance(each, Definition | Optimizer) for each in made):
+                asked += arguments_of(call)
+        for each in asked:
+            found |= {value for value in points_to.legacy(each) if isinstance(value, Traversal)}
     return found
 
 

@@ -30,7 +30,7 @@ def not_understood(points_to: PointsTo, document: Document) -> list[ast.Attribut
 
     Many things have a ``target``: it does not count in a file that assigns to one.
     """
-    nodes = [each for each in document.nodes if isinstance(each, ast.Attribute)]
+    nodes = document.of_kind(ast.Attribute)
     own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
     names = {*TELLING, *({_TARGET} - own)}
     return [each for each in nodes if _is_unknown(points_to, each, names)]

@@ -134,7 +134,6 @@ def _names_flax_nn(points_to: PointsTo, document: Document) -> bool:
             return True
     return any(
         isinstance(each, External) and f"{each.name}.".startswith(_MODULES)
-        for node in document.nodes
-        if isinstance(node, ast.Attribute)
+        for node in document.of_kind(ast.Attribute)
         for each in points_to.legacy(node)
     )

@@ -89,6 +89,7 @@ class Recognisers:
                     self._attributes.setdefault((owner, name), []).append(recognise)
             for kind, find in rule.nodes:
                 self._nodes.setdefault(kind, []).append(find)
+        self._nodes.setdefault(ast.Attribute, []).insert(0, self._asked)
 
     def attribute(self, owner: type[Object], asked: Asked) -> Iterator[Use]:
         """The one use that an attribute is."""
@@ -99,14 +100,12 @@ class Recognisers:
                     yield use
                     return
 
-    def node(self, points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[Use]:
-        """All uses that a node is."""
-        if isinstance(node, ast.Attribute):
-            yield from self._asked(points_to, document, node)
-        for find in self._nodes.get(type(node), ()):
-            yield from find(points_to, document, node)
+    def of_kind(self, kind: type[ast.AST]) -> Sequence[OfNode]:
+        """What finds the uses in a node."""
+        return self._nodes.get(kind, ())
 
     def _asked(self, points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
+        """What an optimizer, a definition or a state dict is asked for."""
         values = points_to.legacy(node.value)
         if not values or known_names.is_bridged(node):
             return
@@ -218,7 +217,9 @@ def _all_uses(
             for other in points_to.processes.together_with(document):
                 first.setdefault(other, place)
     for document in points_to.documents:
+        seen = first.get(document)
         for node in document.nodes:
-            if document in first:
-                yield from lost_to(points_to, document, node, first[document])
-            yield from recognisers.node(points_to, document, node)
+            if seen is not None:
+                yield from lost_to(points_to, document, node, seen)
+            for find in recognisers.of_kind(type(node)):
+                yield from find(points_to, document, node)

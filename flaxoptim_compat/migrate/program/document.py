@@ -6,11 +6,13 @@ import ast
 import bisect
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from flaxoptim_compat.versions.of_python import parser_survives, warnings_ignored
+
+Node = TypeVar("Node", bound=ast.AST)
 
 # Rules walk the tree recursively.
 _MOST_NESTED = 800
@@ -117,6 +119,18 @@ class Document:
     def nodes(self) -> list[ast.AST]:
         """All nodes, those outside before those inside."""
         return [self.tree, *self.parents]
+
+    def of_kind(self, kind: type[Node]) -> Sequence[Node]:
+        """All nodes of one kind, those outside before those inside."""
+        found: Sequence[Node] = self._by_kind.get(kind, ())
+        return found
+
+    @functools.cached_property
+    def _by_kind(self) -> dict[type[ast.AST], Any]:
+        found: dict[type[ast.AST], list[ast.AST]] = {}
+        for node in self.nodes:
+            found.setdefault(type(node), []).append(node)
+        return found
 
     @property
     def imports(self) -> list[ast.Import | ast.ImportFrom]:

@@ -133,8 +133,8 @@ def _methods(reading: Reading) -> Iterator[Finding]:
     text = reading.document.text
     if not any(f".{name}(" in text for name in (*_OF_ARRAYS, *_OF_MODULES)):
         return
-    for call in reading.document.parents:
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+    for call in reading.document.of_kind(ast.Call):
+        if not isinstance(call.func, ast.Attribute):
             continue
         name, holder = call.func.attr, call.func.value
         for rows, is_one in ((_OF_ARRAYS, is_array), (_OF_MODULES, is_own_module)):
@@ -148,9 +148,9 @@ def _methods(reading: Reading) -> Iterator[Finding]:
 
 def _attention(reading: Reading) -> Iterator[Finding]:
     """The calls of attention whose third input is its mask."""
-    for call in reading.document.parents:
-        is_old = attention_takes_mask(reading, call) if isinstance(call, ast.Call) else False
-        if is_old is False or not isinstance(call, ast.Call):
+    for call in reading.document.of_kind(ast.Call):
+        is_old = attention_takes_mask(reading, call)
+        if is_old is False:
             continue
         old = old_call(reading.document, call, _OF_ATTENTION)
         if old is not None and reading.allows(RULE.code, call):

@@ -61,8 +61,8 @@ def find(reading: Reading) -> Iterator[Finding]:
     """What evident arrays are asked for, each with the edits that write it in another way."""
     if not _MENTIONED.search(reading.document.text):
         return
-    for node in reading.document.parents:
-        if not isinstance(node, ast.Attribute) or node.attr not in _NAMES:
+    for node in reading.document.of_kind(ast.Attribute):
+        if node.attr not in _NAMES:
             continue
         whole: ast.expr = node
         parent = reading.document.parents[node]

@@ -50,8 +50,8 @@ def find(reading: Reading) -> Iterator[Finding]:
     if "donate_argnums" not in reading.document.text:
         return
     donated = dict(_donating(reading))
-    for node in reading.document.parents:
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+    for node in reading.document.of_kind(ast.Call):
+        if not isinstance(node.func, ast.Name):
             continue
         for number in donated.get(node.func.id, ()):
             argument = node.args[number] if number < len(node.args) else None
@@ -67,8 +67,8 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 def _donating(reading: Reading) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The functions that are given away arguments, and which."""
-    for node in reading.document.parents:
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
+    for node in reading.document.of_kind(ast.Assign):
+        if not isinstance(node.value, ast.Call):
             continue
         target = node.targets[0]
         if reading.names.full_name(node.value.func) not in _MAKERS:

@@ -37,8 +37,8 @@ def find(reading: Reading) -> Iterator[Finding]:
     """Lists that are used as indices of arrays, each with the edit that makes it an array."""
     if "[[" not in reading.document.text:
         return
-    for node in reading.document.parents:
-        if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.List):
+    for node in reading.document.of_kind(ast.Subscript):
+        if not isinstance(node.slice, ast.List):
             continue
         if not is_array(reading, node.value) or not reading.allows(RULE.code, node):
             continue

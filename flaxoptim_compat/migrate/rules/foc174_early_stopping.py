@@ -48,8 +48,8 @@ _INSTEAD = "stopping = stopping.update(metric); stopping.has_improved"
 def find(reading: Reading) -> Iterator[Finding]:
     """The statements that take such a pair apart, each as two of today."""
     made = set(_made(reading))
-    for statement in reading.document.parents if made else ():
-        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+    for statement in reading.document.of_kind(ast.Assign) if made else ():
+        if not isinstance(statement.value, ast.Call):
             continue
         target, method = statement.targets[0], statement.value.func
         if not (isinstance(method, ast.Attribute) and method.attr == "update"):

@@ -79,7 +79,8 @@ def make(params):
 
 def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name) -> Iterator[Use]:
     """The class Optimizer itself, in annotations and isinstance."""
-    names = [each.name for each in points_to.legacy(node) if isinstance(each, External)]
+    held = points_to.legacy(node)
+    names = [each.name for each in held if isinstance(each, External)] if held else []
     if not names or not isinstance(node.ctx, ast.Load):
         return
     parent = document.parents[node]

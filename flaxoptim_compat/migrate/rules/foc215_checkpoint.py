@@ -67,9 +67,9 @@ def find(reading: Reading) -> Iterator[Finding]:
         return
     holding = {use.node: use.problem for use, _ in facts.of(RULE.code, document) if use.problem}
     moves = _moves_something(facts, document)
-    for node in document.nodes if moves else ():
-        if isinstance(node, ast.Call) and _restores_optimizer(facts, node):
-            yield from _finding(reading, node, "an optimizer is restored", _CONVERT)
+    for call in document.of_kind(ast.Call) if moves else ():
+        if _restores_optimizer(facts, call):
+            yield from _finding(reading, call, "an optimizer is restored", _CONVERT)
     for node, today in stored_entries(facts.points_to, document):
         if moves or node in holding:
             reason = holding.get(node, _READS.format(today))

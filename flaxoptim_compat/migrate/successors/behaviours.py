@@ -150,8 +150,8 @@ def _is_made_here(reading: Reading, receiver: ast.expr) -> bool:
         keywords = here.args.kwarg
         if keywords is not None and keywords.arg == receiver.id:
             return True
-    for node in reading.document.parents:
-        if isinstance(node, ast.Assign) and _is_plain_dict(node.value):
+    for node in reading.document.of_kind(ast.Assign):
+        if _is_plain_dict(node.value):
             names = [each.id for each in node.targets if isinstance(each, ast.Name)]
             if receiver.id in names and reading.document.variables_of(node) is here:
                 return True

@@ -39,11 +39,13 @@ def _is_compiled(reading: Reading, function: ast.expr) -> bool:
     """Whether what is called was compiled in this file."""
     if not isinstance(function, ast.Name):
         return isinstance(function, ast.Call) and _compiles(reading, function.func)
-    found = []
-    for each in reading.document.parents:
-        if isinstance(each, ast.FunctionDef) and each.name == function.id:
-            found.append(any(_decorates(reading, by) for by in each.decorator_list[:1]))
-        elif isinstance(each, ast.Assign) and function.id in _names(each.targets):
+    found = [
+        any(_decorates(reading, by) for by in each.decorator_list[:1])
+        for each in reading.document.of_kind(ast.FunctionDef)
+        if each.name == function.id
+    ]
+    for each in reading.document.of_kind(ast.Assign):
+        if function.id in _names(each.targets):
             is_call = isinstance(each.value, ast.Call)
             found.append(is_call and _is_compiled(reading, each.value))
     return bool(found) and all(found)

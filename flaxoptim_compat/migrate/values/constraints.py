@@ -34,6 +34,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Object,
     Objects,
     Super,
+    external,
     key_of,
 )
 from flaxoptim_compat.migrate.values.solver import Variable
@@ -150,7 +151,7 @@ class Constraints:
             for alias in node.names:
                 shown = alias.name if alias.asname else alias.name.partition(".")[0]
                 found = self._modules.get(shown)
-                yield alias, File(found) if found else External(shown)
+                yield alias, File(found) if found else external(shown)
             return
         origin = "." * node.level + (node.module or "")
         for alias in node.names:
@@ -158,7 +159,7 @@ class Constraints:
             if module is not None:
                 yield alias, File(module)
             elif origin not in self._modules and not node.level:
-                yield alias, External(f"{origin}.{alias.name}")
+                yield alias, external(f"{origin}.{alias.name}")
 
     def file(self, put_off: set[ast.AST]) -> None:
         """Write down all that the file says.
@@ -490,7 +491,7 @@ class Constraints:
         if home is None:
             if name not in self._stars.brought(self._document):
                 full_name = self._stars.of_flax_optim(self._document).get(name, name)
-                return frozenset({External(full_name)})
+                return frozenset({external(full_name)})
             home = self._scopes[self._document.tree]
         if (home, name) in self._packages:
             return self._packages[home, name]

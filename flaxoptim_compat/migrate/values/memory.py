@@ -30,6 +30,7 @@ from flaxoptim_compat.migrate.values.objects import (
     StateDict,
     Stored,
     Super,
+    external,
     fields_of,
 )
 from flaxoptim_compat.migrate.values.solver import Action, Solver, Variable
@@ -314,7 +315,7 @@ class Memory:
         if owner.name.count(".") >= _MOST_DOTS:
             return None
         full = f"{owner.name}.{name}"
-        return File(modules[full]) if full in modules else External(full)
+        return File(modules[full]) if full in modules else external(full)
 
     def _attribute(
         self, owner: Object, name: str, modules: Mapping[str, Document], result: Variable

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Hashable
 from typing import ClassVar
 
@@ -160,6 +161,10 @@ class External(Object):
         super().__post_init__()
         self.__dict__["matters"] = known_names.makes_legacy(self.name)
         self.__dict__["is_followed"] = known_names.leads_to_flax_optim(self.name)
+
+
+# Programs name the same things again and again.
+external = functools.cache(External)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -101,6 +101,7 @@ class PointsTo:
         self.scopes = {document: Scopes(document) for document in documents}
         self.processes = Processes(modules)
         self._stars = Stars(modules)
+        self._parameter_names: dict[Document, frozenset[str]] = {}
         apart: frozenset[ast.AST] = frozenset()
         for _ in range(_MOST_ROUNDS):
             self._solve(apart)
@@ -200,12 +201,12 @@ class PointsTo:
     def parameter_names(self, documents: Iterable[Document]) -> frozenset[str]:
         """The names that parameters may have where one of these files runs."""
         together = map(self.processes.together_with, documents)
-        names = (self._parameter_names[each] for each in frozenset().union(*together))
-        return frozenset().union(*names)
-
-    @functools.cached_property
-    def _parameter_names(self) -> dict[Document, frozenset[str]]:
-        return {each: frozenset(parameter_names(each)) for each in self.documents}
+        found: set[str] = set()
+        for each in frozenset().union(*together):
+            if each not in self._parameter_names:
+                self._parameter_names[each] = frozenset(parameter_names(each))
+            found |= self._parameter_names[each]
+        return frozenset(found)
 
     @property
     def has_traversals(self) -> bool:

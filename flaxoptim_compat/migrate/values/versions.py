@@ -37,10 +37,9 @@ class Versions:
     def __init__(self, document: Document, scopes: Mapping[ast.AST, Scope]) -> None:
         self._splits: dict[ast.Assign, _Key] = {}
         self._now: dict[_Key, str] = {}
-        for node in document.nodes:
+        for node in document.of_kind(ast.Assign):
             name = _replaced(node)
             if name:
-                assert isinstance(node, ast.Assign)
                 scope = scopes.get(_around(document, node))
                 shared = (name in each.elsewhere for each in scopes.values())
                 if scope is not None and not any(shared):
