@@ -278,8 +278,15 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
 
         Raises:
           AssertionError: there is no learning rate.
+          TypeError: a class of the program's own keeps something else than an OptimizerState.
         """
         definition, params, state = self.optimizer_def, self.target, self.state
+        if not hasattr(state, "param_states"):
+            raise TypeError(
+                f"{type(definition).__name__} keeps a state of its own, {type(state).__name__}. A"
+                " TrainState is made of an OptimizerState(step, param_states): have init_state and"
+                " apply_gradient return one, or keep the Optimizer."
+            )
         hyper_params = definition.update_hyper_params(**hyper_param_overrides)
         tx, opt_state = definition.to_opt_state(hyper_params, params, state, inject)
         train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)

@@ -12,6 +12,7 @@ from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import (
     focus_of,
     is_certain,
+    own_state,
     why_no_focus,
     why_no_text,
 )
@@ -29,6 +30,7 @@ from flaxoptim_compat.migrate.optimizers.parameters import (
     may_be_models,
     why_refused,
 )
+from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
@@ -75,10 +77,16 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         for each in unit.uses
         if each.code == "FOC202" and has_whole_numbers(points_to, each)
     ]
+    unit.problems += [
+        dataclasses.replace(each, problem=reason)
+        for each in unit.uses
+        if each.code == "FOC202" and (reason := _own_state(points_to, each))
+    ]
     if unit.problems:
         order = {document: number for number, document in enumerate(points_to.documents)}
         unit.problems.sort(key=lambda each: (order[each.document], each.start))
         return
+    unit.starts_at_array = needs_array(points_to, unit.uses, frozenset(unit.sites))
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.part_rates = _part_rates(points_to, unit)
     if unit.part_rates is not None:
@@ -108,6 +116,11 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
             unit.bridged += steps
             steps = []
         unit.overrides = _given(steps)
+
+
+def _own_state(points_to: PointsTo, create: Use) -> str:
+    sites = [each for each in create.sites if each is not None]
+    return next(filter(None, (own_state(points_to, each) for each in sites)), "")
 
 
 def _may_not_average(unit: Unit) -> list[Use]:

@@ -36,6 +36,7 @@ class Unit:
       default_rate: what the rate is again in a step that does not give it; None: every step does.
       part_rates: what the steps give to the parts of a MultiOptimizer.
       schedule: the function of the step that every step takes its rate from.
+      starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
     """
 
     sites: list[Site] = dataclasses.field(default_factory=list)
@@ -50,6 +51,7 @@ class Unit:
     default_rate: ast.expr | None = None
     part_rates: PartRates | None = None
     schedule: ast.expr | None = None
+    starts_at_array: bool = False
 
     @property
     def converts(self) -> bool:

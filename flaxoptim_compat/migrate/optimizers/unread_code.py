@@ -37,8 +37,18 @@ def given_to_unread(points_to: PointsTo, document: Document, call: ast.Call) -> 
         else:
             continue
         is_holder = not sites_of(objects, Optimizer)
+        if _becomes_field(points_to, call, argument):
+            continue
         if taker := _unread_taker(points_to, document, call, is_holder):
             yield Use("FOC218", document, argument, sites, f"{given} {taker}.")
+
+
+def _becomes_field(points_to: PointsTo, call: ast.Call, argument: ast.expr) -> bool:
+    """Whether what a call is given by name becomes a field of that name, which is followed."""
+    if all(each.arg is None or each.value is not argument for each in call.keywords):
+        return False
+    names = points_to.package_names(call.func)
+    return bool(names) and names <= {"dataclasses.replace", *known_names.MAKE_NAMESPACES}
 
 
 def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_holder: bool) -> str:
@@ -50,7 +60,6 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         if isinstance(each, External)
         and not _takes_any_tree(each.name)
         and not (each.name in _BY_NAME and asks_by_name(call))
-        and each.name not in known_names.MAKE_NAMESPACES
         and not (is_holder and _takes_out_nothing(each.name))
     }
     if points_to.is_unknown(call.func):

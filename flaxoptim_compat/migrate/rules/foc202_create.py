@@ -207,7 +207,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         given = [each.value for each in create.keywords if each.arg == "target"]
         params = value(reading, [*create.args, *given][0])
         definition = transformation(reading, create, unit, imports)
-        text = _train_state(reading, create, definition, params, imports)
+        text = _train_state(reading, create, definition, params, unit, imports)
         return (replaced(reading, create, *text),)
 
     yield from findings(
@@ -230,7 +230,7 @@ def _function(
         end = f".create(target){to_train_state(use, unit)}"
         return replaced(reading, create, *before, *definition, end)
     tx = value(reading, create.value) if at_once else (name,)
-    text = _train_state(reading, create, tx, ("target",), imports, before)
+    text = _train_state(reading, create, tx, ("target",), unit, imports, before)
     return replaced(reading, create, *text)
 
 
@@ -239,6 +239,7 @@ def _train_state(
     create: ast.expr,
     tx: Fragments,
     params: Fragments,
+    unit: Unit,
     imports: ImportPlan,
     before: Fragments = (),
 ) -> Fragments:
@@ -247,7 +248,14 @@ def _train_state(
     arguments: list[Fragments] = [("apply_fn=None",), ("tx=", *tx), ("params=", *params)]
     surroundings = surroundings_of(reading.document, create)
     start = (*before, f"{train_state}.create(")
-    return laid_out(reading, surroundings, start, arguments, (")",))
+    end = ")"
+    if unit.starts_at_array:
+        asarray, int32 = (imports.name_of(f"jax.numpy:{each}", create) for each in _STEP)
+        end = f").replace(step={asarray}(0, {int32}))"
+    return laid_out(reading, surroundings, start, arguments, (end,))
+
+
+_STEP = ("asarray", "int32")
 
 
 def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: ImportPlan) -> Fragments:

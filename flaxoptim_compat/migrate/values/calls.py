@@ -63,6 +63,10 @@ class Calls:
         self._classes: dict[ast.Call, ast.ClassDef] = {}
         self._come: set[tuple[ast.Call, Context, Object, int]] = set()
 
+    def called_by(self, each: Object) -> Held:
+        """What a partial, or what a transformation of jax returns, calls in the end."""
+        return self._bound[each][0] if each in self._bound else NOTHING
+
     def result(
         self, call: Call, function: Held, owner: Held, method: str, arguments: Iterable[Argument]
     ) -> Held:
@@ -298,9 +302,7 @@ class Calls:
             case Optimizer(site=site) if method == "state_dict":
                 add(result, [StateDict(site)])
             case Instance(of=of) if method in ("replace", "_replace"):
-                for name, value in given.named:
-                    if name is not None:
-                        memory.flow(value, memory.field(of.node, name))
+                memory.store_fields(frozenset({owner}), given.named)
                 add(result, [owner])
             case Instance(of=of) if method == "_asdict":
                 made = Container(call.node, call.context, is_dict=True)
@@ -335,9 +337,7 @@ class Calls:
             if value is not None:
                 memory.flow(value, result)
                 if name == "dataclasses.replace":
-                    for field, new in given.named:
-                        if field is not None:
-                            memory.store_field(value, field, new)
+                    memory.store_fields(value, given.named)
         elif name in known_names.MAKE_FIELDS:
             for field, value in given.named:
                 if field == "default":
@@ -399,9 +399,7 @@ class Calls:
         """What ``types.SimpleNamespace`` makes: the object of a class that is its alone."""
         names = [name for name, _ in given.named if name is not None]
         made = Instance(self._written_out(call, "SimpleNamespace", [], names))
-        for name, value in given.named:
-            if name is not None:
-                self._memory.store_field(frozenset({made}), name, value)
+        self._memory.store_fields(frozenset({made}), given.named)
         return made
 
     def _written_out(

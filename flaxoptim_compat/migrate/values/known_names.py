@@ -214,6 +214,11 @@ MAPS_TREES = {
     "jax.tree_util.tree_multimap",
 }
 
+# What functions are given to these is traced: in it there are no numbers of Python.
+TRACE = frozenset(
+    {"jax.jit", "jax.lax.fori_loop", "jax.lax.scan", "jax.lax.while_loop", "jax.pmap"}
+)
+
 # They return a function that calls the one they are given.
 CALLS_LATER = {
     "jax.grad",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -402,6 +403,28 @@ class Memory:
             if isinstance(receiver, Instance) and method.of_class:
                 receiver = receiver.of
             self.solver.state(self.variable(found.node, method.receiver, None), [receiver])
+
+    def store_fields(self, owner: Held, named: Iterable[tuple[str | None, Held]]) -> None:
+        """What giving values to fields says; without a name a dict of them, as by ``**``."""
+
+        def entry(each: Object, result: Variable, name: str) -> None:
+            # Not what may have any name: that would make all of them out of one.
+            if isinstance(each, Container):
+                self.flow(self.slot(each, name), result)
+
+        def spread(values: Held, each: Object) -> None:
+            if isinstance(each, Instance):
+                for name in fields_of(each.of.node):
+                    held = self.derived(
+                        ("entry", name), values, functools.partial(entry, name=name)
+                    )
+                    self.store_field(frozenset({each}), name, held)
+
+        for name, value in named:
+            if name is None:
+                self.each(owner, functools.partial(spread, value))
+            else:
+                self.store_field(owner, name, value)
 
     def store_field(self, owner: Held, name: str, value: Held) -> None:
         """What assigning to an attribute says."""

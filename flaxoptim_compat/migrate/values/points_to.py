@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.names.walk import parameters, walk_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.processes import Processes
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
 from flaxoptim_compat.migrate.values.hints import Hints
@@ -21,13 +24,14 @@ from flaxoptim_compat.migrate.values.objects import (
     Class,
     Container,
     External,
+    Function,
     Object,
     Objects,
     Optimizer,
     Site,
 )
 from flaxoptim_compat.migrate.values.parameter_names import parameter_names
-from flaxoptim_compat.migrate.values.solver import Solver
+from flaxoptim_compat.migrate.values.solver import Solver, Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import all_versions
 
@@ -186,6 +190,34 @@ class PointsTo:
     def package_names(self, node: ast.AST) -> frozenset[str]:
         """The full names of what an expression can be of packages that are not read."""
         return frozenset(each.name for each in self.values(node) if isinstance(each, External))
+
+    def functions(self, node: ast.AST) -> Iterator[Function]:
+        """The functions of the program that an expression can be, be it with some arguments."""
+        waiting = [*self.values(node)]
+        for each in waiting:
+            if isinstance(each, Function):
+                yield each
+            held = self._calls.called_by(each)
+            if isinstance(held, Variable):
+                self._solver.ask(held)
+                self._solver.solve()
+            waiting += objects_of(held) - {*waiting}
+
+    @functools.cached_property
+    def traced(self) -> Collection[ast.AST]:
+        """The functions that jax traces, because the program has it compile or repeat them."""
+        found: set[ast.AST] = set()
+        for document in self.documents:
+            for call in document.of_kind(ast.Call):
+                if self.legacy(call.func) and self.package_names(call.func) & known_names.TRACE:
+                    given = itertools.chain.from_iterable(map(self.functions, arguments_of(call)))
+                    found |= {each.node for each in given}
+            for function in document.of_kind(ast.FunctionDef):
+                for each in function.decorator_list:
+                    made_by = [each.func, *each.args[:1]] if isinstance(each, ast.Call) else [each]
+                    if any(self.package_names(one) & known_names.TRACE for one in made_by):
+                        found.add(function)
+        return found
 
     def inside(self, objects: Objects) -> Objects:
         """These objects, what is in their fields and slots, and so on."""

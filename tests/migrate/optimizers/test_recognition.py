@@ -126,3 +126,19 @@ def test_names_that_come_with_a_star_are_followed(module: str, is_left: bool) ->
 def test_the_last_star_decides() -> None:
     program = "from flax.optim import *\nfrom optax import *\n\nAdam(0.1).create(params)\n"
     assert rewrite(program, "optax").endswith("\nAdam(0.1).create(params)\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "moves"),
+    [
+        ("state, optimizer=optim.Adam(0.1).create(p)", True),
+        ("optim.Adam(0.1).create(p), target=state", False),
+    ],
+)
+def test_fields_that_are_replaced_are_followed(given: str, moves: bool) -> None:
+    program = (
+        "import dataclasses\nfrom flax import optim\n\n\n"
+        "@dataclasses.dataclass\nclass State:\n    optimizer: optim.Optimizer\n\n\n"
+        f"def run(p):\n    state = State(None)\n    return dataclasses.replace({given})\n"
+    )
+    assert ("tx=optax.adam(0.1)" in rewrite(program, "optax")) is moves

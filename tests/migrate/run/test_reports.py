@@ -150,7 +150,7 @@ def test_the_lines_of_all_programs_that_stay_are_named(scan: Scan, tmp_path: Pat
     for path in LEFT.glob("*.py"):
         (tmp_path / path.name).write_text(path.read_text())
     optimizers = scan()["optimizers"]
-    assert (optimizers["becoming"], optimizers["staying"]) == (2, 26)
+    assert (optimizers["becoming"], optimizers["staying"]) == (2, 27)
     assert all(each["reason"] and each["held_by"] for each in optimizers["held"])
     lines = [
         (each["held_by"][0]["path"], each["held_by"][0]["line"]) for each in optimizers["held"]
@@ -193,7 +193,8 @@ def test_what_joins_optimizers_is_named_and_no_more_once_it_is_one_of_them(
 def test_what_is_mixed_on_purpose_is_said_once(rewrite: Rewrite, scan: Scan) -> None:
     text = (LEFT / "not_certain.py").read_text()
     done = rewrite("--check", to="optax", mixed=text)
-    why = "This is an optimizer in some calls, and something else in others."
+    why = "This is an optimizer in some calls, and something else in others"
+    why = f"{why}: an object of `Frozen`, mixed.py:6."
     mixed = [each for each in done.output.splitlines() if ": FOC219 " in each]
     # What it holds beside: the definition and where the optimizer is made.
     assert [each.partition(" left: ")[2] for each in mixed if "as in line 17: " not in each] == [

@@ -1,0 +1,124 @@
+"""Where a step has to be an array, as in flax.optim, and where a number of Python does as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rewriting_texts import rewrite
+
+PROGRAM = """\
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import log
+from flax import optim
+
+
+def rate_of(step):
+    return 0.1 * step
+
+
+def make(p):
+    return optim.Adam(0.1).create(p)
+
+
+def run(p, n, writer, schedule):
+    o = make(p)
+    {line}
+"""
+ARRAY = ".replace(step=jnp.asarray(0, jnp.int32))"
+ANOTHER = [
+    "return 0.1 * o.state.step",
+    "return o.state.step / n",
+    "return n / o.state.step",
+    "return o.state.step + n",
+    "return (o.state.step + 1) ** -0.5",
+    "return -o.state.step * 0.5",
+    "return rate_of(o.state.step)",
+    "return rate_of(step=o.state.step)",
+    "return schedule(o.state.step // 2)",
+    "return math.sqrt(o.state.step)",
+    "return jnp.cos(o.state.step if n else 0)",
+    "return o.state.step.dtype",
+    "return jax.eval_shape(make, p).state.step.dtype",
+    "return o.state.step[None]",
+    "return o.state.step",
+    "step = o.state.step; return rate_of(step)",
+    "n.step = o.state.step",
+    "return jax.tree_map(lambda x: x.copy(), o)",
+    "return jax.tree_util.tree_map(lambda x: x[None], [o])",
+    "return max([o], key=lambda each: 0.5 ** each.state.step)",
+]
+THE_SAME = [
+    "return int(o.state.step)",
+    "return f'{o.state.step:03d}'",
+    "return 'step %d of %d' % (o.state.step, n)",
+    "return o.state.step % n == 0",
+    "return o.state.step // 100 * 100 > n",
+    "print('loss', n, o.state.step + 1)",
+    "log.info(o.state.step)",
+    "writer.scalar('loss', n, step=o.state.step)",
+    "return {'step': o.state.step, 'loss': n}",
+    "return n[o.state.step]",
+    "return o.state.step[0]",
+    "return jax.tree_map(lambda x: x[0], o)",
+    "return jax.tree_map(lambda x: x * 2, o)",
+    "return jax.jit(lambda o: 0.1 * o.state.step)(o)",
+    "return jax.lax.scan(lambda o, _: (o, rate_of(o.state.step)), o, None, 3)",
+]
+TRACED = """\
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def {first}(o, n):
+    def loss(target):
+        return 0.1 * o.state.step
+
+    return loss(o.target)
+
+
+class Trainer:
+    def __init__(self):
+        self.step = jax.pmap(functools.partial(self._step, 3), axis_name="batch")
+
+    def _step(self, n, o):
+        return o.apply_gradient(n, learning_rate=0.5 ** o.state.step)
+
+
+print({first}(make(1), 2), Trainer().step(make(2)))
+"""
+
+
+def text(line: str) -> str:
+    return PROGRAM.replace("{line}", line)
+
+
+@pytest.mark.parametrize("line", ANOTHER)
+def test_an_array_to_start_with(line: str) -> None:
+    assert ARRAY in rewrite(text(line), "optax")
+
+
+@pytest.mark.parametrize("line", THE_SAME)
+def test_a_number_does_as_well(line: str) -> None:
+    rewritten = rewrite(text(line), "optax")
+    assert "TrainState.create(" in rewritten
+    assert ARRAY not in rewritten
+
+
+def test_what_is_traced_has_an_array_anyway() -> None:
+    traced = text("return o") + TRACED.replace("{first}", "scaled")
+    assert ARRAY not in rewrite(traced, "optax")
+    plain = traced.replace("@functools.partial(jax.jit, static_argnums=1)\n", "")
+    assert ARRAY in rewrite(plain, "optax")
+    plain = traced.replace("jax.pmap(", "dict(step=")
+    assert ARRAY in rewrite(plain, "optax")
+
+
+def test_an_optimizer_that_stays_one_has_an_array_already() -> None:
+    kept = text("return 0.1 * o.state.step").replace("Adam(0.1)", "Adam(**p)")
+    rewritten = rewrite(kept, "optax")
+    assert ".to_train_state(inject=False)" in rewritten
+    assert "return 0.1 * o.step" in rewritten
+    assert ARRAY not in rewritten
