@@ -98,8 +98,7 @@ def indentation(document: Document) -> str:
             margin = margin_of(document.lines[body[0].lineno - 1])
             if 0 < len(margin) == body[0].col_offset:
                 return margin
-    found = re.search(r":[ \t]*(?:#.*)?\n(?:[ \t]*\n)*([ \t]+)\S", document.text)
-    return found[1] if found else "    "
+    return "    "
 
 
 @functools.lru_cache(maxsize=1)

@@ -114,6 +114,7 @@ def test_what_is_written_is_indented_as_the_file_is(unit: str) -> None:
         ("def f(\n        a,\n        b): return a\nclass C:\n   x = 1\n", "   "),
         ("x = {\n  1: 2}\nwhile x:\n\t\tpass\n", "\t\t"),
         ("if x: # y\n\n\n  y\n", "  "),
+        ('"""A text:\n     indented."""\nx = 1\n', "    "),
     ],
 )
 def test_what_a_file_indents_by(text: str, unit: str) -> None:
