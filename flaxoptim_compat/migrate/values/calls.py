@@ -365,7 +365,7 @@ class Calls:
                 leaves = [memory.nodes(each) for each in positional[1:]]
                 memory.flow(self._called(call, positional[0], *leaves), result)
                 self._called(call, is_leaf, *leaves[:1])
-        elif name == "functools.partial" and positional:
+        elif name in known_names.PARTIALS and positional:
             # partial(jax.jit, ...) as a decorator: the function itself.
             partial = Partial(call.node, call.context)
             self._bound[partial] = positional[0], Given(positional[1:], given.named)
@@ -498,7 +498,7 @@ _MATTER = frozenset(
         "flax.serialization.msgpack_restore",
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
-        "functools.partial",
+        *known_names.PARTIALS,
         known_names.MAKES_NAMED_TUPLE,
         *known_names.MAKE_NAMESPACES,
         "getattr",

@@ -231,6 +231,9 @@ CALLS_LATER = {
     "jax.xla_computation",
 }
 
+# A function, and some of its arguments.
+PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
+
 # Packages whose functions take any tree. To others an optimizer is not given unseen.
 TAKE_ANY_TREE = {
     "absl",
@@ -256,7 +259,7 @@ TAKE_ANYTHING = frozenset(
         "all",
         "any",
         "dataclasses.is_dataclass",
-        "functools.partial",
+        *PARTIALS,
         "hash",
         "id",
         "isinstance",
