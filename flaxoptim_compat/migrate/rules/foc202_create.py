@@ -51,7 +51,8 @@ RULE = Rule(
     "quite those of the optimizer: the step of a new one is a Python number, and optax counts "
     "steps of its own, so that a sum over all leaves is another one. And `jit` compiles again for "
     "each `tx` that is made anew, as it did for a definition of flax.optim, and does not for an "
-    "equal one of flaxoptim_compat: make it once where it is made often.",
+    "equal one of flaxoptim_compat: make it once where it is made often. As with two definitions of "
+    "flax.optim, two TrainStates of different `tx` cannot meet in one `tree_map` or `lax.cond`.",
     refuses="Where its arguments are not written out, and where it is handed on and not seen "
     "what calls it. Parameters that are written"
     " as whole numbers stay too: a step made floats of them, and optax keeps them whole. The "
