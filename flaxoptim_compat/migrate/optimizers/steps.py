@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
@@ -33,18 +34,72 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
         return _in_two_statements(reading, use, unit, imports, bridged=True)
     optimizer = imports.name_of(_OPTIMIZER, use.node)
     receiver = _receiver(reading, use.node)
-    there = replaced(
-        reading, receiver, f"{optimizer}.from_train_state(", span(reading, receiver), ")"
-    )
-    edits = [there]
+    there = f"{optimizer}.from_train_state("
+    back = to_train_state(use, unit) if use.bridge == "returns" else ""
+    lines = _lines(reading, use, len(f"{there}){back}")) if back else _ONE_LINE
+    first, last = f"{lines.before}{there}", f"){lines.between}"
+    edits = [replaced(reading, receiver, first, span(reading, receiver), last)]
     if use.axis:
         assert isinstance(use.node, ast.Call)
         grads = _gradients(use.node)
         averaged = _averaged(use, value(reading, grads), imports)
         edits.append(replaced(reading, grads, *averaged))
-    if use.bridge == "returns":
-        edits.append(back_edit(reading, use, unit))
+    if back:
+        edits.append(_back_edit(reading, use, back, lines))
     return tuple(edits)
+
+
+def back_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
+    """The edits that make a TrainState of the optimizer that ``create`` returns."""
+    assert isinstance(use.node, ast.Call) and isinstance(use.node.func, ast.Attribute)
+    back = to_train_state(use, unit)
+    lines = _lines(reading, use, len(back))
+    edits = [_back_edit(reading, use, back, lines)]
+    if lines.before:
+        start = reading.document.span(use.node)[0]
+        edits.append(Edit(start, start, (lines.before,)))
+        if not isinstance(use.node.func.value, ast.Name | ast.Attribute):
+            method = reading.document.span(use.node.func)[1] - len("create")
+            dot = reading.document.text.rindex(".", 0, method)
+            edits.append(Edit(dot, dot, (lines.between,)))
+    return tuple(edits)
+
+
+def _back_edit(reading: Reading, use: Use, back: str, lines: _Lines) -> Edit:
+    end = reading.document.span(use.node)[1]
+    return Edit(end - 1, end, (f"){lines.between}{back}{lines.after}",))
+
+
+class _Lines(NamedTuple):
+    """What stands before, between and after calls that follow each other, one on a line."""
+
+    before: str = ""
+    between: str = ""
+    after: str = ""
+
+
+_ONE_LINE = _Lines()
+
+
+def _lines(reading: Reading, use: Use, added: int) -> _Lines:
+    """How a value is divided into lines, if it gets too long for one.
+
+    Args:
+      reading: the file.
+      use: a call.
+      added: how many characters it gets.
+    """
+    statement = reading.document.statement(use.node)
+    is_whole = isinstance(statement, ast.Assign | ast.Return) and statement.value is use.node
+    if not is_whole or statement.lineno != statement.end_lineno:
+        return _ONE_LINE
+    surroundings = surroundings_of(reading.document, use.node)
+    start, end = reading.document.span(use.node)
+    if surroundings.start + end - start + added <= surroundings.width:
+        return _ONE_LINE
+    margin = f"\n{surroundings.margin}"
+    deeper = f"{margin}{surroundings.unit}"
+    return _Lines(f"({deeper}", deeper, f"{margin})")
 
 
 def _gradients(step: ast.Call) -> ast.expr:
@@ -56,12 +111,6 @@ def _averaged(use: Use, grads: Fragments, imports: ImportPlan) -> Fragments:
     if not use.axis:
         return grads
     return (f"{imports.name_of('jax:lax.pmean', use.node)}(", *grads, f', "{use.axis}")')
-
-
-def back_edit(reading: Reading, use: Use, unit: Unit) -> Edit:
-    """The edit that makes a TrainState of the optimizer that a call returns."""
-    end = reading.document.span(use.node)[1]
-    return Edit(end - 1, end, (f"){to_train_state(use, unit)}",))
 
 
 def to_train_state(use: Use, unit: Unit) -> str:

@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.optimizers.fragments import laid_out, owner, repla
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
-from flaxoptim_compat.migrate.optimizers.steps import back_edit, to_train_state
+from flaxoptim_compat.migrate.optimizers.steps import back_edits, to_train_state
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
@@ -51,8 +51,8 @@ RULE = Rule(
     "quite those of the optimizer: the step of a new one is a Python number, and optax counts "
     "steps of its own, so that a sum over all leaves is another one. And `jit` compiles again for "
     "each `tx` that is made anew, as it did for a definition of flax.optim, and does not for an "
-    "equal one of flaxoptim_compat: make it once where it is made often. As with two definitions of "
-    "flax.optim, two TrainStates of different `tx` cannot meet in one `tree_map` or `lax.cond`.",
+    "equal one of flaxoptim_compat: make it once where it is made often. As with two definitions "
+    "of flax.optim, two TrainStates of different `tx` cannot meet in one `tree_map` or `lax.cond`.",
     refuses="Where its arguments are not written out, and where it is handed on and not seen "
     "what calls it. Parameters that are written"
     " as whole numbers stay too: a step made floats of them, and optax keeps them whole. The "
@@ -204,7 +204,7 @@ def find(reading: Reading) -> Iterator[Finding]:
             return (_function(reading, use, create, unit, imports),)
         assert isinstance(create, ast.Call)
         if unit.definition_stays:
-            return (back_edit(reading, use, unit),)
+            return back_edits(reading, use, unit)
         given = [each.value for each in create.keywords if each.arg == "target"]
         params = value(reading, [*create.args, *given][0])
         definition = transformation(reading, create, unit, imports)

@@ -148,7 +148,8 @@ def test_a_step_that_is_set_is_none_of_a_parameter() -> None:
     )
     assert ".tree_utils.tree_set(" in rewrite(f"{HEAD}{body}", "optax")
     named = rewrite(f"{HEAD}    params = {{'count': loss_fn(1)}}\n{body}", "optax")
-    assert "tree_set" not in named and "from_train_state(optimizer).replace(state=" in named
+    assert "tree_set" not in named
+    assert "from_train_state(optimizer)\n        .replace(state=" in named
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_what_computes_gradients_may_change_what_is_given(
         f"import jax\n{HEAD}    return optimizer.apply_gradient({grads}, learning_rate={rate})\n",
         "optax",
     )
-    assert ("from_train_state(optimizer).apply_gradient(" in text) == matters
+    assert ("from_train_state(optimizer)\n        .apply_gradient(" in text) == matters
     assert ("tree_set" in text) != matters
 
 
@@ -220,3 +221,44 @@ def test_whole_numbers_that_flax_made_floats_stay(params: str, stays: bool) -> N
         "optax",
     )
     assert ("write 1.0 for" in text and ".apply_gradient(g)" in text) == stays
+
+
+CREATED = """\
+from flax import optim
+
+
+def make(name, params):
+    definition = getattr(optim, name)
+    return {create}
+"""
+BACK = ".to_train_state(inject=False)"
+
+
+@pytest.mark.parametrize(
+    ("create", "chain"),
+    [
+        ("definition(0.1).create(params)", f"definition(0.1).create(params){BACK}"),
+        (
+            "definition(learning_rate=0.125, beta=0.5).create(params)  # new",
+            "(\n        definition(learning_rate=0.125, beta=0.5)\n        .create(params)\n"
+            f"        {BACK}\n    )  # new",
+        ),
+        (
+            "(definition(learning_rate=0.125) or print()).create(params)",
+            "(\n        (definition(learning_rate=0.125) or print())\n        .create(params)\n"
+            f"        {BACK}\n    )",
+        ),
+        # Who wrote it in lines has a way of his own.
+        (
+            "definition(learning_rate=0.125, beta=0.5).create(\n        params\n    )",
+            f"definition(learning_rate=0.125, beta=0.5).create(\n        params\n    ){BACK}",
+        ),
+        (
+            "[definition(learning_rate=0.125, beta=0.5).create(params)]",
+            f"[definition(learning_rate=0.125, beta=0.5).create(params){BACK}]",
+        ),
+    ],
+)
+def test_a_chain_of_calls_that_is_too_long_has_a_line_for_each(create: str, chain: str) -> None:
+    rewritten = rewrite(CREATED.replace("{create}", create), "optax")
+    assert rewritten.endswith(f"    return {chain}\n")
