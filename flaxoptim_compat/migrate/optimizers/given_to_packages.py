@@ -68,7 +68,8 @@ def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> It
         return
     for argument in call.args:
         # What only a hint calls an optimizer may be something of one.
-        if sites := sites_of(points_to.legacy(argument), Optimizer) - {None}:
+        inside = points_to.data_inside(points_to.legacy(argument))
+        if sites := sites_of(inside, Optimizer) - {None}:
             start, end = document.span(document.statement(call))
             if not _OF_ANY_LEAVES.search(document.text[start:end]):
                 yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)

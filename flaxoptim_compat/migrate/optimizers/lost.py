@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.known_names import TELLING, is_bridged
@@ -53,6 +53,36 @@ def _is_super(node: ast.expr) -> bool:
 def is_certain(node: ast.Attribute) -> bool:
     """Whether only an optimizer has what is asked for."""
     return node.attr in TELLING
+
+
+def made_unseen(points_to: PointsTo, uses: Iterable[Use]) -> Iterator[Use]:
+    """What may make an optimizer of which nothing is known, beside steps of such a one.
+
+    Args:
+      points_to: what is known of the program.
+      uses: what it does with its optimizers.
+    """
+    unknown = {each.document for each in uses if each.sites == {None} and each.code in STEPS}
+    for document in points_to.documents if unknown else ():
+        if unknown.isdisjoint(points_to.processes.together_with(document)):
+            continue
+        for call in document.of_kind(ast.Call):
+            match call:
+                case ast.Call(func=ast.Attribute(value=maker, attr="create"), args=[_]):
+                    if not points_to.values(maker) and not _is_moved(document, call):
+                        problem = _MADE_UNSEEN.format(ast.unparse(call.func))
+                        yield Use("FOC202", document, call, frozenset({None}), problem)
+
+
+def _is_moved(document: Document, call: ast.Call) -> bool:
+    parent = document.parents[call]
+    return isinstance(parent, ast.Attribute) and is_bridged(parent)
+
+
+_MADE_UNSEEN = (
+    "What `{}` makes is not known, and may be an optimizer that is used elsewhere: write which one"
+    " it is, as in `optim.Adam(...).create(...)`."
+)
 
 
 def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -> Iterator[Use]:

@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assigned_once
+from flaxoptim_compat.migrate.optimizers.single_arrays import may_be_one
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.known_names import NAMED_TUPLE, RETURN_ARRAYS
+from flaxoptim_compat.migrate.values.known_names import NAMED_TUPLE
 from flaxoptim_compat.migrate.values.objects import Class, External, Instance
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -35,7 +36,7 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
       use: the call of ``create``.
     """
     for each in _targets(use):
-        if _is_one(points_to, assigned_once(points_to, use, each)):
+        if may_be_one(points_to, use.document, each):
             return _REFUSED.format("single array")
         objects = points_to.values(each)
         for of in (one.of for one in objects if isinstance(one, Instance)):
@@ -85,19 +86,6 @@ def _has_others(array: ast.expr) -> bool:
 
 
 _REFUSED = "Flax's TrainState takes no {} as `params`; the one of `to_train_state` does."
-
-
-def _is_one(points_to: PointsTo, node: ast.expr) -> bool:
-    match node:
-        case ast.Constant(value=int() | float()):
-            return True
-        case ast.UnaryOp(operand=inner):
-            return _is_one(points_to, inner)
-        case ast.Call():
-            return bool(points_to.package_names(node.func) & RETURN_ARRAYS)
-        case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=0)):
-            return "jax.flatten_util.ravel_pytree" in points_to.package_names(call.func)
-    return False
 
 
 def _answers_in(points_to: PointsTo, of: Class) -> bool:

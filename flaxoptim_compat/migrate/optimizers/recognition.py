@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.checkpoints import restored_elsewhere
-from flaxoptim_compat.migrate.optimizers.lost import lost_to
+from flaxoptim_compat.migrate.optimizers.lost import lost_to, made_unseen
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, axes_of, mixed, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
@@ -196,6 +196,7 @@ def uses(
       recognisers: what the rules recognise.
     """
     found = list(_all_uses(points_to, unknown, recognisers))
+    found += made_unseen(points_to, found)
     for use in (*found, *restored_elsewhere(points_to, found)):
         if isinstance(use.node, ast.Call) and use.document.is_in_f_string(use.node):
             problem = "It is a part of an f-string: give it a name before."

@@ -142,3 +142,36 @@ def test_fields_that_are_replaced_are_followed(given: str, moves: bool) -> None:
         f"def run(p):\n    state = State(None)\n    return dataclasses.replace({given})\n"
     )
     assert ("tx=optax.adam(0.1)" in rewrite(program, "optax")) is moves
+
+
+@pytest.mark.parametrize("maker", ["args.opt(0.1)", "locate('flax.optim.Momentum')(0.1)", "made"])
+def test_an_optimizer_that_may_be_made_unseen_holds_those_of_which_nothing_is_known(
+    maker: str,
+) -> None:
+    program = (
+        f"{OPTIMIZER}optimizer = optimizer.apply_gradient({{}})\n\n\n"
+        "def other(args, locate, made, g):\n"
+        f"    found = {maker}.create({{}})\n"
+        "    found = found.apply_gradient(g)\n"
+        "    return found.target\n"
+    )
+    rewritten = rewrite(program, "optax")
+    (mark,) = (each for each in marks_in(rewritten) if each.code == "FOC202")
+    assert " ".join(mark.text.split()).startswith(f"FOC202: What `{maker}.create` makes is not ")
+    assert "TrainState" not in rewritten
+    # Without such steps it may be anything.
+    anything = program.replace("    found = found.apply_gradient(g)\n", "")
+    assert "TrainState.create(" in rewrite(anything, "optax")
+
+
+@pytest.mark.parametrize(
+    "tree", ["(optimizer, 1.0)", "{'opt': optimizer}", "[optimizer] * 2", "State(optimizer)"]
+)
+def test_leaves_of_what_holds_an_optimizer_are_those_of_the_optimizer(tree: str) -> None:
+    program = (
+        "import jax\nfrom flax import struct\n\n\n"
+        "@struct.dataclass\nclass State:\n    one: dict\n\n\n"
+        f"{OPTIMIZER}print(sum(jax.tree_util.tree_leaves({tree})))\n"
+    )
+    (mark,) = marks_in(rewrite(program, "optax"))
+    assert mark.text.startswith("FOC218: Its leaves are taken")

@@ -87,7 +87,7 @@ class Trainer:
         return o.apply_gradient(n, learning_rate=0.5 ** o.state.step)
 
 
-print({first}(make(1), 2), Trainer().step(make(2)))
+print({first}(make({}), 2), Trainer().step(make({})))
 """
 
 
