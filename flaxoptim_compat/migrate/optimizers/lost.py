@@ -70,8 +70,7 @@ def made_unseen(points_to: PointsTo, uses: Iterable[Use]) -> Iterator[Use]:
             match call:
                 case ast.Call(func=ast.Attribute(value=maker, attr="create"), args=[_]):
                     if not points_to.values(maker) and not _is_moved(document, call):
-                        problem = _MADE_UNSEEN.format(ast.unparse(call.func))
-                        yield Use("FOC202", document, call, frozenset({None}), problem)
+                        yield Use("FOC202", document, call, frozenset({None}), _MADE_UNSEEN)
 
 
 def _is_moved(document: Document, call: ast.Call) -> bool:
@@ -80,8 +79,8 @@ def _is_moved(document: Document, call: ast.Call) -> bool:
 
 
 _MADE_UNSEEN = (
-    "What `{}` makes is not known, and may be an optimizer that is used elsewhere: write which one"
-    " it is, as in `optim.Adam(...).create(...)`."
+    "What this `create` makes is not known, and may be an optimizer that is used elsewhere: write"
+    " which one it is, as in `optim.Adam(...).create(...)`."
 )
 
 
