@@ -134,7 +134,7 @@ def name_of_function(node: ast.Call) -> ast.Name:
 
 
 def asks_by_name(call: ast.Call) -> bool:
-    """Whether a call of ``getattr`` or ``hasattr`` writes out the name that it asks for."""
+    """Whether a call of ``getattr``, ``hasattr`` or ``setattr`` writes out its name."""
     match call.args:
         case [_, ast.Constant(value=str()), *_]:
             return True

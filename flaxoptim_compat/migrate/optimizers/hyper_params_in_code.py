@@ -10,6 +10,7 @@ from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import (
     Definition,
     External,
@@ -135,35 +136,47 @@ def assigned_once(points_to: PointsTo, use: Use, node: ast.expr) -> ast.expr:
     """
     if not isinstance(node, ast.Name):
         return node
-    match list(_assignments(points_to, use, node.id)):
-        case [ast.Assign(targets=[ast.Name(), *_], value=value)]:
-            return value
-        case [ast.Assign(targets=[ast.Tuple(elts=targets)], value=value)]:
-            names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
-            if node.id in names and not any(isinstance(each, ast.Starred) for each in targets):
-                return ast.Subscript(value, ast.Constant(names.index(node.id)), ast.Load())
+    match list(assignments(points_to, use.document, use.node, node.id)):
+        case [statement]:
+            return assigned_by(statement, node.id) or node
     return node
+
+
+def assigned_by(statement: ast.stmt, name: str) -> ast.expr | None:
+    """What a statement that binds a name gives to it; None if that is no plain assignment."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(), *_], value=value):
+            return value
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+            names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
+            if name in names and not any(isinstance(each, ast.Starred) for each in targets):
+                entry = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
+                return ast.copy_location(entry, value)
+    return None
 
 
 def _bound_once(points_to: PointsTo, use: Use, optimizer: ast.Name) -> bool:
     """Whether a variable holds the same until the step, which may assign to it itself."""
     statement = use.document.statement(use.node)
-    others = [each for each in _assignments(points_to, use, optimizer.id) if each is not statement]
+    bound = assignments(points_to, use.document, use.node, optimizer.id)
+    others = [each for each in bound if each is not statement]
     scopes = points_to.scopes[use.document]
     scope = scopes.binder(optimizer, optimizer.id)
     return isinstance(scope, ast.FunctionDef) and len(others) == 0
 
 
-def _assignments(points_to: PointsTo, use: Use, name: str) -> Iterator[ast.stmt]:
-    """The statements that bind a name in the scope in which a use sees it."""
-    scopes = points_to.scopes[use.document]
-    scope = scopes.binder(use.node, name)
+def assignments(
+    points_to: PointsTo, document: Document, place: ast.AST, name: str
+) -> Iterator[ast.stmt]:
+    """The statements that bind a name in the scope in which it is seen at a place."""
+    scopes = points_to.scopes[document]
+    scope = scopes.binder(place, name)
     if scope is None:
         return
     for node in ast.walk(scope):
         stored = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
         if stored and scopes.binder(node, name) is scope:
-            yield use.document.statement(node)
+            yield document.statement(node)
 
 
 def _is_pure(points_to: PointsTo, function: Function) -> bool:

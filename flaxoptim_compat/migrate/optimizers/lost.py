@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.known_names import TELLING, is_bridged
@@ -69,13 +69,8 @@ def made_unseen(points_to: PointsTo, uses: Iterable[Use]) -> Iterator[Use]:
         for call in document.of_kind(ast.Call):
             match call:
                 case ast.Call(func=ast.Attribute(value=maker, attr="create"), args=[_]):
-                    if not points_to.values(maker) and not _is_moved(document, call):
+                    if not points_to.values(maker) and not becomes_train_state(document, call):
                         yield Use("FOC202", document, call, frozenset({None}), _MADE_UNSEEN)
-
-
-def _is_moved(document: Document, call: ast.Call) -> bool:
-    parent = document.parents[call]
-    return isinstance(parent, ast.Attribute) and is_bridged(parent)
 
 
 _MADE_UNSEEN = (

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.checkpoints import restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.lost import lost_to, made_unseen
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, axes_of, mixed, sites_of
+from flaxoptim_compat.migrate.optimizers.use import (
+    STEPS,
+    Sites,
+    Use,
+    axes_of,
+    becomes_train_state,
+    mixed,
+    sites_of,
+)
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
@@ -112,8 +120,9 @@ class Recognisers:
         if sites_of(values, Optimizer):
             yield from self._of_optimizer(points_to, document, node)
         elif sites := sites_of(values, Definition):
-            if not _becomes_train_state(document, node):
-                yield from self.attribute(Definition, Asked(points_to, document, node, sites))
+            asked = Asked(points_to, document, node, sites)
+            if asked.call is None or not becomes_train_state(document, asked.call):
+                yield from self.attribute(Definition, asked)
         elif sites := sites_of(frozenset(_asked_for(values, node.attr)), StateDict):
             yield from self.attribute(StateDict, Asked(points_to, document, node, sites))
 
@@ -150,15 +159,6 @@ def _asked_for(values: Objects, attribute: str) -> Iterator[Object]:
 
 
 _ALL_ENTRIES = frozenset({"items", "keys", "values"})
-
-
-def _becomes_train_state(document: Document, node: ast.Attribute) -> bool:
-    """Whether it is called, and a TrainState made of the result at once."""
-    call = document.parents[node]
-    if not (isinstance(call, ast.Call) and call.func is node):
-        return False
-    parent = document.parents[call]
-    return isinstance(parent, ast.Attribute) and parent.attr == "to_train_state"
 
 
 def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assigned_by, assignments
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import RETURN_ARRAYS
 from flaxoptim_compat.migrate.values.objects import Class, Function, Instance
@@ -125,22 +126,11 @@ def _assigned(
     points_to: PointsTo, document: Document, name: ast.Name
 ) -> Iterator[tuple[Document, ast.expr]]:
     """What a variable is given, by statements of its scope or by calls."""
-    scopes = points_to.scopes[document]
-    scope = scopes.binder(name, name.id)
+    scope = points_to.scopes[document].binder(name, name.id)
     if isinstance(scope, ast.FunctionDef) and points_to.is_parameter(document, name):
         yield from _given(points_to, document, scope, name.id)
-    found: list[ast.expr] = []
-    for node in ast.walk(scope) if scope is not None else ():
-        match node:
-            case ast.Assign(targets=[ast.Name(id=each) as target], value=value):
-                if each == name.id and scopes.binder(target, each) is scope:
-                    found.append(value)
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
-                if name.id in names and not any(isinstance(each, ast.Starred) for each in targets):
-                    index = ast.Constant(names.index(name.id))
-                    entry = ast.Subscript(value, index, ast.Load())
-                    found.append(ast.copy_location(entry, value))
+    statements = assignments(points_to, document, name, name.id)
+    found = [value for each in statements if (value := assigned_by(each, name.id)) is not None]
     # Of several the last one before the place counts.
     before = [each for each in found if each.lineno < name.lineno]
     last = max(before, key=lambda each: each.lineno, default=None)

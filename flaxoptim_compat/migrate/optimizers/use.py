@@ -79,6 +79,12 @@ def sites_of(values: Objects, kind: type[Optimizer | Definition | State | StateD
     return found - {None} or found
 
 
+def becomes_train_state(document: Document, call: ast.Call) -> bool:
+    """Whether a TrainState is made of the result of a call at once."""
+    parent = document.parents[call]
+    return isinstance(parent, ast.Attribute) and parent.attr == "to_train_state"
+
+
 def mixed(others: Iterable[Object]) -> str:
     """That something may be an optimizer or one of these, the first of which is named."""
     what = min(filter(None, map(_called, others)), default="")

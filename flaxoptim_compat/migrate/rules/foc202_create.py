@@ -179,8 +179,6 @@ def _gives_target(call: ast.Call) -> bool:
 
 
 _TRANSFORMS = {"jax.jit", "jax.pmap", "jax.vmap"}
-
-
 _KEEPS = (
     ast.arguments,
     ast.Dict,

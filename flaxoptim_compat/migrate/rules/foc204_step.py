@@ -90,9 +90,10 @@ def train(params, batches, rate_of):
 def _use(asked: Asked) -> Use | None:
     parents = asked.document.parents
     step = parents[asked.node]
-    if isinstance(step, ast.Subscript) and _is_integer(step.slice):
-        # Each part of a MultiOptimizer has a state, and all count alike.
-        step = parents[step]
+    match step:
+        case ast.Subscript(slice=ast.Constant(value=int())):
+            # Each part of a MultiOptimizer has a state, and all count alike.
+            step = parents[step]
     match step:
         case ast.Attribute(attr="step", ctx=ast.Load()):
             return asked.use(RULE.code, node=step)
@@ -100,10 +101,6 @@ def _use(asked: Asked) -> Use | None:
 
 
 RECOGNISES = Recognises({Optimizer: {"state": _use}})
-
-
-def _is_integer(index: ast.expr) -> bool:
-    return isinstance(index, ast.Constant) and isinstance(index.value, int)
 
 
 def find(reading: Reading) -> Iterator[Finding]:

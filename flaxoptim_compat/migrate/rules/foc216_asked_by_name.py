@@ -77,7 +77,9 @@ def train(params):
 
 def _uses(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """The names in a call of one of these functions."""
-    if not any(isinstance(each, ast.Constant) for each in call.args):
+    # To ask what is called takes work, and few calls are given a string.
+    constants = (each.value for each in call.args if isinstance(each, ast.Constant))
+    if not any(isinstance(each, str) for each in constants):
         return
     functions = points_to.package_names(call.func)
     if not functions & _MAKE_A_FUNCTION:
@@ -121,11 +123,7 @@ _MODELS = (
     "It is asked for its target by this name, and models of flax.nn have what a TrainState calls"
     " so: `params`."
 )
-
-
 _MAKE_A_FUNCTION = {"operator.attrgetter", "operator.methodcaller"}
-
-
 _ASKED_FOR = {"apply_gradient", "optimizer_def", "target"}
 _ASK = {"getattr", "hasattr"}
 # What a TrainState calls them.
