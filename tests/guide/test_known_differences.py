@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import warnings
@@ -196,6 +197,49 @@ def test_what_a_prompt_shows_of_an_optimizer_is_one_line(genuine: Any) -> None:
     ours, theirs = (repr(each.Adam(0.1).create(params)) for each in (optim, genuine))
     assert len(theirs) > 1000 and "learning_rate" not in theirs
     assert len(ours) < 200 and "learning_rate=0.1" in ours and "300 numbers" in ours
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("GradientDescent", {}),
+        ("Momentum", {"nesterov": True, "weight_decay": 0.01}),
+        ("Adam", {}),
+        ("AdaBelief", {}),
+        ("RMSProp", {}),
+    ],
+)
+def test_derivatives_through_steps_differ_in_their_last_places(
+    genuine: Any, name: str, more: dict[str, Any], compiled: bool
+) -> None:
+    inputs = jax.random.normal(jax.random.PRNGKey(1), (8, 4))
+
+    def loss(params: Any) -> Any:
+        return jnp.mean((inputs @ params["w"] + params["b"] - 1.0) ** 2)
+
+    def after_three(module: Any, rate: Any, params: Any) -> Any:
+        optimizer = getattr(module, name)(learning_rate=rate, **more).create(params)
+        for _ in range(3):
+            optimizer = optimizer.apply_gradient(jax.grad(loss)(optimizer.target))
+        return loss(optimizer.target)
+
+    def derived(module: Any) -> Any:
+        function = jax.value_and_grad(functools.partial(after_three, module), argnums=(0, 1))
+        first = {"w": jax.random.normal(jax.random.PRNGKey(0), (4, 3)), "b": jnp.zeros(3)}
+        return (jax.jit(function) if compiled else function)(0.1, first)
+
+    (mine, (mine_by_rate, mine_by_params)), (theirs, (theirs_by_rate, theirs_by_params)) = (
+        derived(optim),
+        derived(genuine),
+    )
+    np.testing.assert_allclose(mine, theirs, rtol=3e-6)
+    np.testing.assert_allclose(mine_by_rate, theirs_by_rate, rtol=3e-6)
+    # Sums of terms of both signs: measured by the largest of each leaf.
+    for key, leaf in theirs_by_params.items():
+        np.testing.assert_allclose(
+            mine_by_params[key], leaf, rtol=0, atol=3e-6 * float(jnp.max(jnp.abs(leaf)))
+        )
 
 
 def test_outside_jit_a_step_is_compiled() -> None:

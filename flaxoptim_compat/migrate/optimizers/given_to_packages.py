@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.optimizers.taken_leaves import leaves_taken
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Instance, Object, Optimizer
@@ -26,8 +26,7 @@ def given_to_package(points_to: PointsTo, document: Document, call: ast.Call) ->
         return
     functions = points_to.package_names(call.func)
     yield from _serialized(points_to, document, call, functions)
-    if functions & _TAKE_LEAVES:
-        yield from _leaves_taken(points_to, document, call)
+    yield from leaves_taken(points_to, document, call, functions)
 
 
 def _serialized(
@@ -59,40 +58,6 @@ def _whose_fields(node: ast.expr) -> ast.expr:
         case ast.Call(func=ast.Name(id="vars"), args=[owner]):
             return owner
     return node
-
-
-def _leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """An optimizer whose leaves are taken, whose number and order are others in a TrainState."""
-    # Who puts them together again does so with the structure that they came from.
-    if "unflatten" in document.text:
-        return
-    for argument in call.args:
-        # What only a hint calls an optimizer may be something of one.
-        inside = points_to.data_inside(points_to.legacy(argument))
-        if sites := sites_of(inside, Optimizer) - {None}:
-            start, end = document.span(document.statement(call))
-            if not _OF_ANY_LEAVES.search(document.text[start:end]):
-                yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)
-
-
-_TAKE_LEAVES = {
-    "jax.flatten_util.ravel_pytree",
-    "jax.tree.flatten",
-    "jax.tree.leaves",
-    "jax.tree.reduce",
-    "jax.tree_flatten",
-    "jax.tree_leaves",
-    "jax.tree_reduce",
-    "jax.tree_util.tree_flatten",
-    "jax.tree_util.tree_leaves",
-    "jax.tree_util.tree_reduce",
-}
-# What is asked of all leaves alike has the same answer of others.
-_OF_ANY_LEAVES = re.compile(r"\b(isfinite|isnan|isinf|block_until_ready|is_deleted|delete)\b")
-_OTHER_LEAVES = (
-    "Its leaves are taken, and a TrainState has others, such as another count of steps: take"
-    " those of its `target`."
-)
 
 
 def _pickles_itself(each: Object) -> bool:

@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 # Through so many assignments, calls and functions it is looked for.
 _MOST_STEPS = 5
 _FUNCTIONS = RETURN_ARRAYS | {each.removeprefix("jax.") for each in RETURN_ARRAYS}
+# A generator, `numpy.random.RandomState(0)`, counts as what its methods return.
 _PACKAGES = ("jax.random.", "numpy.random.")
 _INITIALIZERS = ("jax.nn.initializers.", "flax.linen.initializers.")
 _METHODS = frozenset(
@@ -27,11 +28,17 @@ _METHODS = frozenset(
         "max",
         "mean",
         "min",
+        "normal",
+        "rand",
+        "randn",
+        "random",
         "ravel",
         "reshape",
         "squeeze",
+        "standard_normal",
         "sum",
         "transpose",
+        "uniform",
     ]
 )
 
@@ -88,7 +95,9 @@ def _sources(
                 yield document, ast.Constant(1.0 if index == 0 else None)
             for file, each in _returned(points_to, call):
                 yield from ((file, entry) for entry in _entry(each, index))
-        case ast.Subscript(value=ast.Name() as holder, slice=ast.Constant(value=key)):
+        case ast.Subscript(
+            value=ast.Name() | ast.Attribute() as holder, slice=ast.Constant(value=key)
+        ):
             yield document, holder
             for file, each in _sources(points_to, document, holder):
                 yield from ((file, entry) for entry in _entry(each, key))
@@ -152,7 +161,9 @@ def _given(
         yield from ((document, each) for arg, each in defaults.items() if arg.arg == name)
     for file in points_to.processes.together_with(document):
         for call in file.of_kind(ast.Call):
-            if last_name(call.func) in (function.name, made.name) and any(
+            # As in `jax.vmap(fit)(x)`, what it is called by may have no name.
+            named = (function.name, made.name)
+            if (isinstance(call.func, ast.Call) or last_name(call.func) in named) and any(
                 isinstance(each, Function | Class) and each.node in (function, made)
                 for each in points_to.values(call.func)
             ):

@@ -176,3 +176,53 @@ def test_leaves_of_what_holds_an_optimizer_are_those_of_the_optimizer(tree: str)
     )
     (mark,) = marks_in(rewrite(program, "optax"))
     assert mark.text.startswith("FOC218: Its leaves are taken")
+
+
+_TREES = "import jax\nfrom jax.tree_util import tree_flatten, tree_leaves, tree_structure\n\n\n"
+_TOGETHER = "optimizer = jax.tree_util.tree_unflatten({}, {})\n"
+
+
+@pytest.mark.parametrize(
+    ("taken", "structure", "leaves"),
+    [
+        ("leaves, treedef = tree_flatten(optimizer)\nprint(len(leaves))\n", "treedef", "leaves"),
+        ("leaves, treedef = tree_flatten(optimizer)\nprint(leaves[2])\n", "treedef", "leaves"),
+        ("leaves, treedef = tree_flatten(optimizer)\n", "treedef", "[x.copy() for x in leaves]"),
+        (
+            "leaves = tree_leaves(optimizer)\nfor leaf in leaves:\n    print(leaf.shape)\n",
+            "tree_structure(optimizer)",
+            "leaves",
+        ),
+        ("print(sum(map(float, tree_leaves(optimizer))))\nleaves = []\n", "None", "leaves"),
+        ("print(tree_structure(optimizer).num_leaves)\n", "None", "None"),
+    ],
+)
+def test_leaves_that_are_looked_at_stay_beside_some_that_go_back(
+    taken: str, structure: str, leaves: str
+) -> None:
+    program = f"{_TREES}{OPTIMIZER}{taken}{_TOGETHER.format(structure, leaves)}"
+    (mark,) = marks_in(rewrite(program, "optax"))
+    assert mark.text.startswith("FOC218: Its leaves are taken")
+
+
+@pytest.mark.parametrize(
+    ("taken", "structure", "leaves"),
+    [
+        ("leaves, treedef = tree_flatten(optimizer)\n", "treedef", "[x * 1 for x in leaves]"),
+        ("leaves = tree_leaves(optimizer)\n", "tree_structure(optimizer)", "leaves"),
+        ("", "tree_structure(optimizer)", "map(jax.device_get, tree_leaves(optimizer))"),
+        ("", "tree_flatten(optimizer)[1]", "tree_flatten(optimizer)[0]"),
+        (
+            "leaves = tree_leaves(optimizer)\nassert len(leaves) == len(tree_leaves(optimizer))\n",
+            "tree_structure(optimizer)",
+            "leaves",
+        ),
+    ],
+)
+def test_leaves_that_only_go_back_where_they_came_from_may_be_any(
+    taken: str, structure: str, leaves: str
+) -> None:
+    program = f"{_TREES}{OPTIMIZER}{taken}{_TOGETHER.format(structure, leaves)}"
+    rewritten = rewrite(program, "optax")
+    assert "TrainState.create(" in rewritten
+    assert not [*marks_in(rewritten)]

@@ -35,11 +35,19 @@ class Agent:
         self.rest = dict(w=self.alpha)
         self.first = first
 
+        self.named = {{"w": jnp.zeros(2), "both": {{"w": 1.0}}}}
+
     def make(self, params):
         return optim.Adam(0.1).create(params)
 
     def of_field(self):
         return optim.Adam(0.1).create(self.alpha)
+
+    def of_entry(self):
+        return optim.Adam(0.1).create(self.named["w"])
+
+    def of_nested(self):
+        return optim.Adam(0.1).create(self.named["both"])
 
     def of_others(self):
         return optim.Adam(0.1).create(self.rest)
@@ -50,6 +58,7 @@ def fit(x):
 
 
 def train(one, other, flag):
+    rng = np.random.default_rng(0)
     x = np.ones(3)
     a, b = pair(key)
     y = one if flag else tree(2)
@@ -70,6 +79,10 @@ ONE = [
     "fit(x=vector())",
     "Agent().make(vector())",
     "Agent().of_field()",
+    "Agent().of_entry()",
+    "optim.Adam(0.1).create(np.random.RandomState(0).rand(1, 4))",
+    "optim.Adam(0.1).create(rng.uniform(size=3))",
+    "jax.vmap(fit)(jnp.ones((2, 3)))",
 ]
 NOT_SEEN = [
     "optim.Adam(0.1).create(one)",
@@ -83,13 +96,15 @@ NOT_SEEN = [
     "fit(START); fit(tree(1.0))",
     "Agent(0.5).make(START)",
     "Agent().of_others()",
+    "Agent().of_nested()",
+    "jax.vmap(fit)(START)",
 ]
 
 
 def text(line: str) -> str:
     """With no more of the program than the line needs, since one array makes all of them stay."""
     program = PROGRAM.replace("{line}", line).replace("{{", "{").replace("}}", "}")
-    for method in ("of_field", "of_others"):
+    for method in ("of_field", "of_others", "of_entry", "of_nested"):
         if method not in line:
             start = program.index(f"    def {method}(")
             program = (
