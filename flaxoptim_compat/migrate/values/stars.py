@@ -20,6 +20,7 @@ class Stars:
     def __init__(self, modules: Mapping[Document, Mapping[str, Document]]) -> None:
         self._modules = modules
         self._brought: dict[Document, Collection[str]] = {}
+        self._old: dict[Document, Mapping[str, str]] = {}
 
     def brought(self, document: Document) -> Collection[str]:
         """The names that a file gets, and that it passes on in its turn."""
@@ -30,11 +31,18 @@ class Stars:
         return self._brought[document]
 
     def of_flax_optim(self, document: Document) -> Mapping[str, str]:
-        """The names that a file gets from flax.optim, and what they are."""
-        # Of several, the last one decides what a name is.
-        stars = walk_of(document).scopes[document.tree].bindings.get("*", [])
-        module = surface.as_of_old(stars[-1].full_name) if stars else ""
-        return surface.in_star(module) if surface.is_of_flax_optim(module) else {}
+        """The names that a file gets from flax.optim, be it through others, and what they are."""
+        if document not in self._old:
+            self._old[document] = {}  # so that circles end
+            # Of several, the last one decides what a name is.
+            stars = walk_of(document).scopes[document.tree].bindings.get("*", [])
+            module = surface.as_of_old(stars[-1].full_name) if stars else ""
+            if surface.is_of_flax_optim(module):
+                self._old[document] = surface.in_star(module)
+            else:
+                passed_on = [*map(self.of_flax_optim, self._taken(document))]
+                self._old[document] = passed_on[-1] if passed_on else {}
+        return self._old[document]
 
     def given(self, document: Document) -> list[str]:
         """The names that a file gives, where there is no ``__all__``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
-from tests.support.rewriting_texts import rewrite
+from tests.support.rewriting_texts import rewrite, rewrite_all
 
 
 def test_an_optimizer_that_is_matched_by_its_fields_stays_one() -> None:
@@ -126,6 +126,19 @@ def test_names_that_come_with_a_star_are_followed(module: str, is_left: bool) ->
 def test_the_last_star_decides() -> None:
     program = "from flax.optim import *\nfrom optax import *\n\nAdam(0.1).create(params)\n"
     assert rewrite(program, "optax").endswith("\nAdam(0.1).create(params)\n")
+
+
+def test_a_module_of_the_program_passes_names_of_a_star_on() -> None:
+    program = {
+        "steps": "from ours import *\n\n\ndef make(p):\n    return DEFAULT(0.1).create(p)\n",
+        "ours": "from between import *\n",
+        "between": "from flax.optim import *\n\nDEFAULT = Adam\n",
+        "main": "from between import *\n\nprint(GradientDescent(0.1).create({}).target)\n",
+    }
+    rewritten = rewrite_all(program, "optax")
+    assert "tx=optax.adam(0.1)" in rewritten["steps"]
+    assert "tx=optax.sgd(0.1)" in rewritten["main"]
+    assert rewritten["main"].endswith(".params)\n")
 
 
 @pytest.mark.parametrize(
