@@ -24,13 +24,13 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
-from flaxoptim_compat.migrate.optimizers.parameters import (
+from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
+from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
     has_whole_numbers,
     may_be_models,
     why_refused,
 )
-from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal

@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
-from flaxoptim_compat.migrate.optimizers.lost import is_certain, not_understood
+from flaxoptim_compat.migrate.optimizers.out_of_sight import is_certain, not_understood
 from flaxoptim_compat.migrate.optimizers.recognition import Recognisers, uses
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use

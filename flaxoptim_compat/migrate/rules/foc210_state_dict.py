@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.checkpoints import stored_entries
 from flaxoptim_compat.migrate.optimizers.fragments import renamed_string, replaced, span
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entries
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
-from flaxoptim_compat.migrate.optimizers.checkpoints import stored_entries
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entries
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.known_names import RESTORING

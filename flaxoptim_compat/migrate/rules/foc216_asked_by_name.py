@@ -11,9 +11,9 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import asks_by_name
 from flaxoptim_compat.migrate.optimizers.fragments import renamed_string
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
-from flaxoptim_compat.migrate.optimizers.parameters import may_be_models
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Recognises
+from flaxoptim_compat.migrate.optimizers.targets import may_be_models
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, mixed, sites_of
 from flaxoptim_compat.migrate.program.document import Document

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.given_to_packages import given_to_package
-from flaxoptim_compat.migrate.optimizers.lost import decorated
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
+from flaxoptim_compat.migrate.optimizers.out_of_sight import decorated
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.unread_code import (
