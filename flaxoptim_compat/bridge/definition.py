@@ -101,6 +101,9 @@ class Definition(Protocol):
     ) -> list[Assignment]:
         """Which definition moves which of the eligible leaves."""
 
+    def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
+        """Those of all leaves, out of a tree of some; None if it is no tree that flax took."""
+
     def init_state(self, params: PyTree) -> PyTree:
         """The state of a tree of parameters before the first step."""
 

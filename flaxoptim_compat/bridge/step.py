@@ -32,7 +32,13 @@ def apply_gradient(
     hyper_params = definition.normalise(hyper_params)
     target = Target(params)
     states = target.flatten(param_states, "param_states")
-    gradients = target.flatten(grads, "gradients")
+    try:
+        gradients = target.flatten(grads, "gradients")
+    except ValueError:
+        partial = definition.partial_gradients(params, grads)
+        if partial is None:
+            raise
+        gradients = partial
     # Where states alone are traced, compiled steps are calls inside that trace.
     if is_abstract(step, *jax.tree.leaves(hyper_params), *target.leaves, *gradients):
         _let_broadcast(definition, hyper_params, target, gradients)

@@ -351,6 +351,11 @@ class OptimizerDef(ByValue):
         del params
         return [Assignment(self, hyper_params, tuple(eligible))]
 
+    def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
+        """Those of all leaves, out of a tree of some: here, each leaf needs its own."""
+        del params, grads
+        return None
+
     # The way out, as ``to_optax`` and ``to_train_state`` go it.
 
     def to_transformation(
@@ -668,6 +673,24 @@ class MultiOptimizer(OptimizerDef):
             else:
                 assignments.append(Assignment(definition, values, leaves))
         return assignments
+
+    def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
+        """Those of all leaves, where only what the traversals select has one, as flax took them.
+
+        A leaf that no optimizer moves stands for its own gradient, which nothing asks for.
+        """
+        found = jax.tree.leaves(params)
+        selected = select(self.traversals, params, range(len(found)))
+        for traversal, leaves in zip(self.traversals, selected, strict=True):
+            try:
+                mine = jax.tree.leaves(list(traversal.iterate(grads)))
+            except (AttributeError, LookupError, TypeError, ValueError):
+                return None
+            if len(mine) != len(leaves):
+                return None
+            for index, gradient in zip(leaves, mine, strict=True):
+                found[index] = gradient
+        return found
 
     def override(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]

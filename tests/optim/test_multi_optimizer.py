@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import struct, traverse_util
+from flax.core import freeze
 
 from flaxoptim_compat import compiled_steps, optim
 from tests.support import cases
@@ -140,6 +141,43 @@ def test_gradients_of_frozen_leaves_do_not_matter(name: str, step: Any) -> None:
         after = step(start, {"w": W, "b": jnp.full_like(B, nonsense)})
         assert_same(after, expected)
         assert bits(after.target["b"]) == bits(B)
+
+
+@pytest.mark.parametrize("step", [apply, jax.jit(apply)], ids=["outside jit", "jit"])
+@pytest.mark.parametrize(
+    "grads",
+    [
+        {"a": {"w": W}},
+        {"a": {"w": W}, "b": None},
+        {"a": {"w": W}, "b": {"anything": B}},
+        {"a": {"w": W}, "c": B},
+        freeze({"a": {"w": W}}),
+    ],
+    ids=["absent", "None", "a tree", "another one", "frozen"],
+)
+@pytest.mark.parametrize("kind", ["item", "path and name"])
+def test_leaves_that_are_not_selected_need_no_gradient(
+    genuine: Any, kind: str, grads: Any, step: Any
+) -> None:
+    params = {"a": {"w": W, "b": B}, "b": B}
+    results = []
+    for namespace in (optim, genuine):
+        traversal = TRAVERSALS[kind][0](namespace.ModelParamTraversal)
+        definition = namespace.MultiOptimizer((traversal, namespace.Momentum(0.1)))
+        results.append(step(step(definition.create(params), grads), grads))
+    assert_same(*results)
+    assert bits(results[0].target["a"]["w"]) != bits(W)
+
+
+@pytest.mark.parametrize("grads", [{}, {"b": B}, {"a": {"b": B}}, [W, B], W])
+def test_leaves_that_are_selected_do(genuine: Any, grads: Any) -> None:
+    for namespace in (optim, genuine):
+        definition = namespace.MultiOptimizer((kernels(namespace), namespace.Momentum(0.1)))
+        with pytest.raises((KeyError, TypeError, ValueError)) as raised:
+            definition.create({"a": {"w": W, "b": B}}).apply_gradient(grads)
+        if namespace is optim:
+            assert raised.type is ValueError
+            assert "gradients do not have the structure of the target" in str(raised.value)
 
 
 def test_focus_is_a_multi_optimizer_of_one(genuine: Any) -> None:
