@@ -8,9 +8,12 @@ divided by zero without an error. Inside of what jax traces there is no differen
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assignments
+from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES
 from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import MAPS_TREES
@@ -51,41 +54,48 @@ def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) ->
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult(), left=left, right=right):
             other = right if left is node else left
             return not _is_whole(other) or _becomes_another(points_to, document, parent)
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd()):
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.Compare() | ast.BoolOp():
             return _becomes_another(points_to, document, parent)
-        case ast.IfExp(test=test) if test is not node:
-            return _becomes_another(points_to, document, parent)
+        case ast.IfExp(test=test):
+            return test is not node and _becomes_another(points_to, document, parent)
         case ast.Call() | ast.keyword():
             return _computes(points_to, document, node, parent)
+        case ast.Dict() | ast.List() | ast.Set() | ast.Tuple():
+            return not _is_only_shown(points_to, document, parent)
         case ast.Subscript(value=array, slice=index):
             # What is replicated is an array by then.
             return array is node and not _is_whole(index)
+        case ast.comprehension(iter=iterable):
+            return iterable is node
         case ast.Assign(targets=[ast.Name(id=name)]):
-            inside = ast.walk(document.function(parent))
+            function = document.function(parent)
+            elsewhere = (ast.Global, ast.Nonlocal)
+            inside = [*ast.walk(function)]
+            if any(isinstance(each, elsewhere) and name in each.names for each in inside):
+                inside = document.nodes
             names = (each for each in inside if isinstance(each, ast.Name) and each.id == name)
             loaded = (each for each in names if isinstance(each.ctx, ast.Load))
             return any(_becomes_another(points_to, document, each) for each in loaded)
-        case ast.Assign(targets=targets):
-            return any(isinstance(each, ast.Attribute) for each in targets)
-    return not isinstance(parent, _KEEP)
+    is_not = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+    return not (is_not or isinstance(parent, _ASK_OR_SHOW))
 
 
-# What shows a number, asks whether it is one, or puts it beside others.
-_KEEP = (
-    ast.Assert,
-    ast.BoolOp,
-    ast.Compare,
-    ast.Dict,
-    ast.Expr,
-    ast.FormattedValue,
-    ast.If,
-    ast.IfExp,
-    ast.List,
-    ast.Set,
-    ast.Tuple,
-    ast.UnaryOp,
-    ast.While,
-)
+_ASK_OR_SHOW = (ast.Assert, ast.Expr, ast.FormattedValue, ast.If, ast.Slice, ast.While)
+
+
+def _is_only_shown(points_to: PointsTo, document: Document, container: ast.expr) -> bool:
+    """Whether a container goes into a text, or to something that writes it down."""
+    parent = document.parents[container]
+    match parent:
+        case ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr()):
+            return True
+        case ast.Dict() | ast.List() | ast.Set() | ast.Tuple():
+            return _is_only_shown(points_to, document, parent)
+        case ast.Call() if container is not parent.func:
+            takers = points_to.values(parent.func)
+            names = [each.name for each in takers if isinstance(each, External)]
+            return len(names) == len(takers) and not any(map(_is_of_numbers, names))
+    return isinstance(parent, _ASK_OR_SHOW)
 
 
 def _is_whole(node: ast.expr) -> bool:
@@ -106,32 +116,59 @@ def _computes(
     if not names:
         # What takes it beside other things writes it down somewhere.
         return arguments_of(call) == [node]
-    return any(name.startswith(_COMPUTE) for name in names)
+    if names & _HAND_ON:
+        return _becomes_another(points_to, document, call)
+    return any(map(_is_of_numbers, names))
 
 
-_COMPUTE = ("jax.lax.", "jax.nn.", "jax.numpy.", "math.", "numpy.", "optax.")
+def _is_of_numbers(function: str) -> bool:
+    """Whether a function of Python or of a package computes with what it is given."""
+    return function in _HAND_ON or function.startswith(_COMPUTE)
+
+
+# What gives back one of those that it is given.
+_HAND_ON = frozenset(["abs", "jax.device_get", "max", "min", "round"])
+_COMPUTE = (
+    "divmod",
+    "functools.",
+    "jax.lax.",
+    "jax.nn.",
+    "jax.numpy.",
+    "math.",
+    "numpy.",
+    "optax.",
+    "pow",
+    "sum",
+)
 
 
 def _asks_leaves(points_to: PointsTo, document: Document, sites: Sites) -> bool:
-    """Whether a function that goes over all leaves asks each for what only an array has."""
-    if "map" not in document.text:
+    """Whether leaves are taken, or each of them is asked for what only an array has."""
+    if "map" not in document.text and "leaves" not in document.text:
         return False
     for call in document.of_kind(ast.Call):
-        given = frozenset().union(*map(points_to.legacy, call.args[1:]))
+        given = frozenset().union(*map(points_to.legacy, call.args))
         if sites & sites_of(points_to.data_inside(given), Optimizer):
-            is_map = points_to.package_names(call.func) & MAPS_TREES
-            if is_map and any(_asks(each) for each in points_to.functions(call.args[0])):
+            names = points_to.package_names(call.func)
+            if names & TAKE_LEAVES:
+                return True
+            if names & MAPS_TREES and any(map(_asks, points_to.functions(call.args[0]))):
                 return True
     return False
 
 
 def _asks(function: Function) -> bool:
     """Whether a function asks what it is given for what only an array has."""
-    names = [each.arg for each in (*function.node.args.posonlyargs, *function.node.args.args)]
+    arguments = function.node.args
+    given = [*arguments.posonlyargs, *arguments.args, arguments.vararg]
+    names = {each.arg for each in given if each is not None}
     for node in ast.walk(function.node):
         match node:
-            case ast.Attribute(value=ast.Name(id=name)) if name in names:
-                return True
+            case ast.Attribute(value=owner):
+                # As in `(x - y).max()`; but not of what is given to another function.
+                inside = () if isinstance(owner, ast.Call) else ast.walk(owner)
+                if any(isinstance(each, ast.Name) and each.id in names for each in inside):
+                    return True
             # What stands on all devices is an array by then.
             case ast.Subscript(value=ast.Name(id=name), slice=index) if name in names:
                 if not _is_whole(index):
@@ -140,9 +177,35 @@ def _asks(function: Function) -> bool:
 
 
 def _is_traced(points_to: PointsTo, document: Document, function: ast.AST) -> bool:
-    """Whether jax traces a function, or one that it stands in."""
+    """Whether jax traces a function, or one that it stands in, wherever that is called."""
+    return any(
+        each in points_to.traced and not _runs_as_it_is(points_to, document, each)
+        for each in _around(document, function)
+    )
+
+
+def _around(document: Document, function: ast.AST) -> Iterator[ast.AST]:
+    """A function, and those that it stands in."""
     while not isinstance(function, ast.Module):
-        if function in points_to.traced:
-            return True
+        yield function
         function = document.variables_of(document.parents[function])
+
+
+def _runs_as_it_is(points_to: PointsTo, document: Document, function: ast.AST) -> bool:
+    """Whether a function that jax traces somewhere is also called by its own name, untraced."""
+    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+        return False
+    for file in points_to.processes.together_with(document):
+        calls = (each.func for each in file.of_kind(ast.Call))
+        # As in `for step_fn in (step, jax.jit(step)):`.
+        beside = itertools.chain(*(each.elts for each in file.of_kind(ast.Tuple)))
+        for node in itertools.chain(calls, beside):
+            is_it = last_name(node) == function.name and any(
+                isinstance(each, Function) and each.node is function
+                for each in points_to.values(node)
+            )
+            if not is_it or any(assignments(points_to, file, node, function.name)):
+                continue  # as after `step = jax.jit(step)`
+            if points_to.traced.isdisjoint(_around(file, file.variables_of(node))):
+                return True
     return False

@@ -28,7 +28,7 @@ def leaves_taken(
       functions: the full names of what it calls.
     """
     counts = bool(functions & _TAKE_STRUCTURE) and ".num_leaves" in document.text
-    if not counts and not functions & _TAKE_LEAVES:
+    if not counts and not functions & TAKE_LEAVES:
         return
     # In most files nothing puts leaves together again.
     go_back = "unflatten" in document.text and not counts
@@ -101,7 +101,7 @@ def _has_attribute(tree: ast.AST, target: ast.expr) -> bool:
     )
 
 
-_TAKE_LEAVES = {
+TAKE_LEAVES = {
     "jax.flatten_util.ravel_pytree",
     "jax.tree.flatten",
     "jax.tree.leaves",

@@ -6,7 +6,8 @@ import ast
 import functools
 import itertools
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import cast
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
@@ -204,7 +205,7 @@ class PointsTo:
             waiting += objects_of(held) - {*waiting}
 
     @functools.cached_property
-    def traced(self) -> Collection[ast.AST]:
+    def traced(self) -> AbstractSet[ast.AST]:
         """The functions that jax traces, because the program has it compile or repeat them."""
         found: set[ast.AST] = set()
         for document in self.documents:

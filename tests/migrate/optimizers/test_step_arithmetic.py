@@ -47,6 +47,19 @@ ANOTHER = [
     "return o.state.step",
     "step = o.state.step; return rate_of(step)",
     "n.step = o.state.step",
+    "return o.state.step % n == 0",
+    "return {'step': o.state.step, 'loss': n}",
+    "return 0.3 / max(o.state.step, 2) ** 0.5",
+    "return pow(0.5, abs(o.state.step - 5))",
+    "return (o.state.step < 2) * 0.05",
+    "done = o.state.step > n; return ~done",
+    "o, step = make(p), o.state.step; return 0.5 ** step",
+    "steps = [o.state.step, 5]; return steps[0] / 7",
+    "return 0.7 / (o.state.step or 1)",
+    "global step; step = o.state.step",
+    "return jax.tree_util.tree_map(lambda x, y: (x == y).all(), o, o)",
+    "return jax.tree_map(lambda *xs: xs[0].shape, o, o)",
+    "jax.block_until_ready(jax.tree_util.tree_leaves(o))",
     "return jax.tree_map(lambda x: x.copy(), o)",
     "return jax.tree_util.tree_map(lambda x: x[None], [o])",
     "return max([o], key=lambda each: 0.5 ** each.state.step)",
@@ -55,12 +68,16 @@ THE_SAME = [
     "return int(o.state.step)",
     "return f'{o.state.step:03d}'",
     "return 'step %d of %d' % (o.state.step, n)",
-    "return o.state.step % n == 0",
-    "return o.state.step // 100 * 100 > n",
+    "if o.state.step % n == 0 or not o.state.step // 100 * 100 > n: print(o)",
+    "while o.state.step < n and n: o = make(p)",
+    "return [each for each in p if each > o.state.step]",
+    "return int(max(o.state.step, n))",
+    "return n[: o.state.step]",
+    "log.info({'step': o.state.step, 'loss': n})",
+    "print('%d of %d' % (o.state.step, n))",
     "print('loss', n, o.state.step + 1)",
     "log.info(o.state.step)",
     "writer.scalar('loss', n, step=o.state.step)",
-    "return {'step': o.state.step, 'loss': n}",
     "return n[o.state.step]",
     "return o.state.step[0]",
     "return jax.tree_map(lambda x: x[0], o)",
@@ -114,6 +131,23 @@ def test_what_is_traced_has_an_array_anyway() -> None:
     assert ARRAY in rewrite(plain, "optax")
     plain = traced.replace("jax.pmap(", "dict(step=")
     assert ARRAY in rewrite(plain, "optax")
+
+
+@pytest.mark.parametrize(
+    ("call", "needs"),
+    [
+        ("rate_of(o.state.step)", True),
+        ("[each(o.state.step) for each in (rate_of, jax.jit(rate_of))]", True),
+        ("jax.jit(rate_of)(o.state.step)", False),
+        ("jax.jit(lambda step: rate_of(step))(o.state.step)", False),
+    ],
+)
+def test_what_is_also_called_as_it_is_is_not_traced(call: str, needs: bool) -> None:
+    program = text("return 1").replace("def rate_of(step):", "def rate_of(o):")
+    program = program.replace("0.1 * step", "0.1 * o.state.step").replace(
+        "return 1", f"jax.jit(rate_of)(o); return {call.replace('o.state.step', 'o')}"
+    )
+    assert (ARRAY in rewrite(program, "optax")) is needs
 
 
 def test_an_optimizer_that_stays_one_has_an_array_already() -> None:
