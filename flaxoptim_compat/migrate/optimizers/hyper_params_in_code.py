@@ -97,7 +97,14 @@ def schedule_of(
         return None
     scopes = points_to.scopes[function.document]
     seen = all(scopes.binder(site.node, name) is function.document.tree for site in sites)
-    return rates[0] if seen else None
+    # What is made when the file is read sees only what stands above.
+    return rates[0] if seen and all(_stands_above(function, site) for site in sites) else None
+
+
+def _stands_above(function: Function, site: Site) -> bool:
+    document = function.document
+    is_in_function = document.variables_of(site.node) is not document.tree
+    return is_in_function or function.node.lineno < site.node.lineno
 
 
 def _rate(points_to: PointsTo, use: Use) -> ast.expr | None:
@@ -319,7 +326,10 @@ def _statements(
     statements: dict[ast.expr, ast.stmt] = {}
     for use in others:
         if use.code == "FOC201":
-            continue  # it is the outer part of a chain, whose inner one is in FOC214
+            match use.node:
+                case ast.Attribute(value=ast.Attribute(attr="optimizer_def")):
+                    continue  # it is the outer part of a chain, whose inner one is in FOC214
+            return None
         parents = use.document.parents
         outer = parents[use.node]
         if not (isinstance(outer, ast.Attribute) and outer.attr == "hyper_params"):

@@ -8,14 +8,21 @@ entries have other names, for those who read it as nested dicts.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat.catalogue import BY_NAME
-from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optax_text.binding import Bound
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
+from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
+    assigned_by,
+    assignments,
+    bound_of,
+    filters_of,
+    inner_definitions,
+)
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.mentions import ENTRY
@@ -41,8 +48,9 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
     if not _ENTRY_IN_TEXT.search(document.text):
         return
     reads = False
+    texts = _texts(document)
     for node in document.nodes:
-        for owner, key, today in _named(node):
+        for owner, key, today in _named(node, texts):
             if Stored() in points_to.values(owner):
                 yield key, today
         if isinstance(node, ast.Call):
@@ -64,22 +72,26 @@ def _restored_dicts(points_to: PointsTo, call: ast.Call) -> Iterator[tuple[ast.e
                     yield key, _TODAY[key.value]
 
 
-def _named(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+def _texts(document: Document) -> dict[str, str]:
+    """The variables of a file that are texts, as ``KEY`` after ``KEY = "target"``."""
+    found: dict[str, str] = {}
+    for statement in document.tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+                found[name] = text
+    return found
+
+
+def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
     """What is asked for an entry, the name of the entry, and what a TrainState has for it."""
     match node:
         case (
-            ast.Subscript(value=owner, slice=ast.Constant(value=str(name)) as key)
-            | ast.Compare(
-                left=ast.Constant(value=str(name)) as key,
-                ops=[ast.In() | ast.NotIn()],
-                comparators=[owner],
-            )
-            | ast.Call(
-                func=ast.Attribute(value=owner, attr="get" | "pop"),
-                args=[ast.Constant(value=str(name)) as key, *_],
-            )
+            ast.Subscript(value=owner, slice=key)
+            | ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[owner])
+            | ast.Call(func=ast.Attribute(value=owner, attr="get" | "pop"), args=[key, *_])
         ):
-            if name in _TODAY:
+            name = texts.get(key.id) if isinstance(key, ast.Name) else getattr(key, "value", None)
+            if isinstance(name, str) and name in _TODAY:
                 yield owner, key, _TODAY[name]
             elif name == "step":
                 match owner:
@@ -130,28 +142,66 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
 def _restored(
     points_to: PointsTo, uses: Sequence[Use], restoring: list[_Call], saving: list[_Call]
 ) -> Iterator[Use]:
-    """Each call that restores an optimizer which is saved nowhere, with those that may be in it.
+    """Each call that restores what other optimizers saved, with those that may be in it.
 
     These are of the same class and made in the same process, or if there are none, in the folder.
-    What takes steps where something is saved may be saved itself, though it is not seen.
+    What is saved itself, from where it is restored, is its own; and what takes steps where
+    something is saved may be saved itself, though it is not seen.
     """
     stepped = {site for use in uses if use.code in STEPS for site in use.sites}
     saved = dict.fromkeys(site for call in saving for site in call.sites if site)
     beside: frozenset[Document] | None = None
     # In the order of the files, so that each run names the same one.
-    unsaved = [site for site in points_to.definitions() if site not in saved]
+    order = points_to.definitions()
     for each in restoring:
-        for site in unsaved:
-            if site not in each.sites:
+        given = _given(points_to, each, saving)
+        for site in (one for one in order if one in each.sites):
+            if not given and site not in saved and site in stepped and beside is None:
+                beside = _who_saves(points_to, saving)
+            is_own = site in saved or (site in stepped and site.document in (beside or ()))
+            if given:
+                writers = [one for one in order if one in given and one is not site]
+            elif not is_own:
+                writers = _writers(points_to, site, [*saved])
+            elif _is_where_it_saves(points_to, each, saving):
                 continue
-            if site in stepped:
-                beside = _who_saves(points_to, saving) if beside is None else beside
-                if site.document in beside:
-                    continue
-            if writers := _writers(points_to, site, [*saved]):
-                problem = _why_other_entries(points_to, site, writers)
-                code = "FOC201" if problem else "FOC215"
+            else:
+                writers = _in_folder(points_to, site, [*saved])
+            if writers:
+                code, problem = _why_other_entries(points_to, site, writers)
                 yield Use(code, each.document, each.node, frozenset([site, *writers]), problem)
+
+
+def _given(points_to: PointsTo, restored: _Call, saving: Sequence[_Call]) -> Sites:
+    """The optimizers whose bytes or state dict a call is given where it stands."""
+    by_node: dict[ast.AST, _Call] = {call.node: call for call in saving}
+    found: set[Site | None] = set()
+    for argument in arguments_of(restored.node):
+        sources: list[ast.expr] = [argument]
+        if isinstance(argument, ast.Name):
+            bound = [*assignments(points_to, restored.document, argument, argument.id)]
+            values = (assigned_by(each, argument.id) for each in bound if len(bound) == 1)
+            sources += [each for each in values if each is not None]
+        for node in itertools.chain(*map(ast.walk, sources)):
+            if node in by_node:
+                found |= by_node[node].sites
+    return frozenset(found - {None})
+
+
+def _is_where_it_saves(points_to: PointsTo, restored: _Call, saving: Sequence[_Call]) -> bool:
+    """Whether a checkpoint is read from where the same process writes its own, as far as seen."""
+    place = _place(restored.node)
+    together = points_to.processes.together_with(restored.document)
+    own = [_place(call.node) for call in saving if call.document in together]
+    return not place or not own or place in own or "" in own
+
+
+def _place(call: ast.Call) -> str:
+    """What a call says of the place of a checkpoint; "" for one of bytes or dicts."""
+    if not last_name(call.func).endswith(("restore_checkpoint", "save_checkpoint")):
+        return ""
+    by_name = [each.value for each in call.keywords if each.arg == "ckpt_dir"]
+    return "".join(map(ast.dump, (call.args or by_name)[:1]))
 
 
 def _who_saves(points_to: PointsTo, saving: list[_Call]) -> frozenset[Document]:
@@ -186,7 +236,8 @@ def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> I
     for document in points_to.documents:
         entries = [*stored_entries(points_to, document)]
         together = points_to.processes.together_with(document) if entries else frozenset()
-        if any(each.sites and each.document in together for each in restoring):
+        own = (each for each in restoring if each.sites and each.document in together)
+        if any(own) and not _reads_its_own(points_to, document, restoring, saving):
             continue
         for node, today in entries:
             known: set[Site | None] = set()
@@ -198,6 +249,16 @@ def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> I
                         if site in call.sites - known:
                             yield Use("FOC215", document, node, frozenset({site}), problem)
                     known |= call.sites
+
+
+def _reads_its_own(
+    points_to: PointsTo, document: Document, restoring: list[_Call], saving: list[_Call]
+) -> bool:
+    """Whether a file reads nested dicts from a place that the same process writes to."""
+    together = points_to.processes.together_with(document)
+    written = {_place(each.node) for each in saving if each.sites and each.document in together}
+    read = {_place(each.node) for each in restoring if not each.sites and each.document is document}
+    return not (written & read).issubset({""})
 
 
 _ENTRY = (
@@ -213,31 +274,77 @@ def _inside(points_to: PointsTo, call: ast.Call) -> Sites:
 
 
 def _writers(points_to: PointsTo, site: Site, saved: list[Site]) -> list[Site]:
-    alike = [each for each in saved if each.name == site.name]
+    together = points_to.processes.together_with(site.document)
+    near = [each for each in saved if each.document in together]
+    alike = [each for each in near if _kinds(points_to, each) & _kinds(points_to, site)]
+    return alike or _in_folder(points_to, site, saved)
+
+
+def _in_folder(points_to: PointsTo, site: Site, saved: list[Site]) -> list[Site]:
+    """Those of the same class that other processes of the folder save."""
     together = points_to.processes.together_with(site.document)
     folder = site.document.path.parent
-    near = [each for each in alike if each.document in together]
-    return near or [each for each in alike if each.document.path.parent == folder]
+    return [
+        each
+        for each in saved
+        if each.document.path.parent == folder
+        and each.document not in together
+        and _kinds(points_to, each) & _kinds(points_to, site)
+    ]
 
 
-def _why_other_entries(points_to: PointsTo, site: Site, writers: list[Site]) -> str:
-    """Why the definitions stay, which have the same entries then; "" if they have them anyway."""
+def _kinds(points_to: PointsTo, site: Site) -> frozenset[str]:
+    """The classes of the states that a definition makes for the parameters."""
+    if site.name != _SEVERAL:
+        return frozenset({site.name})
+    return frozenset(each.name for each in inner_definitions(points_to, site))
+
+
+def _why_other_entries(points_to: PointsTo, site: Site, writers: list[Site]) -> tuple[str, str]:
+    """Why optimizers, or their definitions, stay; the reason is "" where the entries are alike.
+
+    With their definitions TrainStates have the same entries, if the same parts are moved.
+    """
     mine = _deciding(points_to, site)
     for each in writers:
+        place = each.document.place(each.node)
+        if _filters(points_to, site) != _filters(points_to, each):
+            return "FOC215", _OTHER_PARTS.format(place)
         if difference := mine ^ _deciding(points_to, each):
-            place = each.document.place(each.node)
-            return f"It is restored from what is saved in {place}, with another {min(difference)}."
-    return ""
+            _, name = min(difference)
+            problem = f"It is restored from what is saved in {place}, with another {name}."
+            return "FOC201", problem
+    return "FOC215", ""
 
 
-def _deciding(points_to: PointsTo, site: Site) -> frozenset[str]:
-    """The hyper-parameters that a definition has and that take a stage in optax."""
-    bound = bound_of(points_to, site) if site.name else None
-    if not isinstance(bound, Bound):
-        return frozenset()
+_SEVERAL = "MultiOptimizer"
+_OTHER_PARTS = (
+    "It may be restored from what is saved with the definition in {}, of which a TrainState has"
+    " other parts: write the same `MultiOptimizer` in both, or if other files are restored here,"
+    " say so with `noqa: FOC215`."
+)
+
+
+def _filters(points_to: PointsTo, site: Site) -> list[str]:
+    """What selects the parts of a MultiOptimizer."""
+    several = pairs(site.node) if site.name == _SEVERAL else []
+    if isinstance(several, Refused):
+        return [ast.dump(site.node)]
+    return [
+        "".join(ast.dump(each.node) for each in filters_of(points_to, traversal))
+        for traversal, _ in several
+    ]
+
+
+def _deciding(points_to: PointsTo, site: Site) -> frozenset[tuple[int, str]]:
+    """The hyper-parameters that each part has and that take a stage in optax."""
+    parts = inner_definitions(points_to, site) if site.name == _SEVERAL else [site]
+    bound = (bound_of(points_to, each) if each.name else None for each in parts)
     return frozenset(
-        name
-        for name, given in bound.arguments.items()
-        if name in (_DECAY, *BY_NAME[bound.name].decides)
+        (part, name)
+        for part, each in enumerate(bound)
+        if isinstance(each, Bound)
+        for name, given in each.arguments.items()
+        if name in (_DECAY, *BY_NAME[each.name].decides)
         and not (given.is_literal and not given.value)
     )

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.catalogue import RATE
+from flaxoptim_compat.catalogue import INTEGERS, RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
@@ -287,9 +287,9 @@ def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, F
     given = [each for each in use.node.keywords if each.arg in use.overrides]
     if unit.part_rates is not None:
         by_name = unit.part_rates.values[use.node]
-        return [(name, value(reading, node)) for name, node in by_name.items()]
+        return [(name, _as_float(reading, name, node)) for name, node in by_name.items()]
     values = [
-        (str(each.arg), value(reading, each.value))
+        (str(each.arg), _as_float(reading, str(each.arg), each.value))
         for each in given
         if unit.schedule is None or each.arg != RATE
     ]
@@ -297,6 +297,17 @@ def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, F
         # What was set for the step before is still there.
         values.append((RATE, (ast.unparse(unit.default_rate),)))
     return values
+
+
+def _as_float(reading: Reading, name: str, node: ast.expr) -> Fragments:
+    """A value as it is set in the state, where a whole number would be one of integers."""
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        # Those of a part have its number behind them.
+        case ast.Constant(value=int(whole)) if not name.startswith(tuple(INTEGERS)):
+            return (repr(float(whole)),)
+    return value(reading, node)
 
 
 def _step_renamed(reading: Reading, function: ast.Attribute) -> tuple[Edit, ...]:

@@ -21,15 +21,18 @@ RULE = Rule(
     "\n\nWhere the program reads `target` or `param_states` from the nested dicts of a checkpoint, "
     "`--to optax` marks the place. Where the same process or folder saves optimizers, these stay "
     "until the line asks for what a TrainState has."
-    "\n\nAn optimizer that is restored and never saved, as in an `eval.py` beside `train.py`, gets "
-    "the entries of those in its folder that are: the same injected rate, and where one has a "
-    "weight decay and the other none, both keep their definitions, with which they fit.",
+    "\n\nAn optimizer that is restored and never saved, as in an `eval.py` beside `train.py`, or "
+    "that is saved in another place than it is restored from, gets the entries of those in its "
+    "folder that are saved: the same injected rate, and where one has a weight decay and the other "
+    "none, both keep their definitions, with which they fit. So does one that is given the bytes "
+    "or the state dict of another. Where a `MultiOptimizer` is on one side only, or moves other "
+    "parts, nothing fits, and both stay.",
     why="Checkpoints from before the rewrite have the entries of an optimizer, `target` "
     "and `state`. `flaxoptim-compat checkpoint convert OLD NEW --to train-state` makes those "
     "of a TrainState of them, with moments and step. From then on parameters are saved under "
     "`params`.",
     refuses="Always, where entries are read: it depends on who wrote the file. That others than "
-    "those of this program are read there says `# noqa: FOC215`.",
+    "those of this program are read or restored there says `# noqa: FOC215`.",
     examples=(
         Example(
             before="""\
@@ -67,9 +70,10 @@ def find(reading: Reading) -> Iterator[Finding]:
         return
     holding = {use.node: use.problem for use, _ in facts.of(RULE.code, document) if use.problem}
     moves = _moves_something(facts, document)
-    for call in document.of_kind(ast.Call) if moves else ():
-        if _restores_optimizer(facts, call):
-            yield from _finding(reading, call, "an optimizer is restored", _CONVERT)
+    for call in document.of_kind(ast.Call) if moves or holding else ():
+        if call in holding or (moves and _restores_optimizer(facts, call)):
+            reason = holding.get(call, "")
+            yield from _finding(reading, call, "an optimizer is restored", _CONVERT, reason)
     for node, today in stored_entries(facts.points_to, document):
         if moves or node in holding:
             reason = holding.get(node, _READS.format(today))

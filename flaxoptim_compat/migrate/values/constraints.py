@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import last_name
@@ -41,7 +41,6 @@ from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import Versions, all_versions
 
-_LISTS = (ast.List, ast.ListComp, ast.Tuple)
 # Annotations that say nothing of how a value is wrapped, and those of containers.
 _TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "Optional", "Union"})
 _DICTS = frozenset({"dict", "mapping"})
@@ -220,7 +219,7 @@ class Constraints:
 
     def _augmented_statement(self, node: ast.AugAssign) -> None:
         both = self._value(node.target), self._value(node.value)
-        if isinstance(node.value, _LISTS):
+        if _is_list(node.value):
             self._assign(node.target, self._sum(node, both))
 
     def _if(self, node: ast.If) -> None:
@@ -378,7 +377,8 @@ class Constraints:
         memory, path = self._memory, self._document.path
         if is_fixture:
             seen_in = path.parent if path.name == "conftest.py" else path
-            memory.flow(memory.returns(node, None), memory.fixture(seen_in, node.name))
+            name = next(filter(None, map(_fixture_name, node.decorator_list)), node.name)
+            memory.flow(memory.returns(node, None), memory.fixture(seen_in, name))
         for each in parameters(node.args):
             for place in (path, *path.parents):
                 found = memory.fixture(place, each.arg)
@@ -590,7 +590,7 @@ class Constraints:
     def _operation(self, node: ast.BinOp) -> Held:
         both = self._value(node.left), self._value(node.right)
         # Most operations are of numbers. One of these tells a list that becomes longer.
-        if isinstance(node.left, _LISTS) or isinstance(node.right, _LISTS):
+        if _is_list(node.left) or _is_list(node.right):
             return self._sum(node, both)
         return NOTHING
 
@@ -671,10 +671,40 @@ class Constraints:
                 kind = name.lower()
                 if kind in _CONTAINERS:
                     made = Container(annotation, self._context, kind in _DICTS)
-                    self._memory.put(made, ANYWHERE, self._annotated(inner))
+                    places: list[tuple[Hashable, ast.expr]]
+                    match inner:
+                        case ast.Tuple(elts=[*entries, ast.Constant(value=last)]) if (
+                            kind == "tuple" and last is ...
+                        ):
+                            places = [(ANYWHERE, each) for each in entries]
+                        case ast.Tuple(elts=entries) if kind == "tuple":
+                            places = [*enumerate(entries)]
+                        case _:
+                            places = [(ANYWHERE, inner)]
+                    for place, entry in places:
+                        self._memory.put(made, place, self._annotated(entry))
                     return self._memory.made(made)
                 self._value(inner)
         return NOTHING
+
+
+def _fixture_name(decorator: ast.expr) -> str:
+    """The name that ``pytest.fixture(name="...")`` gives to a fixture; "" if it gives none."""
+    for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+        match keyword:
+            case ast.keyword(arg="name", value=ast.Constant(value=str(name))):
+                return name
+    return ""
+
+
+def _is_list(node: ast.expr) -> bool:
+    """Whether an expression is evidently a list or a tuple."""
+    match node:
+        case ast.Subscript(slice=ast.Slice()) | ast.Call(func=ast.Name(id="list" | "tuple")):
+            return True
+        case ast.BinOp(left=left, right=right):
+            return _is_list(left) or _is_list(right)
+    return isinstance(node, ast.List | ast.ListComp | ast.Tuple)
 
 
 def _registered(node: FunctionNode) -> str:

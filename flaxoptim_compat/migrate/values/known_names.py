@@ -184,9 +184,12 @@ def returns_stored(name: str, call: ast.Call) -> bool:
     """Whether a call returns what a checkpoint has, not in the structure of anything."""
     if name == "flax.serialization.msgpack_restore":
         return True
-    targets = call.args[1:2] + [each.value for each in call.keywords if each.arg == "target"]
-    none = all(isinstance(each, ast.Constant) and each.value is None for each in targets)
-    return name == RESTORE and none
+    if name not in (RESTORE, "flax.serialization.from_bytes"):
+        return False
+    position, target = RETURNS_ARGUMENT[name]
+    targets = call.args[position:][:1]
+    targets += [each.value for each in call.keywords if each.arg == target]
+    return all(isinstance(each, ast.Constant) and each.value is None for each in targets)
 
 
 _OF_JAX_NUMPY = (

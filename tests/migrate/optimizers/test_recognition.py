@@ -239,3 +239,44 @@ def test_leaves_that_only_go_back_where_they_came_from_may_be_any(
     rewritten = rewrite(program, "optax")
     assert "TrainState.create(" in rewritten
     assert not [*marks_in(rewritten)]
+
+
+def test_the_entries_of_a_pair_are_told_apart_by_its_annotation() -> None:
+    program = (
+        "from typing import Any, Dict, Tuple\n\nimport jax\nfrom flax import optim\n\n"
+        "Metrics = Dict[str, Any]\n\n\n"
+        "def step(o: optim.Optimizer, loss_fn) -> Tuple[optim.Optimizer, Metrics]:\n"
+        "    (_, metrics), g = jax.value_and_grad(loss_fn, has_aux=True)(o.target)\n"
+        "    return o.apply_gradient(g), metrics\n\n\n"
+        "def run(loss_fn) -> Tuple[optim.Optimizer, ...]:\n"
+        "    o, metrics = step(optim.Adam(0.1).create({}), loss_fn)\n"
+        "    print(metrics.items())\n"
+        "    return o, o\n\n\n"
+        "print(run(len)[1].target)\n"
+    )
+    rewritten = rewrite(program, "optax")
+    assert not [*marks_in(rewritten)]
+    assert rewritten.endswith("print(run(len)[1].params)\n")
+
+
+def test_a_fixture_is_known_by_the_name_that_it_is_given() -> None:
+    program = (
+        "import pytest\nfrom flax import optim\n\n\n"
+        '@pytest.fixture(name="factory")\ndef _factory():\n'
+        "    return lambda rate: optim.Adam(rate).create({})\n\n\n"
+        "def test_it(factory):\n    assert factory(0.1).target == {}\n"
+    )
+    assert rewrite(program, "optax").endswith("assert factory(0.1).params == {}\n")
+
+
+def test_a_definition_of_several_that_is_asked_for_hyper_parameters_stays_one() -> None:
+    program = (
+        "from flax import optim\n\nevery = optim.ModelParamTraversal(lambda path, _: True)\n"
+        "several = optim.MultiOptimizer((every, optim.Adam(0.1)))\n\n\n"
+        "def step(g, o=several.create({})):\n"
+        "    rates = several.hyper_params\n"
+        "    return o.apply_gradient(g, hyper_params=[rates[0].replace(learning_rate=0.2)])\n"
+    )
+    rewritten = rewrite(program, "optax")
+    assert "several = optim.MultiOptimizer((every, optim.Adam(0.1)))\n" in rewritten
+    assert "o=several.create({}).to_train_state(" in rewritten

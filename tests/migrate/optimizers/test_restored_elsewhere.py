@@ -128,3 +128,115 @@ def test_who_restores_its_own_reads_those_of_others(tmp_path: Path) -> None:
     found = rewritten(tmp_path, train=f"{TRAIN}\n\n{going_on}\n\n{pretrained}")["train.py"]
     assert "# FOC215: What was saved as an optimizer has this entry" in found
     assert "optim.Adam" not in found
+
+
+FINETUNE = """\
+def finetune(params, grads):
+    optimizer = optim.Adam({}).create(params)
+    optimizer = checkpoints.restore_checkpoint({}, optimizer)
+    optimizer = optimizer.apply_gradient(grads)
+    checkpoints.save_checkpoint("finetuned", optimizer, 3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "place", "expected"),
+    [
+        ("1e-3", "'run'", INJECTED),
+        ("1e-3", "'finetuned'", "tx=optax.adam(1e-3)"),
+        ("1e-3, weight_decay=0.1", '"run"', "optim.Adam(1e-3, weight_decay=0.1)"),
+        ("1e-3, weight_decay=0.1", '"finetuned"', "tx=optax.adamw(1e-3, weight_decay=0.1)"),
+    ],
+)
+def test_what_saves_elsewhere_than_it_restores_is_not_its_own(
+    given: str, place: str, expected: str, tmp_path: Path
+) -> None:
+    found = rewritten(tmp_path, train=TRAIN, finetune=FINETUNE.format(given, place))
+    assert expected in found["finetune.py"]
+    assert "FOC" not in found["finetune.py"]
+
+
+PARTS = """\
+def {name}(params):
+    kernels = optim.ModelParamTraversal(lambda path, _: {path!r} in path)
+    optimizer = optim.MultiOptimizer((kernels, optim.Adam({given}))).create(params)
+"""
+SAVES = '    checkpoints.save_checkpoint("run", optimizer.apply_gradient(params), 3)\n'
+RESTORES = '    return checkpoints.restore_checkpoint("run", optimizer).target\n'
+OTHER_PARTS = "FOC215: It may be restored from what is saved with the definition in train.py"
+
+
+@pytest.mark.parametrize(
+    ("path", "given", "expected"),
+    [
+        ("kernel", "0.1", "optax.partition("),
+        ("kernel", "0.1, weight_decay=0.1", "optim.Adam(0.1, weight_decay=0.1)"),
+        ("bias", "0.1", OTHER_PARTS),
+    ],
+)
+def test_parts_that_are_moved_by_others_have_other_entries(
+    path: str, given: str, expected: str, tmp_path: Path
+) -> None:
+    train = PARTS.format(name="train", path="kernel", given="0.1") + SAVES
+    evaluate = PARTS.format(name="evaluate", path=path, given=given) + RESTORES
+    found = rewritten(tmp_path, train=train, evaluate=evaluate)["evaluate.py"]
+    assert expected in found
+    assert (OTHER_PARTS in found) == (expected == OTHER_PARTS)
+
+
+def test_what_one_optimizer_moves_stays_beside_parts(tmp_path: Path) -> None:
+    train = PARTS.format(name="train", path="kernel", given="0.1") + SAVES
+    files = {"train": train, "evaluate": EVALUATE.format("Adam(1e-3)")}
+    found = rewritten(tmp_path, **files)
+    assert OTHER_PARTS in found["evaluate.py"]
+    assert "optim.MultiOptimizer(" in found["train.py"]
+    # Until the line says that it is another file.
+    line = 'restore_checkpoint("run", optimizer).target'
+    files["evaluate"] = files["evaluate"].replace(line, f"{line}  # noqa: FOC215")
+    found = rewritten(tmp_path / "other", **files)
+    assert "TrainState.create(" in found["evaluate.py"]
+    assert "TrainState.create(" in found["train.py"]
+
+
+@pytest.mark.parametrize(
+    "handed_on",
+    [
+        "serialization.from_bytes(main, serialization.to_bytes(warm))",
+        "serialization.from_state_dict(main, serialization.to_state_dict(warm))",
+        "serialization.from_bytes(main, data)",
+    ],
+)
+def test_what_is_given_the_state_of_another_has_its_entries(handed_on: str) -> None:
+    program = (
+        "from flax import optim, serialization\n\n\n"
+        "def hand_on(params, grads, rate):\n"
+        "    warm = optim.Adam(0.1).create(params)\n"
+        "    warm = warm.apply_gradient(grads, learning_rate=rate)\n"
+        "    main = optim.Adam(0.1{}).create(params)\n"
+        "    data = serialization.to_bytes(warm)\n"
+        f"    main = {handed_on}\n"
+        "    return main.apply_gradient(grads)\n"
+    )
+    assert rewrite_all({"main": program.format("")}, "optax")["main"].count(INJECTED) == 2
+    found = rewrite_all({"main": program.format(", weight_decay=0.1")}, "optax")["main"]
+    assert "optim.Adam(0.1, weight_decay=0.1).create(params).to_train_state(" in found
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        'checkpoints.restore_checkpoint("run", None)["target"]',
+        'checkpoints.restore_checkpoint("run", None)[KEY]',
+        'serialization.from_bytes(None, file.read())["target"]',
+    ],
+)
+def test_what_a_process_reads_of_its_own_holds(read: str) -> None:
+    going_on = '    return checkpoints.restore_checkpoint("run", optimizer)\n'
+    for middle in ("", going_on) if "run" in read else ("",):
+        text = (
+            f'from flax import serialization\n{IMPORTS}KEY = "target"\n\n\n{TRAIN}{middle}\n\n'
+            f"def export(file):\n    return {read}\n"
+        )
+        found = rewrite_all({"train": text}, "optax")["train"]
+        assert "# FOC215: It may be saved in train.py" in found
+        assert "TrainState" not in found.replace("a TrainState has", "")

@@ -262,3 +262,14 @@ BACK = ".to_train_state(inject=False)"
 def test_a_chain_of_calls_that_is_too_long_has_a_line_for_each(create: str, chain: str) -> None:
     rewritten = rewrite(CREATED.replace("{create}", create), "optax")
     assert rewritten.endswith(f"    return {chain}\n")
+
+
+@pytest.mark.parametrize(
+    ("rate", "written"),
+    [("1", "1.0"), ("True", "True"), ("0.5", "0.5"), ("-1", "-1"), ("rate", "rate")],
+)
+def test_a_whole_rate_is_set_as_a_number_with_a_point(rate: str, written: str) -> None:
+    text = rewrite(
+        f"{HEAD}    return optimizer.apply_gradient(params, learning_rate={rate})\n", "optax"
+    )
+    assert f"learning_rate={written})" in text

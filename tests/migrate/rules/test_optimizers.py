@@ -268,6 +268,15 @@ def test_only_a_pure_function_becomes_a_schedule(old: str, new: str) -> None:
     assert "inject_hyperparams" in rewrite(program, "optax")
 
 
+@pytest.mark.parametrize("above", [True, False])
+def test_a_schedule_stands_above_what_is_made_when_the_file_is_read(above: bool) -> None:
+    made = "optimizer = optim.GradientDescent().create({})\n\n\n"
+    program = SCHEDULED.format(body=DIRECT).replace("train_step(make({}), {})", "print(optimizer)")
+    where = "def make(" if above else "def rate_at("
+    text = rewrite(program.replace(where, made + where), "optax")
+    assert text.count("tx=optax.sgd(rate_at)") == (2 if above else 0)
+
+
 def chained(call: str) -> str:
     """What the optimizer of a TrainState does, in lines that fit."""
     return (

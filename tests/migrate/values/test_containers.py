@@ -58,6 +58,8 @@ LEADS = {
     "the rest": "first, *rest, last = [a, b, a, b]\n    x = rest[0]",
     "what comes after the rest": "*rest, x = [a, b]",
     "lists that are added": "x = ([a] + [b])[1]",
+    "slices that are added": "d = [a, b]\n    x = (d[1:] + d[:1])[0]",
+    "tuples that are added": "x = (tuple(g) + tuple([a]) + tuple(g))[1]",
     "a list more often": "x = ([a] * n)[1]",
     "a list that becomes longer": "d = []\n    d += [a]\n    x = d[0]",
     "a named tuple": ("State = collections.namedtuple('State', 'o, n')\n    x = State(a, n=1).o"),
