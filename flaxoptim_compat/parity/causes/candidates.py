@@ -86,7 +86,11 @@ def _placed(key: str, options: Mapping[Address, list[Mistake]]) -> Iterator[Cand
 def together(found: Sequence[Candidate], count: int) -> Iterator[Variant]:
     """So many mistakes at once, none of which excludes another."""
     for variant in itertools.combinations(found, count):
-        slots = [(place, each.slot) for one in variant for place, each in one.by_place.items()]
+        slots = [
+            (place, each.slot or each.key)
+            for one in variant
+            for place, each in one.by_place.items()
+        ]
         if len(set(slots)) == len(slots):
             yield variant
 

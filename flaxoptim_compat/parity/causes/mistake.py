@@ -1,4 +1,4 @@
-"""One thing that people get wrong, and the list of all of them."""
+"""One thing that people get wrong."""
 
 from __future__ import annotations
 
@@ -21,42 +21,22 @@ class Mistake:
       says: what the side with the mistake does, and what flax.optim does; its subject is left out.
       remedy: what to write instead.
       made: the recipe with the mistake in it; None where it makes no sense.
-      slot: two mistakes in one slot exclude each other.
+      slot: two mistakes in one slot exclude each other; that of its own key if it is empty.
       slight: whether the effect is no more than rounding to half precision.
     """
 
     key: str
     kinds: tuple[type, ...]
+    _: dataclasses.KW_ONLY
     says: str
-    remedy: str
+    remedy: str = EXACTLY
     made: Callable[[Recipe], Recipe | None]
-    slot: str
+    slot: str = ""
     slight: bool = False
 
     def concerns(self, recipe: Recipe) -> bool:
         """Whether it can happen to an optimizer with these settings."""
         return recipe.kind in self.kinds and self.made(recipe) is not None
-
-
-KNOWN: list[Mistake] = []
-
-
-def mistake(
-    key: str,
-    kinds: tuple[type, ...],
-    *,
-    says: str,
-    remedy: str = EXACTLY,
-    slot: str = "",
-    slight: bool = False,
-) -> Callable[[Callable[[Recipe], Recipe | None]], Callable[[Recipe], Recipe | None]]:
-    """Put a function that makes a mistake into the list."""
-
-    def register(made: Callable[[Recipe], Recipe | None]) -> Callable[[Recipe], Recipe | None]:
-        KNOWN.append(Mistake(key, kinds, says, remedy, made, slot or key, slight))
-        return made
-
-    return register
 
 
 def settled(value: Any) -> bool:

@@ -8,40 +8,11 @@ import optax
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.catalogue import DTYPE, PLAIN, RATE, Row
-from flaxoptim_compat.parity.causes.mistake import mistake, settled
+from flaxoptim_compat.parity.causes.mistake import Mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
 # Whoever forgets these makes a mistake that has a file of its own.
 _ELSEWHERE = frozenset({RATE, DTYPE, "weight_decay", "weight_decay_rate", "nesterov"})
-
-
-def _register(row: Row, name: str, argument: str) -> None:
-    """The mistake to forget a hyper-parameter, which is an argument of optax's function."""
-    function = getattr(optax, row.namesake)
-    default = inspect.signature(function).parameters[argument].default
-    called = f"optax.{row.namesake}"
-    kind = getattr(optim, row.name)
-
-    # Where two arguments are one hyper-parameter, each can be forgotten by itself.
-    forgotten = argument if name in row.repeated else name
-
-    @mistake(
-        f"default-{forgotten.replace('_', '-')}",
-        (kind,),
-        says=(
-            f"has {argument}={default!r}, the default of {called}; flax.optim's definition has"
-            f" {{{name}!r}}"
-        ),
-        remedy=f"{called}(..., {argument}=...), with the value of the definition",
-    )
-    def _forgotten(recipe: Recipe) -> Recipe | None:
-        value = recipe.settings[name]
-        plain = value is None or isinstance(value, bool) or settled(value)
-        if not plain or value == default:
-            return None
-        if name in row.repeated:
-            return recipe.with_arguments("moments", **{argument: default})
-        return recipe.with_settings(**{name: default})
 
 
 def _arguments(row: Row, name: str) -> list[str]:
@@ -56,17 +27,48 @@ def _arguments(row: Row, name: str) -> list[str]:
     return [each for each in names if each in parameters and parameters[each].default is not None]
 
 
-for _row in PLAIN:
-    for _name in _row.hyper_params:
-        for _argument in _arguments(_row, _name):
-            _register(_row, _name, _argument)
+def _forgotten(row: Row, name: str, argument: str) -> Mistake:
+    """The mistake to forget a hyper-parameter, which is an argument of optax's function."""
+    function = getattr(optax, row.namesake)
+    default = inspect.signature(function).parameters[argument].default
+    called = f"optax.{row.namesake}"
+
+    def made(recipe: Recipe) -> Recipe | None:
+        value = recipe.settings[name]
+        plain = value is None or isinstance(value, bool) or settled(value)
+        if not plain or value == default:
+            return None
+        if name in row.repeated:
+            return recipe.with_arguments("moments", **{argument: default})
+        return recipe.with_settings(**{name: default})
+
+    # Where two arguments are one hyper-parameter, each can be forgotten by itself.
+    forgotten = argument if name in row.repeated else name
+    return Mistake(
+        f"default-{forgotten.replace('_', '-')}",
+        (getattr(optim, row.name),),
+        says=(
+            f"has {argument}={default!r}, the default of {called}; flax.optim's definition has"
+            f" {{{name}!r}}"
+        ),
+        remedy=f"{called}(..., {argument}=...), with the value of the definition",
+        made=made,
+    )
 
 
-@mistake(
-    "default-epsilon2",
-    (optim.Adafactor,),
-    says="has the least parameter scale 1e-3, which optax.adafactor does not let you choose",
+MISTAKES = (
+    *(
+        _forgotten(row, name, argument)
+        for row in PLAIN
+        for name in row.hyper_params
+        for argument in _arguments(row, name)
+    ),
+    Mistake(
+        "default-epsilon2",
+        (optim.Adafactor,),
+        says="has the least parameter scale 1e-3, which optax.adafactor does not let you choose",
+        made=lambda recipe: (
+            None if recipe.settings["epsilon2"] == 1e-3 else recipe.with_settings(epsilon2=1e-3)
+        ),
+    ),
 )
-def _least_scale(recipe: Recipe) -> Recipe | None:
-    value = recipe.settings["epsilon2"]
-    return None if value == 1e-3 else recipe.with_settings(epsilon2=1e-3)

@@ -9,9 +9,11 @@ from flaxoptim_compat.parity.causes.mistake import Mistake
 RAW = Mistake(
     "raw-gradient-on-unmatched",
     (optim.MultiOptimizer,),
-    "adds the raw gradient to parameters that no traversal selects, as a chain of optax.masked"
-    " does; flax.optim leaves them alone",
-    'optax.partition({..., "frozen": optax.set_to_zero()}, labels)',
-    lambda recipe: recipe,
-    "raw",
+    says=(
+        "adds the raw gradient to parameters that no traversal selects, as a chain of optax.masked"
+        " does; flax.optim leaves them alone"
+    ),
+    remedy='optax.partition({..., "frozen": optax.set_to_zero()}, labels)',
+    made=lambda recipe: recipe,
+    slot="raw",
 )

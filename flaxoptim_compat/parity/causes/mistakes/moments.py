@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ import optax
 from flaxoptim_compat import optim
 from flaxoptim_compat.optim.kinds import KINDS
 from flaxoptim_compat.parity.causes.blocks import with_count
-from flaxoptim_compat.parity.causes.mistake import EXACTLY, mistake
+from flaxoptim_compat.parity.causes.mistake import EXACTLY, Mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
 _CORRECTED = (optim.Adam, optim.AdaBelief, optim.LAMB)
@@ -20,71 +20,32 @@ _CORRECTED = (optim.Adam, optim.AdaBelief, optim.LAMB)
 _FOREVER = 2**30
 
 
-@mistake(
-    "initial-accumulator",
-    (optim.Adagrad,),
-    says="starts the sum of squares at 0.1, as optax.adagrad does; flax.optim starts at 0",
-    remedy=f"initial_accumulator_value=0.0; for eps outside the root as well, {EXACTLY}",
-)
-def _sum_of_squares(recipe: Recipe) -> Recipe | None:
-    return recipe.with_starts(G=0.1)
+def _shifted(recipe: Recipe, steps: int) -> Recipe:
+    within = recipe.stages["moments"].within
+    return recipe.replaced("moments", within=(*within, functools.partial(with_count, shift=steps)))
 
 
-@mistake(
-    "initial-accumulator",
-    (optim.RMSProp,),
-    says="starts the average of squares at 1, as TensorFlow does; flax.optim starts at 0",
-    remedy="optax.rmsprop(..., initial_scale=0.0)",
-)
-def _average_of_squares(recipe: Recipe) -> Recipe | None:
-    return recipe.with_starts(v=1.0)
-
-
-def _shifted(steps: int) -> Callable[[Recipe], Recipe | None]:
-    def made(recipe: Recipe) -> Recipe | None:
-        within = recipe.stages["moments"].within
-        shifted = functools.partial(with_count, shift=steps)
-        return recipe.replaced("moments", within=(*within, shifted))
-
-    return made
-
-
-for _steps, _which in (
-    (1, "after step t with that of step t + 1"),
-    (-1, "with that of step t - 1"),
-):
-    mistake(
+def _off_by(steps: int, which: str) -> Iterator[Mistake]:
+    """The mistakes to count so many steps more than there were."""
+    yield Mistake(
         "bias-correction-off-by-a-step",
         _CORRECTED,
-        says=f"corrects the bias of the moments {_which}; flax.optim counts the first step as 1",
+        says=f"corrects the bias of the moments {which}; flax.optim counts the first step as 1",
         remedy="a count of 0 in the state before the first step, as init makes it",
+        made=lambda recipe: _shifted(recipe, steps),
         slot="correction",
-    )(_shifted(_steps))
-    mistake(
+    )
+    yield Mistake(
         "decay-rate-off-by-a-step",
         (optim.Adafactor,),
-        says=f"takes the decay of the second moment {_which}; flax.optim counts from 1",
+        says=f"takes the decay of the second moment {which}; flax.optim counts from 1",
         remedy="a count of 0 in the state before the first step, and decay_offset=0",
+        made=lambda recipe: _shifted(recipe, steps),
         slot="correction",
-    )(_shifted(_steps))
-
-mistake(
-    "bias-correction-missing",
-    _CORRECTED,
-    says="does not correct the bias of the moments; flax.optim divides them by 1 - beta^t",
-    remedy="optax's own adam, adamw, adabelief or lamb, which do",
-    slot="correction",
-)(_shifted(_FOREVER))
+    )
 
 
-@mistake(
-    "bias-correction-added",
-    (optim.RMSProp,),
-    says="corrects the bias of the average of squares; flax.optim's RMSProp does not",
-    remedy="optax.rmsprop(..., bias_correction=False)",
-    slot="correction",
-)
-def _added(recipe: Recipe) -> Recipe | None:
+def _corrected(recipe: Recipe) -> Recipe:
     # Optax does not export the types of these states.
     averages, deviations = (
         type(scale(bias_correction=True).init(()))
@@ -96,55 +57,15 @@ def _added(recipe: Recipe) -> Recipe | None:
 
 def _fields(*of_optax: str) -> dict[Any, str]:
     """{class: its field that optax keeps under one of these names}"""
-    found = {}
-    for kind in KINDS:
-        for each in kind.formula.stages.values():
-            names: Mapping[str, str] = next(iter(each.keeps.values()), {})
-            for name in of_optax:
-                if name in names:
-                    found[kind] = names[name]
-    return found
-
-
-_FIRST = _fields("mu", "trace")
-_SECOND = _fields("nu", "sum_of_squares")
-
-
-def _kept_in(dtype: str, *fields: str) -> Callable[[Recipe], Recipe | None]:
-    return lambda recipe: recipe.with_dtypes(**dict.fromkeys(fields, jnp.dtype(dtype)))
-
-
-def _register_low_precision(dtype: str) -> None:
-    for which, fields in (("first", _FIRST), ("second", _SECOND)):
-        for kind, field in fields.items():
-            mistake(
-                "low-precision-moments",
-                (kind,),
-                says=f"keeps the {which} moment, {field}, in {dtype}",
-                remedy="no mu_dtype and no accumulator_dtype, and moments cast to nothing else",
-                slot="precision",
-                slight=True,
-            )(_kept_in(dtype, field))
-    for kind in (each for each in KINDS if each in _FIRST and each in _SECOND):
-        mistake(
-            "low-precision-moments",
-            (kind,),
-            says=f"keeps both moments in {dtype}",
-            remedy="no mu_dtype, and moments cast to nothing else",
-            slot="precision",
-            slight=True,
-        )(_kept_in(dtype, _FIRST[kind], _SECOND[kind]))
-
-    @mistake(
-        "low-precision-moments",
-        (optim.Adafactor,),
-        says=f"keeps the momentum, m, in {dtype}",
-        remedy="optax.adafactor(..., dtype_momentum=jnp.float32)",
-        slot="precision",
-        slight=True,
-    )
-    def _momentum_of_adafactor(recipe: Recipe) -> Recipe | None:
-        return _with_momentum_in(recipe, dtype)
+    return {
+        kind: names[name]
+        for kind in KINDS
+        for each in kind.formula.stages.values()
+        # Of the states that a stage may have, the plain one.
+        for names in [*each.keeps.values()][:1]
+        for name in of_optax
+        if name in names
+    }
 
 
 def _with_momentum_in(recipe: Recipe, dtype: str) -> Recipe | None:
@@ -153,17 +74,83 @@ def _with_momentum_in(recipe: Recipe, dtype: str) -> Recipe | None:
     return recipe.with_settings(dtype_momentum=jnp.dtype(dtype)).with_dtypes(m=jnp.dtype(dtype))
 
 
-for _dtype in ("bfloat16", "float16"):
-    _register_low_precision(_dtype)
+def _in_low_precision(dtype: str) -> Iterator[Mistake]:
+    """The mistakes to keep one moment, or both, in a dtype of half the size."""
+
+    def kept(which: str, kind: type, fields: list[str], no_dtype: str) -> Mistake:
+        return Mistake(
+            "low-precision-moments",
+            (kind,),
+            says=f"keeps {which} in {dtype}",
+            remedy=f"{no_dtype}, and moments cast to nothing else",
+            made=lambda recipe: recipe.with_dtypes(**dict.fromkeys(fields, jnp.dtype(dtype))),
+            slot="precision",
+            slight=True,
+        )
+
+    first, second = _fields("mu", "trace"), _fields("nu", "sum_of_squares")
+    for which, moments in (("first", first), ("second", second)):
+        for kind, field in moments.items():
+            name = f"the {which} moment, {field},"
+            yield kept(name, kind, [field], "no mu_dtype and no accumulator_dtype")
+    for kind, field in first.items():
+        if kind in second:
+            yield kept("both moments", kind, [field, second[kind]], "no mu_dtype")
+    yield Mistake(
+        "low-precision-moments",
+        (optim.Adafactor,),
+        says=f"keeps the momentum, m, in {dtype}",
+        remedy="optax.adafactor(..., dtype_momentum=jnp.float32)",
+        made=lambda recipe: _with_momentum_in(recipe, dtype),
+        slot="precision",
+        slight=True,
+    )
 
 
-@mistake(
-    "full-precision-moments",
-    (optim.Adafactor,),
-    says="keeps the momentum in float32; the definition of flax.optim has another dtype_momentum",
-    remedy="optax.adafactor(..., dtype_momentum=...)",
-    slot="precision",
-    slight=True,
+MISTAKES = (
+    Mistake(
+        "initial-accumulator",
+        (optim.Adagrad,),
+        says="starts the sum of squares at 0.1, as optax.adagrad does; flax.optim starts at 0",
+        remedy=f"initial_accumulator_value=0.0; for eps outside the root as well, {EXACTLY}",
+        made=lambda recipe: recipe.with_starts(G=0.1),
+    ),
+    Mistake(
+        "initial-accumulator",
+        (optim.RMSProp,),
+        says="starts the average of squares at 1, as TensorFlow does; flax.optim starts at 0",
+        remedy="optax.rmsprop(..., initial_scale=0.0)",
+        made=lambda recipe: recipe.with_starts(v=1.0),
+    ),
+    *_off_by(1, "after step t with that of step t + 1"),
+    *_off_by(-1, "with that of step t - 1"),
+    Mistake(
+        "bias-correction-missing",
+        _CORRECTED,
+        says="does not correct the bias of the moments; flax.optim divides them by 1 - beta^t",
+        remedy="optax's own adam, adamw, adabelief or lamb, which do",
+        made=lambda recipe: _shifted(recipe, _FOREVER),
+        slot="correction",
+    ),
+    Mistake(
+        "bias-correction-added",
+        (optim.RMSProp,),
+        says="corrects the bias of the average of squares; flax.optim's RMSProp does not",
+        remedy="optax.rmsprop(..., bias_correction=False)",
+        made=_corrected,
+        slot="correction",
+    ),
+    *_in_low_precision("bfloat16"),
+    *_in_low_precision("float16"),
+    Mistake(
+        "full-precision-moments",
+        (optim.Adafactor,),
+        says=(
+            "keeps the momentum in float32; the definition of flax.optim has another dtype_momentum"
+        ),
+        remedy="optax.adafactor(..., dtype_momentum=...)",
+        made=lambda recipe: _with_momentum_in(recipe, "float32"),
+        slot="precision",
+        slight=True,
+    ),
 )
-def _full_precision(recipe: Recipe) -> Recipe | None:
-    return _with_momentum_in(recipe, "float32")

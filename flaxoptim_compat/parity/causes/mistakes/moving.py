@@ -10,16 +10,19 @@ _REMEDY = "optimizer.to_train_state(), which takes the moments and the step alon
 FRESH = Mistake(
     "moments-dropped",
     (),
-    "starts with new moments and at step 0; the Optimizer goes on with those that it has",
-    _REMEDY,
-    lambda recipe: recipe,
-    "state",
+    says="starts with new moments and at step 0; the Optimizer goes on with those that it has",
+    remedy=_REMEDY,
+    made=lambda recipe: recipe,
+    slot="state",
 )
 RESTARTED = Mistake(
     "step-restarted",
     (),
-    "has the moments of the Optimizer but counts its steps from 0; the Optimizer goes on counting",
-    _REMEDY,
-    lambda recipe: recipe,
-    "state",
+    says=(
+        "has the moments of the Optimizer but counts its steps from 0; the Optimizer goes on"
+        " counting"
+    ),
+    remedy=_REMEDY,
+    made=lambda recipe: recipe,
+    slot="state",
 )

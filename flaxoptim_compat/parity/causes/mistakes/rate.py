@@ -8,48 +8,38 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.optim.formula import stage
 from flaxoptim_compat.optim.kinds import KINDS
 from flaxoptim_compat.parity.causes.blocks import scale_by_table
-from flaxoptim_compat.parity.causes.mistake import Mistake, mistake
+from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
-
-@mistake(
-    "ascent",
-    KINDS,
-    says="adds the update to the parameter, up the gradient; flax.optim subtracts it",
-    remedy="optax.scale_by_learning_rate(rate), or optax.scale(-rate)",
-    slot="rate",
-)
-def _ascent(recipe: Recipe) -> Recipe | None:
-    return recipe.without("descent")
-
-
-@mistake(
-    "learning-rate-missing",
-    KINDS,
-    says=(
-        "has no learning rate, and so adds the bare update to the parameter, up the gradient, as"
-        " optax does for learning_rate=None; flax.optim subtracts the rate times the update"
+MISTAKES = (
+    Mistake(
+        "ascent",
+        KINDS,
+        says="adds the update to the parameter, up the gradient; flax.optim subtracts it",
+        remedy="optax.scale_by_learning_rate(rate), or optax.scale(-rate)",
+        made=lambda recipe: recipe.without("descent"),
+        slot="rate",
     ),
-    remedy="a learning rate",
-    slot="rate",
+    Mistake(
+        "learning-rate-missing",
+        KINDS,
+        says=(
+            "has no learning rate, and so adds the bare update to the parameter, up the gradient,"
+            " as optax does for learning_rate=None; flax.optim subtracts the rate times the update"
+        ),
+        remedy="a learning rate",
+        made=lambda recipe: recipe.without("descent").with_settings(learning_rate=1.0),
+        slot="rate",
+    ),
+    Mistake(
+        "learning-rate-missing",
+        (optim.Adafactor,),
+        says="has no learning rate; flax.optim multiplies by it",
+        remedy="a learning rate",
+        made=lambda recipe: recipe.with_settings(learning_rate=1.0),
+        slot="rate",
+    ),
 )
-def _no_rate(recipe: Recipe) -> Recipe | None:
-    return _rated(recipe.without("descent"), 1.0)
-
-
-@mistake(
-    "learning-rate-missing",
-    (optim.Adafactor,),
-    says="has no learning rate; flax.optim multiplies by it",
-    remedy="a learning rate",
-    slot="rate",
-)
-def _rate_of_one(recipe: Recipe) -> Recipe | None:
-    return _rated(recipe, 1.0)
-
-
-def _rated(recipe: Recipe, rate: float) -> Recipe:
-    return recipe.with_settings(learning_rate=rate)
 
 
 def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
@@ -61,19 +51,19 @@ def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
       first: the step that the run starts at.
     """
 
-    def made(recipe: Recipe) -> Recipe | None:
+    def made(recipe: Recipe) -> Recipe:
         scheduled = stage(scale_by_table, tuple(rates), first)
         stages = {"scheduled_rate": scheduled, **recipe.stages}
         before = [*recipe.stages][: [*recipe.stages].index("rate")]
-        moved = _rated(recipe, 1.0).with_stages(**stages)
+        moved = recipe.with_settings(learning_rate=1.0).with_stages(**stages)
         return moved.moved("scheduled_rate", after=before[-1] if before else None)
 
     which = "before" if shift < 0 else "after"
     return Mistake(
         "schedule-off-by-a-step",
         KINDS,
-        f"has at each step the learning rate of the step {which} it",
-        "a schedule that counts as the program did: optax calls it with 0 at the first step",
-        made,
-        "rate",
+        says=f"has at each step the learning rate of the step {which} it",
+        remedy="a schedule that counts as the program did: optax calls it with 0 at the first step",
+        made=made,
+        slot="rate",
     )

@@ -7,45 +7,10 @@ import optax
 from flaxoptim_compat import optim
 from flaxoptim_compat.optim.formula import DECAY, stage
 from flaxoptim_compat.parity.causes.blocks import still_where_zero
-from flaxoptim_compat.parity.causes.mistake import mistake, settled
+from flaxoptim_compat.parity.causes.mistake import Mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
 
-@mistake(
-    "zero-parameter-trust-ratio",
-    (optim.LAMB,),
-    says=(
-        "gives a parameter that is all zeros the trust ratio 1; with flax.optim it is 0, and such a"
-        " parameter never moves"
-    ),
-    remedy="flaxoptim_compat.transforms.scale_by_lamb_trust_ratio() for scale_by_trust_ratio()",
-)
-def _zero_in_lamb(recipe: Recipe) -> Recipe | None:
-    return recipe.replaced("trust", function=optax.scale_by_trust_ratio)
-
-
-@mistake(
-    "zero-parameter-trust-ratio",
-    (optim.LARS,),
-    says=(
-        "never moves a parameter that is all zeros; with flax.optim it moves at the plain learning"
-        " rate"
-    ),
-)
-def _zero_in_lars(recipe: Recipe) -> Recipe | None:
-    return recipe.with_stages(still=stage(still_where_zero), **recipe.stages)
-
-
-@mistake(
-    "trust-ratio-of-the-sum",
-    (optim.LARS,),
-    says=(
-        "divides by ‖g + weight_decay·p‖, as optax.lars does; flax.optim divides by ‖g‖ +"
-        " weight_decay·‖p‖"
-    ),
-    remedy="flaxoptim_compat.transforms.scale_by_lars_rate(...) for scale_by_trust_ratio(...)",
-    slot="trust",
-)
 def _of_the_sum(recipe: Recipe) -> Recipe | None:
     decay = recipe.settings["weight_decay"]
     if settled(decay) and decay == 0:
@@ -55,12 +20,43 @@ def _of_the_sum(recipe: Recipe) -> Recipe | None:
     return recipe.with_stages(decay=DECAY, trust=trust, **rest)
 
 
-@mistake(
-    "trust-ratio-missing",
-    (optim.LAMB,),
-    says="has no trust ratio, so it is Adam; flax.optim's LAMB has one",
-    remedy="optax.scale_by_trust_ratio after the weight decay, or optax.lamb",
-    slot="zero-parameter-trust-ratio",
+MISTAKES = (
+    Mistake(
+        "zero-parameter-trust-ratio",
+        (optim.LAMB,),
+        says=(
+            "gives a parameter that is all zeros the trust ratio 1; with flax.optim it is 0, and"
+            " such a parameter never moves"
+        ),
+        remedy="flaxoptim_compat.transforms.scale_by_lamb_trust_ratio() for scale_by_trust_ratio()",
+        made=lambda recipe: recipe.replaced("trust", function=optax.scale_by_trust_ratio),
+    ),
+    Mistake(
+        "zero-parameter-trust-ratio",
+        (optim.LARS,),
+        says=(
+            "never moves a parameter that is all zeros; with flax.optim it moves at the plain"
+            " learning rate"
+        ),
+        made=lambda recipe: recipe.with_stages(still=stage(still_where_zero), **recipe.stages),
+    ),
+    Mistake(
+        "trust-ratio-of-the-sum",
+        (optim.LARS,),
+        says=(
+            "divides by ‖g + weight_decay·p‖, as optax.lars does; flax.optim divides by ‖g‖ +"
+            " weight_decay·‖p‖"
+        ),
+        remedy="flaxoptim_compat.transforms.scale_by_lars_rate(...) for scale_by_trust_ratio(...)",
+        made=_of_the_sum,
+        slot="trust",
+    ),
+    Mistake(
+        "trust-ratio-missing",
+        (optim.LAMB,),
+        says="has no trust ratio, so it is Adam; flax.optim's LAMB has one",
+        remedy="optax.scale_by_trust_ratio after the weight decay, or optax.lamb",
+        made=lambda recipe: recipe.without("trust"),
+        slot="zero-parameter-trust-ratio",
+    ),
 )
-def _missing(recipe: Recipe) -> Recipe | None:
-    return recipe.without("trust")
