@@ -11,15 +11,38 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.parity.causes.legacy_side import Legacy
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import (
+    RAW,
     Address,
     parts_of,
     with_adapted_state,
     with_mistakes,
 )
 from flaxoptim_compat.parity.causes.mistakes import KNOWN
-from flaxoptim_compat.parity.causes.mistakes.masks import RAW
-from flaxoptim_compat.parity.causes.mistakes.moving import FRESH, RESTARTED
 from flaxoptim_compat.parity.causes.recipe import recipe_of
+
+_REMEDY = "optimizer.to_train_state(), which takes the moments and the step along"
+
+# What gets lost when a run is moved over to optax on the way. ``subject_of`` makes these: they are
+# in the state, and in no optimizer.
+FRESH = Mistake(
+    "moments-dropped",
+    (),
+    says="starts with new moments and at step 0; the Optimizer goes on with those that it has",
+    remedy=_REMEDY,
+    made=lambda recipe: recipe,
+    slot="state",
+)
+RESTARTED = Mistake(
+    "step-restarted",
+    (),
+    says=(
+        "has the moments of the Optimizer but counts its steps from 0; the Optimizer goes on"
+        " counting"
+    ),
+    remedy=_REMEDY,
+    made=lambda recipe: recipe,
+    slot="state",
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -6,8 +6,12 @@ import dataclasses
 from typing import Any
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.parity.counterparts import counterpart, is_definition, is_optimizer
-from flaxoptim_compat.parity.recordings.recorded_optimizer import recorded_optimizer
+from flaxoptim_compat.parity.counterparts import (
+    counterpart,
+    is_definition,
+    is_optimizer,
+    recorded_optimizer,
+)
 from flaxoptim_compat.parity.recordings.recording import Recording
 
 OF_FLAX = "flax.optim's definition"

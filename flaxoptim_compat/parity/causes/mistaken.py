@@ -82,6 +82,20 @@ def mistaken(definition: Any, mistakes: Sequence[Mistake], values: Values) -> Re
     return recipe
 
 
+# ``RawWhereUnmatched`` makes this one: it is in no single optimizer.
+RAW = Mistake(
+    "raw-gradient-on-unmatched",
+    (optim.MultiOptimizer,),
+    says=(
+        "adds the raw gradient to parameters that no traversal selects, as a chain of optax.masked"
+        " does; flax.optim leaves them alone"
+    ),
+    remedy='optax.partition({..., "frozen": optax.set_to_zero()}, labels)',
+    made=lambda recipe: recipe,
+    slot="raw",
+)
+
+
 class _Raw(optim.OptimizerDef):
     """Adds the gradient to the parameter, as ``optax.masked`` has it where the mask is False."""
 

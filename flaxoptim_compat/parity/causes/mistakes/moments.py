@@ -11,7 +11,6 @@ import optax
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.optim.kinds import KINDS
-from flaxoptim_compat.parity.causes.blocks import with_count
 from flaxoptim_compat.parity.causes.mistake import EXACTLY, Mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
@@ -20,9 +19,20 @@ _CORRECTED = (optim.Adam, optim.AdaBelief, optim.LAMB)
 _FOREVER = 2**30
 
 
+def _with_count(inner: optax.GradientTransformation, shift: int) -> optax.GradientTransformation:
+    """Let a transformation believe that it has done so many steps more than it has."""
+
+    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        ahead = state._replace(count=state.count + shift)
+        new_updates, new_state = inner.update(updates, ahead, params)
+        return new_updates, new_state._replace(count=state.count + 1)
+
+    return optax.GradientTransformation(inner.init, update)
+
+
 def _shifted(recipe: Recipe, steps: int) -> Recipe:
     within = recipe.stages["moments"].within
-    return recipe.replaced("moments", within=(*within, functools.partial(with_count, shift=steps)))
+    return recipe.replaced("moments", within=(*within, functools.partial(_with_count, shift=steps)))
 
 
 def _off_by(steps: int, which: str) -> Iterator[Mistake]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import optax
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.optim.formula import stage
 from flaxoptim_compat.optim.kinds import KINDS
-from flaxoptim_compat.parity.causes.blocks import scale_by_table
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe
 
@@ -52,7 +55,7 @@ def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
     """
 
     def made(recipe: Recipe) -> Recipe:
-        scheduled = stage(scale_by_table, tuple(rates), first)
+        scheduled = stage(_scale_by_table, tuple(rates), first)
         stages = {"scheduled_rate": scheduled, **recipe.stages}
         before = [*recipe.stages][: [*recipe.stages].index("rate")]
         moved = recipe.with_settings(learning_rate=1.0).with_stages(**stages)
@@ -67,3 +70,15 @@ def off_by_a_step(shift: int, rates: Sequence[float], first: int) -> Mistake:
         made=made,
         slot="rate",
     )
+
+
+def _scale_by_table(rates: Any, first: Any) -> optax.GradientTransformation:
+    """Multiply by the rate that a table has for the step; ``first`` is the step of its first."""
+    table = jnp.asarray(rates)
+
+    def rate(count: Any) -> Any:
+        # Outside jit a definition counts in floats.
+        step = jnp.asarray(count - first, jnp.int32)
+        return table[jnp.clip(step, 0, len(table) - 1)]
+
+    return optax.scale_by_schedule(rate)

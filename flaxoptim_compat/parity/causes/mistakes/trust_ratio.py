@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import jax
+import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.optim.formula import DECAY, stage
-from flaxoptim_compat.parity.causes.blocks import still_where_zero
 from flaxoptim_compat.parity.causes.mistake import Mistake, settled
 from flaxoptim_compat.parity.causes.recipe import Recipe
+
+
+def _still_where_zero() -> optax.GradientTransformation:
+    """Leave parameters alone that are all zeros."""
+
+    def still(update: jax.Array, param: jax.Array) -> jax.Array:
+        return jnp.where(jnp.any(param != 0), update, jnp.zeros_like(update))
+
+    return optax.stateless(lambda updates, params: jax.tree.map(still, updates, params))
 
 
 def _of_the_sum(recipe: Recipe) -> Recipe | None:
@@ -38,7 +48,7 @@ MISTAKES = (
             "never moves a parameter that is all zeros; with flax.optim it moves at the plain"
             " learning rate"
         ),
-        made=lambda recipe: recipe.with_stages(still=stage(still_where_zero), **recipe.stages),
+        made=lambda recipe: recipe.with_stages(still=stage(_still_where_zero), **recipe.stages),
     ),
     Mistake(
         "trust-ratio-of-the-sum",

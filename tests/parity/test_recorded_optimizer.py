@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.parity.counterparts import recorded_optimizer
 from flaxoptim_compat.parity.recordings import recorder
-from flaxoptim_compat.parity.recordings.recorded_optimizer import recorded_optimizer
 from flaxoptim_compat.parity.recordings.recording import Recording
 from tests.support.cases import case, gradients
 from tests.support.side_by_side import assert_same
