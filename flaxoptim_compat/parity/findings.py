@@ -48,17 +48,17 @@ class Track:
     @property
     def relative(self) -> Series:
         """The error in parts of the largest value in the array."""
-        return _ratio(self.error, self.largest)
+        return ratio(self.error, self.largest)
 
     @property
     def ulps(self) -> Series:
         """The error in units in the last place of the largest value in the array."""
-        return _ratio(self.error, ulp_of(self.largest, self.dtype))
+        return ratio(self.error, ulp_of(self.largest, self.dtype))
 
     @property
     def to_distance(self) -> Series:
         """The error in parts of the distance travelled."""
-        return _ratio(self.error, self.distance)
+        return ratio(self.error, self.distance)
 
     @property
     def differing(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -66,7 +66,7 @@ class Track:
         return np.asarray(self.error != 0)
 
 
-def _ratio(error: Series, scale: Series) -> Series:
+def ratio(error: Series, scale: Series) -> Series:
     """Error over scale, 0 where there is no error at all."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(error == 0, 0.0, error / scale)

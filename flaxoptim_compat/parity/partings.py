@@ -53,7 +53,8 @@ def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:
       arrays: of the first side and of the second.
     """
     first, second = map(np.asarray, arrays)
-    index = _worst(_wide(first), _wide(second))
+    worst = int(np.argmax(differences(first, second)))
+    index = tuple(map(int, np.unravel_index(worst, first.shape)))
     values = (first[index], second[index])
     return Parting(
         step=step,
@@ -62,22 +63,24 @@ def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:
         index=index,
         values=values,
         ulps=_ulps(values, track.dtype),
-        not_finite=_not_finite(*map(_wide, values)),
+        not_finite=_not_finite(*map(wide, values)),
     )
 
 
-def _wide(array: Any) -> Any:
-    kind = np.asarray(array).dtype.kind
-    return np.asarray(array).astype(np.complex128 if kind == "c" else np.float64)
-
-
-def _worst(first: Any, second: Any) -> tuple[int, ...]:
-    with np.errstate(invalid="ignore"):
-        difference = np.abs(first - second)
+def differences(first: Any, second: Any) -> Series:
+    """How far the elements of two arrays are apart, in double precision."""
+    one, other = wide(first), wide(second)
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(one - other)
         # NaN on one side only, or another infinity, is the largest difference there can be.
-        same = (first == second) | (np.isnan(first) & np.isnan(second))
-    difference = np.where(same, -1.0, np.where(np.isfinite(difference), difference, np.inf))
-    return tuple(map(int, np.unravel_index(int(np.argmax(difference)), first.shape)))
+        apart = np.where(np.isfinite(apart), apart, np.inf)
+        return np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, apart)
+
+
+def wide(array: Any) -> Any:
+    """An array in double precision."""
+    array = np.asarray(array)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def _not_finite(first: Any, second: Any) -> str | None:
@@ -87,7 +90,7 @@ def _not_finite(first: Any, second: Any) -> str | None:
 
 def _ulps(values: tuple[Any, Any], dtype: np.dtype[Any]) -> float:
     """How many steps it takes from one floating-point number to the next to get to the other."""
-    if not np.all(np.isfinite([_wide(value) for value in values])):
+    if not np.all(np.isfinite([wide(value) for value in values])):
         return np.inf
     if dtype.kind == "c":
         parts = np.dtype(f"f{dtype.itemsize // 2}")
@@ -96,7 +99,7 @@ def _ulps(values: tuple[Any, Any], dtype: np.dtype[Any]) -> float:
             _ulps((values[0].imag, values[1].imag), parts),
         )
     if dtype.kind in "iub":
-        return float(abs(_wide(values[0]) - _wide(values[1])))
+        return float(abs(wide(values[0]) - wide(values[1])))
     one, other = (_place(np.asarray(value).astype(dtype)) for value in values)
     return float(abs(one - other))
 

@@ -18,6 +18,8 @@ import numpy as np
 from flaxoptim_compat.bridge.compiled import compiled_steps
 from flaxoptim_compat.parity.causes.context import Context
 from flaxoptim_compat.parity.causes.scope import LARGE, Scope, size_of
+from flaxoptim_compat.parity.findings import ratio
+from flaxoptim_compat.parity.partings import differences, wide
 from flaxoptim_compat.parity.sides import side
 from flaxoptim_compat.parity.stepping import Stepper
 from flaxoptim_compat.parity.tolerance import Tolerance
@@ -163,7 +165,7 @@ class _Nearness:
     """Whether arrays are near those of a run, by the tolerance of the comparison."""
 
     def __init__(self, start: Arrays, tolerance: Tolerance) -> None:
-        self._start = [array.astype(np.float64) for array in start]
+        self._start = list(map(wide, start))
         self._tolerance = tolerance
         self._arrays = start
         self._allowed: list[float] = []
@@ -174,20 +176,15 @@ class _Nearness:
         """Take the run a step further."""
         self._steps += 1
         self._arrays = arrays
-        with np.errstate(invalid="ignore", over="ignore"):
-            self._distances = [
-                float(np.max(np.abs(array - start), initial=0.0))
-                for array, start in zip(arrays, self._start, strict=True)
-            ]
-        self._allowed = [
-            self._of_step(distance, array)
-            for distance, array in zip(self._distances, arrays, strict=True)
-        ]
-
-    def _of_step(self, distance: float, array: np.ndarray[Any, Any]) -> float:
-        largest = float(np.max(np.abs(array), initial=0.0))
+        self._allowed, self._distances = [], []
         every = np.ones(self._steps + 1)
-        return float(self._tolerance.allowed(distance * every, largest * every, array.dtype)[-1])
+        for array, start in zip(arrays, self._start, strict=True):
+            with np.errstate(invalid="ignore", over="ignore"):
+                distance = float(np.max(np.abs(wide(array) - start), initial=0.0))
+            largest = float(np.max(np.abs(array), initial=0.0))
+            allowed = self._tolerance.allowed(distance * every, largest * every, array.dtype)
+            self._allowed.append(float(allowed[-1]))
+            self._distances.append(distance)
 
     def error_of(self, arrays: Arrays) -> float:
         """The largest error of these arrays, in parts of what is allowed."""
@@ -198,20 +195,8 @@ class _Nearness:
         return self._largest(arrays, self._distances)
 
     def _largest(self, arrays: Arrays, scales: Sequence[float]) -> float:
-        errors = map(_error, arrays, self._arrays)
-        return max((_ratio(*each) for each in zip(errors, scales, strict=True)), default=0.0)
-
-
-def _ratio(error: float, scale: float) -> float:
-    if error == 0.0:
-        return 0.0
-    ratio = error / scale if scale else math.inf
-    return math.inf if math.isnan(ratio) else ratio
-
-
-def _error(mine: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any]) -> float:
-    """The largest difference; NaN, which is not near, where only one of them is not finite."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        same = (mine == theirs) | (np.isnan(mine) & np.isnan(theirs))
-        difference = np.abs(mine.astype(np.float64) - theirs.astype(np.float64))
-    return float(np.max(np.where(same, 0.0, difference), initial=0.0))
+        pairs = zip(arrays, self._arrays, strict=True)
+        errors = np.asarray([np.max(differences(*pair), initial=0.0) for pair in pairs])
+        # Where there is nothing to measure by, no error is small.
+        ratios = np.nan_to_num(ratio(errors, np.asarray(scales)), nan=np.inf, posinf=np.inf)
+        return float(np.max(ratios, initial=0.0))

@@ -295,3 +295,11 @@ def test_mistakes_that_cannot_be_told_apart_are_said_to_be_so() -> None:
     found = {cause.key, *cause.summary.split()}
     assert {"default-eps", "eps-inside-root"} <= found
     assert cause.summary.endswith(" would do the same in this run.")
+
+
+# Moments in half precision are tried as well, which have no place for the imaginary part.
+@pytest.mark.filterwarnings("ignore:Casting from complex to real dtypes:DeprecationWarning")
+def test_of_complex_parameters_both_parts_are_looked_at() -> None:
+    imaginary = jax.tree.map(lambda leaf: 1j * leaf, (PARAMS, GRADS))
+    report = compare(optim.Momentum(0.01), optax.sgd(0.01), *imaginary)
+    assert keys_of(report) == ["momentum-missing"]
