@@ -47,20 +47,17 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
 
 def _found(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
     known = [legacy(each) for each in subjects]
-    if known != [None, None]:
-        return _explained(subjects, known, context, to_optax=None in known)
-    known = [_on_optax(*each) for each in zip(subjects, ("first", "second"), strict=True)]
-    return from_state(subjects, context) or _explained(subjects, known, context, False)
-
-
-def _explained(
-    subjects: tuple[Any, Any], known: list[Legacy | None], context: Context, to_optax: bool
-) -> tuple[Cause, ...]:
+    to_optax = None in known
+    if known == [None, None]:
+        found = from_state(subjects, context)
+        if found:
+            return found
+        known = [_on_optax(*each) for each in zip(subjects, ("first", "second"), strict=True)]
+        to_optax = False
     for index, side in enumerate(known):
-        if side is not None:
-            found = explained(subjects, index, side, context, to_optax)
-            if found:
-                return found
+        found = () if side is None else explained(subjects, index, side, context, to_optax)
+        if found:
+            return found
     return ()
 
 

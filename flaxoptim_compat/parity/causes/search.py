@@ -61,70 +61,62 @@ def explained(
         return context.confirms(*pair)
 
     for scope in scopes(legacy, context.params):
-        search = _Search(legacy, scope, other, context)
-        fitting = search.fitting(single, confirmed)
+        fitting, keeps_up = _fitting(single, scope.of(legacy), scope, other, context, confirmed)
         if fitting:
             return _causes(fitting, legacy, _ORDINALS[1 - known_side])
-        if not search.keeps_up:
+        if not keeps_up:
             return ()
     return ()
 
 
-class _Search:
-    """The search in some of the parameters.
+def _fitting(
+    single: Sequence[Candidate],
+    legacy: Legacy,
+    scope: Scope,
+    other: Any,
+    context: Context,
+    confirm: Callable[[Variant], bool],
+) -> tuple[list[Variant], bool]:
+    """The fewest mistakes that explain the other side, in as many ways as there are.
 
     Args:
-      legacy: the side that is known.
-      scope: the parameters.
+      single: the mistakes to try, alone and together.
+      legacy: the side that is known, with the parameters to search in.
+      scope: which ones these are.
       other: the other side.
       context: the comparison.
+      confirm: whether a variant fits in a compiled run as well.
+
+    Returns:
+      The mistakes, and whether the known side keeps up without any: the sides then do not part in
+      these parameters.
     """
+    plain, compiled = subject_of(legacy, ()), may_be_compiled(other, context)
 
-    def __init__(self, legacy: Legacy, scope: Scope, other: Any, context: Context) -> None:
-        self._legacy = scope.of(legacy)
-        self._scope = scope
-        self._other = other
-        self._context = context
-        # Without a mistake: the sides then do not part in these parameters.
-        self.keeps_up = False
-
-    def fitting(
-        self, single: Sequence[Candidate], confirm: Callable[[Variant], bool]
-    ) -> list[Variant]:
-        """The fewest mistakes that explain the other side, in as many ways as there are."""
-        found, effective = self._tried([(), *((each,) for each in single)])
-        error = found.pop((), math.inf)
-        self.keeps_up = error <= LOOSER
-        if error <= 1.0:
-            return []
-        fitting = _confirmed({each: found[each] for each in found if each in effective}, confirm)
-        several = [each for each in single if (each,) in effective]
-        for count in range(2, 1 + self._most_together()):
-            if fitting:
-                break
-            trials = list(islice(together(several, count), _MOST_TRIALS))
-            found, effective = self._tried(trials)
-            fitting = _confirmed(
-                {each: found[each] for each in found if each in effective}, confirm
-            )
-        return fitting
-
-    def _most_together(self) -> int:
-        large = size_of(self._scope.pick(self._context.params)) > LARGE
-        return 1 if large else _MOST_TOGETHER
-
-    def _tried(self, variants: Sequence[Variant]) -> tuple[dict[Variant, float], set[Variant]]:
+    def tried(variants: Sequence[Variant]) -> tuple[dict[Variant, float], set[Variant]]:
         """The variants that come close, with their errors, and those that make any difference."""
-        slight = may_be_compiled(self._other, self._context)
         entries = {
             variant: Entry(
-                subject_of(self._legacy, variant),
-                slight and len(variant) == 1 and variant[0].mistake.slight,
+                subject_of(legacy, variant),
+                compiled and len(variant) == 1 and variant[0].mistake.slight,
             )
             for variant in variants
         }
-        plain = subject_of(self._legacy, ())
-        return fits(entries, plain, self._other, self._context, self._scope)
+        return fits(entries, plain, other, context, scope)
+
+    found, effective = tried([(), *((each,) for each in single)])
+    error = found.pop((), math.inf)
+    if error <= 1.0:
+        return [], True
+    fitting = _confirmed(found, effective, confirm)
+    several = [each for each in single if (each,) in effective]
+    large = size_of(scope.pick(context.params)) > LARGE
+    for count in range(2, 1 + (1 if large else _MOST_TOGETHER)):
+        if fitting:
+            break
+        trials = list(islice(together(several, count), _MOST_TRIALS))
+        fitting = _confirmed(*tried(trials), confirm)
+    return fitting, error <= LOOSER
 
 
 def _same(plain: Any, subject: Any, context: Context) -> bool:
@@ -133,13 +125,15 @@ def _same(plain: Any, subject: Any, context: Context) -> bool:
     return bool(close)
 
 
-def _confirmed(found: Mapping[Variant, float], confirm: Callable[[Variant], bool]) -> list[Variant]:
+def _confirmed(
+    found: Mapping[Variant, float], effective: set[Variant], confirm: Callable[[Variant], bool]
+) -> list[Variant]:
     """Those that fit in a compiled run as well; all that fit closely, or else the first one."""
-    closely = [variant for variant, error in found.items() if error <= LOOSER]
+    closely = [each for each in found if each in effective and found[each] <= LOOSER]
     fitting = [variant for variant in closely[:_MOST_CONFIRMED] if confirm(variant)]
     if fitting:
         return fitting
-    rest = [variant for variant in found if variant not in closely]
+    rest = [each for each in found if each in effective and found[each] > LOOSER]
     return list(islice(filter(confirm, rest[:_MOST_CONFIRMED]), 1))
 
 
