@@ -32,19 +32,6 @@ class Overrides:
         """All of them, by name."""
         return {**self.constant, **self.changing}
 
-    def given(self, step: int) -> dict[str, Any]:
-        """What a step has to be given."""
-        return {name: values[step] for name, values in self.changing.items()}
-
-    def of_step(self, given: Mapping[str, Any], names: set[str]) -> dict[str, Any]:
-        """The overrides of a step, as far as a side takes them.
-
-        Args:
-          given: what ``given`` returned for it.
-          names: those to take.
-        """
-        return {name: value for name, value in {**self.constant, **given}.items() if name in names}
-
 
 def overrides(values: Mapping[str, Any] | None, steps: int) -> Overrides:
     """The overrides that the argument of ``compare`` asks for.

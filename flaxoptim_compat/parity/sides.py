@@ -187,8 +187,3 @@ def _recorded(recording: Recording) -> Side:
         moments=lambda carry: renamed(carry[1]),
         recording=recording,
     )
-
-
-def recorded_step(recording: Recording, step: int) -> Any:
-    """What a recorded side carries after a step; it is given to it as an input."""
-    return recording.params_after(step), recording.moments_after(step)

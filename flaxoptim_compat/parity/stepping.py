@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from flaxoptim_compat.parity.overrides import Overrides
-from flaxoptim_compat.parity.sides import Side, recorded_step
+from flaxoptim_compat.parity.sides import Side
 
 
 class Stepper:
@@ -32,14 +32,18 @@ class Stepper:
 
     def given(self, step: int) -> dict[str, Any]:
         """What a step has to be given besides its gradients, as arrays."""
-        found = {"overrides": self._overrides.given(step)}
-        if self.side.recording is not None:
-            found["recorded"] = recorded_step(self.side.recording, step)
+        changing = self._overrides.changing
+        found: dict[str, Any] = {"overrides": {name: changing[name][step] for name in changing}}
+        recording = self.side.recording
+        if recording is not None:
+            # What it carries after the step.
+            found["recorded"] = recording.params_after(step), recording.moments_after(step)
         return found
 
     def overrides_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The overrides of a step, out of what ``given`` returned for it."""
-        return self._overrides.of_step(given["overrides"], self.names)
+        """The overrides of a step that it takes, out of what ``given`` returned for it."""
+        values = {**self._overrides.constant, **given["overrides"]}
+        return {name: value for name, value in values.items() if name in self.names}
 
     def step(self, carry: Any, grads: Any, given: Mapping[str, Any]) -> Any:
         """What is carried after a step, which jax can trace."""
