@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,9 +14,9 @@ import optax
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge.definition import Assignment, Values
 from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim.formula import Chain, stage
+from flaxoptim_compat.optim.formula import Chain, Stage, stage
 from flaxoptim_compat.parity.causes.mistake import Mistake
-from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_with
+from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_of
 
 
 class Mistaken(optim.OptimizerDef):
@@ -38,7 +38,16 @@ class Mistaken(optim.OptimizerDef):
     @property
     def formula(self) -> Chain:  # type: ignore[override]
         """That of the definition, with the mistakes."""
-        return _WithMistakes(self._definition, self._mistakes)
+        plain: Any = self._definition.formula
+        usual = self.recipe(self.values(self.hyper_params))
+        return _WithMistakes(self.recipe, plain.state, **usual.stages)
+
+    def recipe(self, values: Values) -> Recipe:
+        """That of the definition with the mistakes, and the values of a step."""
+        recipe = recipe_of(self._definition, values)
+        for mistake in self._mistakes:
+            recipe = mistake.made(recipe) or recipe
+        return recipe
 
     def values(self, hyper_params: Any) -> Values:
         """Those of the definition."""
@@ -50,7 +59,7 @@ class Mistaken(optim.OptimizerDef):
 
     def adapt(self, state: Any) -> Any:
         """The state of one parameter in the definition as it is with the mistakes."""
-        recipe = mistaken(self._definition, self._mistakes, self.values(self.hyper_params))
+        recipe = self.recipe(self.values(self.hyper_params))
         fields = {name: getattr(state, name) for name in {*recipe.dtypes, *recipe.starts}}
         for name, value in recipe.starts.items():
             fields[name] = fields[name] + jnp.asarray(value, jnp.result_type(fields[name]))
@@ -60,26 +69,15 @@ class Mistaken(optim.OptimizerDef):
 
 
 class _WithMistakes(Chain):
-    """The formula of a definition, with mistakes that depend on the values of a step."""
+    """A formula with mistakes that depend on the values of a step."""
 
-    def __init__(self, definition: Any, mistakes: Sequence[Mistake]) -> None:
-        self._definition = definition
-        self._mistakes = mistakes
-        usual = definition.values(definition.hyper_params)
-        stages = mistaken(definition, mistakes, usual).stages
-        super().__init__(definition.formula.state, **stages)
+    def __init__(self, recipe: Callable[[Values], Recipe], state: Any, /, **stages: Stage) -> None:
+        super().__init__(state, **stages)
+        self._recipe = recipe
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The chain with the mistakes."""
-        return mistaken(self._definition, self._mistakes, values).chain()
-
-
-def mistaken(definition: Any, mistakes: Sequence[Mistake], values: Values) -> Recipe:
-    """The recipe of a definition with mistakes, and the values of a step."""
-    recipe = recipe_with(definition, values)
-    for mistake in mistakes:
-        recipe = mistake.made(recipe) or recipe
-    return recipe
+        return self._recipe(values).chain()
 
 
 # ``RawWhereUnmatched`` makes this one: it is in no single optimizer.

@@ -76,15 +76,12 @@ class Recipe:
         return optax.chain(*(each.transformation(self.settings) for each in self.stages.values()))
 
 
-def recipe_of(definition: Any) -> Recipe:
-    """The recipe of a definition as it is."""
-    return recipe_with(definition, definition.values(definition.hyper_params))
-
-
-def recipe_with(definition: Any, values: Values) -> Recipe:
-    """The same with the values of a step."""
-    stages = dict(_taken_apart(definition.formula.present(values)))
-    return Recipe(type(definition), stages, values)
+def recipe_of(definition: Any, values: Values | None = None) -> Recipe:
+    """The recipe of a definition as it is, or with the values of a step."""
+    settings = definition.values(definition.hyper_params) if values is None else values
+    return Recipe(
+        type(definition), dict(_taken_apart(definition.formula.present(settings))), settings
+    )
 
 
 def _taken_apart(stages: Mapping[str, Stage]) -> Iterator[tuple[str, Stage]]:
