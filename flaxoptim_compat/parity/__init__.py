@@ -9,14 +9,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from flaxoptim_compat.parity import trial
-    from flaxoptim_compat.parity.comparison import compare
-    from flaxoptim_compat.parity.errors import ParityError
-    from flaxoptim_compat.parity.recordings.recording import Recording
-    from flaxoptim_compat.parity.report import Cause, Parting, Report, Track
-    from flaxoptim_compat.parity.survey import matrix
-    from flaxoptim_compat.parity.testing.assertions import assert_same_trajectory
-    from flaxoptim_compat.parity.tolerance import Tolerance
+    from flaxoptim_compat.parity import trial as trial
+    from flaxoptim_compat.parity.comparison import compare as compare
+    from flaxoptim_compat.parity.errors import ParityError as ParityError
+    from flaxoptim_compat.parity.recordings.recording import Recording as Recording
+    from flaxoptim_compat.parity.report import Cause as Cause
+    from flaxoptim_compat.parity.report import Parting as Parting
+    from flaxoptim_compat.parity.report import Report as Report
+    from flaxoptim_compat.parity.report import Track as Track
+    from flaxoptim_compat.parity.survey import matrix as matrix
+    from flaxoptim_compat.parity.testing.assertions import (
+        assert_same_trajectory as assert_same_trajectory,
+    )
+    from flaxoptim_compat.parity.tolerance import Tolerance as Tolerance
 
 _HOMES = {
     "Cause": "report",
@@ -29,31 +34,19 @@ _HOMES = {
     "assert_same_trajectory": "testing.assertions",
     "compare": "comparison",
     "matrix": "survey",
+    "trial": "trial",
 }
 
-__all__ = [
-    "Cause",
-    "ParityError",
-    "Parting",
-    "Recording",
-    "Report",
-    "Tolerance",
-    "Track",
-    "assert_same_trajectory",
-    "compare",
-    "matrix",
-    "trial",
-]
+__all__ = list(_HOMES)
 
 
 # pytest imports this for every user who has the package, and must not have to import jax for it.
 def __getattr__(name: str) -> Any:
-    if name == "trial":
-        return importlib.import_module(f"{__name__}.trial")
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message, name=name, obj=sys.modules[__name__])
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+    module = importlib.import_module(f"{__name__}.{_HOMES[name]}")
+    return module if name == _HOMES[name] else getattr(module, name)
 
 
 def __dir__() -> list[str]:
