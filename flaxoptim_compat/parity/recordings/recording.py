@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -27,13 +27,6 @@ _FORMAT = 1
 _DEEPEST = 200
 _LEAF = re.compile(r"(?P<name>\w+)\.(?P<dtype>\w+)", re.ASCII)
 _COPY_AGAIN = " Copy the file again, or record again."
-
-
-class _Entry(NamedTuple):
-    """An array in the file, and the dtype that it has in truth."""
-
-    array: StoredArray
-    dtype: np.dtype[Any]
 
 
 class Recording:
@@ -161,7 +154,7 @@ class Recording:
                 f"{self.path} is no recording: it has no description, which 'parity record' writes."
             )
         try:
-            found = json.loads(self._value(entry).tobytes())
+            found = json.loads(entry.read().tobytes())
         except (ValueError, RecursionError) as error:
             raise ParityError(f"The description is no JSON: {error}.{_COPY_AGAIN}") from error
         if not isinstance(found, dict) or found.get("what") != _WHAT:
@@ -182,7 +175,7 @@ class Recording:
         for state in range(self.steps + 1):
             for quantity in ["parameter", "gradient"] if state < self.steps else ["parameter"]:
                 found = self._entries.get(f"{state}/{quantity}", {})
-                here = {name: entry.array.shape for name, entry in found.items()}
+                here = {name: entry.shape for name, entry in found.items()}
                 shapes = shapes or here
                 if here != shapes or set(here) != set(map(str, self._order)):
                     raise ParityError(
@@ -192,14 +185,14 @@ class Recording:
 
     def _override(self, name: str) -> np.ndarray[Any, Any]:
         entry = self._entries.get("override", {}).get(name)
-        if entry is None or entry.array.shape != (self.steps,):
+        if entry is None or entry.shape != (self.steps,):
             raise ParityError(f"It lacks values of {name!r}, one for each update.{_COPY_AGAIN}")
-        return self._value(entry)
+        return entry.read()
 
     def _read(self, folder: str) -> list[Any]:
         entries = self._entries[folder]
         with _errors_of(self.path):
-            return [self._value(entries[str(number)]) for number in self._order]
+            return [entries[str(number)].read() for number in self._order]
 
     def _read_moments(self, state: int) -> dict[str, list[Any]]:
         found = {}
@@ -207,11 +200,8 @@ class Recording:
             entries = self._entries.get(f"{state}/moment_{index}", {})
             column = [entries.get(str(number)) for number in self._order]
             with _errors_of(self.path):
-                found[name] = [entry and self._value(entry) for entry in column]
+                found[name] = [entry and entry.read() for entry in column]
         return found
-
-    def _value(self, entry: _Entry) -> np.ndarray[Any, Any]:
-        return entry.array.read().view(entry.dtype)
 
 
 @contextlib.contextmanager
@@ -223,28 +213,30 @@ def _errors_of(path: Path) -> Iterator[None]:
         raise ParityError(text if str(path) in text else f"{path} is damaged: {text}") from error
 
 
-def _entries(tree: Tree) -> dict[str, dict[str, _Entry]]:
-    """The arrays of each folder, by their names."""
-    found: dict[str, dict[str, _Entry]] = {}
+def _entries(tree: Tree) -> dict[str, dict[str, StoredArray]]:
+    """The arrays of each folder, by their names, with the dtypes that they have in truth."""
+    found: dict[str, dict[str, StoredArray]] = {}
     open_ = [("", tree)]
     while open_:
         folder, node = open_.pop()
         for key, child in node.items() if isinstance(node, Mapping) else ():
             if not isinstance(child, StoredArray):
                 open_.append((f"{folder}/{key}".lstrip("/"), child))
-                continue
-            match = _LEAF.fullmatch(key)
-            dtype = dtype_named(match["dtype"]) if match else None
-            if match and dtype is not None and _fits(child, dtype):
-                found.setdefault(folder, {})[match["name"]] = _Entry(child, dtype)
+            elif match := _LEAF.fullmatch(key):
+                array = _in_dtype(child, dtype_named(match["dtype"]))
+                if array is not None:
+                    found.setdefault(folder, {})[match["name"]] = array
     return found
 
 
-def _fits(array: StoredArray, dtype: np.dtype[Any]) -> bool:
-    """Whether an array is stored in its dtype, or as bits of one that numpy does not have."""
-    if dtype.type.__module__ == "numpy":
-        return array.dtype == dtype
-    return array.dtype == np.dtype(f"u{dtype.itemsize}")
+def _in_dtype(array: StoredArray, dtype: np.dtype[Any] | None) -> StoredArray | None:
+    """An array that is stored in its dtype, or as bits of one that numpy does not have."""
+    if dtype is None:
+        return None
+    of_numpy = dtype.type.__module__ == "numpy"
+    if array.dtype != (dtype if of_numpy else np.dtype(f"u{dtype.itemsize}")):
+        return None
+    return StoredArray(array.shape, dtype, lambda: array.read().view(dtype))
 
 
 def _of_type(description: Mapping[str, Any], name: str, kind: Any) -> Any:
