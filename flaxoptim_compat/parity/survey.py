@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -89,11 +88,6 @@ class Row:
     ours: Report
     exact: str
 
-    @property
-    def error(self) -> float | None:
-        """How far the namesake ends up from flax.optim, in parts of the distance travelled."""
-        return None if self.namesake is None else final_error(self.namesake)
-
 
 def final_error(report: Report) -> float:
     """The largest error of any parameter after the last step, over the farthest way of any."""
@@ -124,8 +118,7 @@ class Matrix:
         """Whether this package is flax.optim everywhere."""
         return all(row.ours.equal for row in self.rows)
 
-    def table(self) -> str:
-        """All of it as text for a terminal."""
+    def __str__(self) -> str:
         heading = (
             f"{self.reference} against plain optax, and against this package's to_optax: the error"
             f" after {self.steps} steps in float32, in parts of the distance travelled."
@@ -140,21 +133,6 @@ class Matrix:
             verdict = "to_optax does what flax.optim did with every one of them."
         end = f"{verdict}\n{versions_text(self.versions)}"
         return "\n\n".join([textwrap.fill(heading, _WIDTH), "\n".join(grid), *explanations, end])
-
-    def to_json(self) -> str:
-        """All of it for a program."""
-        return json.dumps(
-            {
-                "reference": self.reference,
-                "steps": self.steps,
-                "equal": self.equal,
-                "rows": list(map(_as_json, self.rows)),
-                "versions": dict(self.versions),
-            }
-        )
-
-    def __str__(self) -> str:
-        return self.table()
 
 
 def matrix(progress: Callable[[int, int], None] | None = None) -> Matrix:
@@ -221,16 +199,3 @@ def _explained(row: Row) -> str:
         textwrap.fill(line, _WIDTH, subsequent_indent="    ", break_long_words=False)
         for line in lines
     )
-
-
-def _as_json(row: Row) -> dict[str, Any]:
-    causes = [] if row.namesake is None else row.namesake.causes
-    return {
-        "legacy": row.legacy,
-        "suggested": row.suggested,
-        "error": row.error,
-        "equal": None if row.namesake is None else row.namesake.equal,
-        "causes": [dataclasses.asdict(cause) for cause in causes],
-        "exact": row.exact,
-        "ours": {"error": final_error(row.ours), "equal": row.ours.equal},
-    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -32,14 +31,14 @@ def some() -> tuple[Matrix, list[tuple[int, int]]]:
 
 def test_ours_is_the_genuine_one_and_the_namesake_is_not(some: Any) -> None:
     found, done = some
-    assert found.equal
+    assert found.equal and all(row.ours.equal for row in found.rows)
     assert done == [(1, 4), (2, 4), (3, 4), (4, 4)]
     adam, rmsprop, weight_norm, multi = found.rows
-    assert adam.namesake.equal
+    assert adam.namesake.equal and not rmsprop.namesake.equal and not multi.namesake.equal
     assert [cause.key for cause in rmsprop.namesake.causes] == ["eps-inside-root"]
     # Where gradients are far below eps, eps inside the root makes another optimizer.
-    assert 0.5 < rmsprop.error < 1.5
-    assert weight_norm.namesake is None and weight_norm.error is None
+    assert 0.5 < survey.final_error(rmsprop.namesake) < 1.5
+    assert weight_norm.namesake is None
     assert [cause.key for cause in multi.namesake.causes] == ["raw-gradient-on-unmatched"]
 
 
@@ -53,8 +52,7 @@ def test_what_is_exact_is_exact(some: Any) -> None:
 
 def test_the_table(some: Any) -> None:
     found, _ = some
-    text = found.table()
-    assert text == str(found)
+    text = str(found)
     lines = text.splitlines()
     assert max(map(len, lines)) <= 120
     assert lines[0].startswith("The genuine flax.optim against plain optax")
@@ -64,14 +62,6 @@ def test_the_table(some: Any) -> None:
     assert "The second side puts eps inside the square root" in text
     assert "to_optax does what flax.optim did with every one of them." in lines
     assert lines[-1].startswith("jax ")
-
-
-def test_the_json(some: Any) -> None:
-    found, _ = some
-    rows = json.loads(found.to_json())["rows"]
-    assert [row["equal"] for row in rows] == [True, False, None, False]
-    assert rows[1]["causes"][0]["key"] == "eps-inside-root"
-    assert all(row["ours"]["equal"] for row in rows)
 
 
 def test_every_class_of_flax_optim_has_a_row() -> None:
