@@ -17,7 +17,7 @@ from flaxoptim_compat.parity.gradients import Gradients, gradients
 from flaxoptim_compat.parity.lockstep import Progress, Run
 from flaxoptim_compat.parity.overrides import overrides as read_overrides
 from flaxoptim_compat.parity.recordings.recording import Recording
-from flaxoptim_compat.parity.report import PARAMETER, Parting, Report, Track
+from flaxoptim_compat.parity.report import Parting, Report, Track
 from flaxoptim_compat.parity.sides import Side, one_ulp_off, side
 from flaxoptim_compat.parity.tolerance import Series, Tolerance
 
@@ -86,14 +86,14 @@ def compare(
         found = _less_what_grew(found, run, control.tracks())
     if found.first_parting is None:
         return found
-    if not _parameters_part(found, allowed):
+    if not partings.parameters_part(found.tracks, allowed):
         note = (
             f"No parameter parts within {count} steps, only moments: they are kept in another scale"
             " or with another sign, or will move the parameters later."
         )
         return dataclasses.replace(found, notes=(*found.notes, note))
     # Known causes move parameters by more than rounding does.
-    if not _parameters_part(found, fitting(allowed)):
+    if not partings.parameters_part(found.tracks, fitting(allowed)):
         return found
     context = Context(
         params=start,
@@ -188,11 +188,6 @@ def _start(params: Any, sides: tuple[Side, Side]) -> Any:
 
 def _shapes(params: Any) -> list[Any]:
     return [np.shape(leaf) for leaf in jax.tree.leaves(params)]
-
-
-def _parameters_part(found: Report, allowed: Tolerance) -> bool:
-    parameters = [track for track in found.tracks if track.quantity == PARAMETER]
-    return partings.first_place(parameters, partings.beyond(parameters, allowed)) is not None
 
 
 def _parting(run: Run, tracks: list[Track], excess: list[Series]) -> Parting | None:

@@ -26,12 +26,9 @@ def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int,
     if not at.any():
         return None
     first = int(np.argmax(at.any(axis=0)))
-
-    def severity(row: int) -> tuple[bool, float]:
-        amount = excess[row][first]
-        return tracks[row].quantity == PARAMETER, np.inf if np.isnan(amount) else float(amount)
-
-    return first, max(map(int, np.flatnonzero(at[:, first])), key=severity)
+    amounts = np.nan_to_num([each[first] for each in excess], nan=np.inf, posinf=np.inf)
+    rows = map(int, np.flatnonzero(at[:, first]))
+    return first, max(rows, key=lambda row: (tracks[row].quantity == PARAMETER, amounts[row]))
 
 
 def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
@@ -42,6 +39,12 @@ def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
         with np.errstate(divide="ignore", invalid="ignore"):
             found.append(np.where(track.error <= allowed, 0.0, track.error / allowed))
     return found
+
+
+def parameters_part(tracks: Sequence[Track], tolerance: Tolerance) -> bool:
+    """Whether the runs part in a parameter, and not in moments alone."""
+    parameters = [track for track in tracks if track.quantity == PARAMETER]
+    return first_place(parameters, beyond(parameters, tolerance)) is not None
 
 
 def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:

@@ -87,13 +87,9 @@ def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
         found += _placed(key, options)
     if isinstance(legacy.definition, optim.MultiOptimizer):
         found.append(Candidate(RAW.key, {(): RAW}))
-    if legacy.optimizer is not None and int(_first(legacy.optimizer.state.step)):
+    if legacy.steps:
         found += [Candidate(each.key, {(): each}) for each in (FRESH, RESTARTED)]
     return found
-
-
-def _first(step: Any) -> Any:
-    return step.reshape(-1)[0] if getattr(step, "ndim", 0) else step
 
 
 def _placed(key: str, options: Mapping[Address, list[Mistake]]) -> Iterator[Candidate]:

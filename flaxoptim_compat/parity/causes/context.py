@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.gradients import Gradients
 from flaxoptim_compat.parity.overrides import Overrides
-from flaxoptim_compat.parity.report import PARAMETER, Report
+from flaxoptim_compat.parity.partings import parameters_part
+from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Tolerance
 
 # So many steps, or twice as many as it took to part, must fit.
@@ -55,8 +55,7 @@ class Context:
     def confirms(self, first: Any, second: Any) -> bool:
         """Whether the parameters of two sides never part; moments may be of another scale."""
         report = self.runs(first, second, self.window)
-        parameters = [track for track in report.tracks if track.quantity == PARAMETER]
-        return partings.first_place(parameters, partings.beyond(parameters, self.tolerance)) is None
+        return not parameters_part(report.tracks, self.tolerance)
 
 
 def fitting(tolerance: Tolerance) -> Tolerance:

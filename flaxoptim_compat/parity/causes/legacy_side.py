@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from flaxoptim_compat import optim
 from flaxoptim_compat.parity.counterparts import (
     counterpart,
@@ -30,6 +32,11 @@ class Legacy:
     definition: Any
     optimizer: Any = None
     called: str = OF_FLAX
+
+    @property
+    def steps(self) -> int:
+        """How many steps the Optimizer has done; a replicated one counts on each device."""
+        return 0 if self.optimizer is None else int(np.reshape(self.optimizer.state.step, -1)[0])
 
 
 def legacy(subject: Any) -> Legacy | None:

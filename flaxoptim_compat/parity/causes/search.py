@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from flaxoptim_compat.parity.causes.candidates import (
     Candidate,
     Variant,
@@ -145,11 +143,9 @@ def _of_schedule(legacy: Legacy, context: Context) -> list[Mistake]:
     function = context.functions.get("learning_rate")
     before = _rate(function, -1, rates[0])
     after = _rate(function, len(rates), rates[-1])
-    optimizer = legacy.optimizer
-    first = 0 if optimizer is None else int(np.reshape(optimizer.state.step, -1)[0])
     return [
-        off_by_a_step(-1, [before, *map(float, rates[:-1])], first),
-        off_by_a_step(1, [*map(float, rates[1:]), after], first),
+        off_by_a_step(-1, [before, *map(float, rates[:-1])], legacy.steps),
+        off_by_a_step(1, [*map(float, rates[1:]), after], legacy.steps),
     ]
 
 
