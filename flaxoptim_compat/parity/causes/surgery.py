@@ -64,7 +64,8 @@ def from_state(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]
 
 
 def _operations(own: Side, other: Side, ordinal: str, context: Context) -> Iterator[Operation]:
-    mine, theirs = (_state_leaves(each, _start(each, context)) for each in (own, other))
+    starts = (_state(each, _start(each, context)) for each in (own, other))
+    mine, theirs = map(jax.tree.leaves, starts)
     if [np.shape(leaf) for leaf in mine] == [np.shape(leaf) for leaf in theirs]:
         yield from _planted(mine, theirs, ordinal)
     for steps in (1, -1):
@@ -160,34 +161,15 @@ def _start(each: Side, context: Context) -> Any:
     return each.start(jax.tree.map(jnp.array, own))
 
 
-def _is_parameter(own: Side, carry: Any) -> list[bool]:
-    """Which leaves of what is carried are the parameters, which no operation may touch."""
-    leaves, treedef = jax.tree.flatten(carry)
-    marked = jax.tree.unflatten(treedef, [_Mark(index) for index in range(len(leaves))])
-    parameters = {mark.index for mark in jax.tree.leaves(own.params_of(marked))}
-    return [index in parameters for index in range(len(leaves))]
-
-
-class _Mark:
-    """Stands for a leaf, to see where it goes."""
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-def _state_leaves(own: Side, carry: Any) -> Leaves:
-    flags = _is_parameter(own, carry)
-    return [leaf for leaf, flag in zip(jax.tree.leaves(carry), flags, strict=True) if not flag]
+def _state(own: Side, carry: Any) -> Any:
+    """What is carried without the parameters, which no operation may touch."""
+    return own.with_params(carry, None)
 
 
 def _changed(own: Side, carry: Any, change: Callable[[Leaves], Leaves]) -> Any:
-    leaves, treedef = jax.tree.flatten(carry)
-    flags = _is_parameter(own, carry)
-    changed = iter(change([jnp.asarray(leaf) for leaf in _state_leaves(own, carry)]))
-    return jax.tree.unflatten(
-        treedef,
-        [leaf if flag else next(changed) for leaf, flag in zip(leaves, flags, strict=True)],
-    )
+    leaves, treedef = jax.tree.flatten(_state(own, carry))
+    changed = jax.tree.unflatten(treedef, change(list(map(jnp.asarray, leaves))))
+    return own.with_params(changed, own.params_of(carry))
 
 
 def _is_count(leaf: Any) -> bool:
@@ -200,11 +182,9 @@ def _is_moment(leaf: Any) -> bool:
 
 def _moments(own: Side, carry: Any) -> dict[str, list[int]]:
     """Which leaves of the state are in float32 or more, by the field that they are in."""
-    paths = [path for path, _ in jax.tree_util.tree_flatten_with_path(carry)[0]]
-    flags = _is_parameter(own, carry)
-    state = [path for path, flag in zip(paths, flags, strict=True) if not flag]
+    leaves = jax.tree_util.tree_leaves_with_path(_state(own, carry))
     found: dict[str, list[int]] = {}
-    for index, (path, leaf) in enumerate(zip(state, _state_leaves(own, carry), strict=True)):
+    for index, (path, leaf) in enumerate(leaves):
         if _is_moment(leaf) and jnp.result_type(leaf).itemsize >= 4:
             fields = [key.name for key in path if isinstance(key, jax.tree_util.GetAttrKey)]
             found.setdefault(fields[-1] if fields else "the moments", []).append(index)
