@@ -14,8 +14,6 @@ from flaxoptim_compat.bridge.trees import gradient_leaves
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.recordings.recording import Recording
 
-LOOPS = ("open", "closed")
-
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
@@ -72,7 +70,7 @@ def gradients(grads: Any, loop: str | None) -> Gradients:
     Raises:
       ParityError: they are of no known kind, or cannot be taken at each side's own parameters.
     """
-    if loop not in (None, *LOOPS):
+    if loop not in (None, "open", "closed"):
         raise ParityError(f"loop={loop!r}: give 'open' or 'closed', or leave it out.")
     if isinstance(grads, str | os.PathLike):
         grads = Recording.open(os.fspath(grads))

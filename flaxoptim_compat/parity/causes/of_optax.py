@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import optax
 
+from flaxoptim_compat.catalogue import DTYPE
 from flaxoptim_compat.optim.kinds import KINDS
 
 Settings = Mapping[str, Any]
@@ -87,7 +88,8 @@ def _patterns() -> list[_Pattern]:
     """All of them, for each flag and with weight decay or without."""
     found = []
     for kind in KINDS:
-        parameters = inspect.signature(kind).parameters
+        parameters = dict(inspect.signature(kind).parameters)
+        parameters.pop(DTYPE, None)  # which is no number
         choices: dict[str, tuple[Any, ...]] = {
             name: (False, True)
             for name, each in parameters.items()
@@ -95,22 +97,17 @@ def _patterns() -> list[_Pattern]:
         }
         if "weight_decay" in parameters:
             choices["weight_decay"] = (0, None)  # none, or a mark
-        marks = dict(zip(_MARKS, (name for name in parameters), strict=False))
+        marks = dict(zip(_MARKS, parameters, strict=False))
         for chosen in itertools.product(*choices.values()):
             pairs = zip(choices, chosen, strict=True)
             flags = {name: value for name, value in pairs if value is not None}
             mine = {mark: name for mark, name in marks.items() if name not in flags}
             values = {name: mark for mark, name in mine.items()} | flags
-            found.append(_Pattern(kind, flags, mine, _stages(_chain_of(kind, values))))
+            definition = kind(**values)
+            stages = _stages(definition.optax_chain(definition.hyper_params))
+            found.append(_Pattern(kind, flags, mine, stages))
     # One with a stage of this package is none of optax alone.
     return [each for each in found if all(stage.maker for stage in each.stages)]
-
-
-def _chain_of(kind: Any, values: Settings) -> optax.GradientTransformation:
-    values = {name: value for name, value in values.items() if name != "dtype_momentum"}
-    definition = kind(**values)
-    chain: optax.GradientTransformation = definition.optax_chain(definition.hyper_params)
-    return chain
 
 
 def _stages(tx: optax.GradientTransformation) -> list[_Stage]:

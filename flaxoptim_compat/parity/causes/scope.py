@@ -28,11 +28,10 @@ class Scope:
 
     def pick(self, tree: Any) -> Any:
         """The part of a tree of parameters, or of their gradients."""
-        return tree if self.indices is None else self.among(jax.tree.leaves(tree))
-
-    def among(self, leaves: list[Any]) -> Any:
-        """The chosen ones of a list with one entry for each parameter."""
-        return leaves if self.indices is None else [leaves[index] for index in self.indices]
+        if self.indices is None:
+            return tree
+        leaves = jax.tree.leaves(tree)
+        return [leaves[index] for index in self.indices]
 
     def of(self, legacy: Legacy) -> Legacy:
         """The legacy side with this part of the parameters only."""
@@ -40,7 +39,8 @@ class Scope:
         if self.indices is None or optimizer is None:
             return legacy
         states = leaves_like(optimizer.target, optimizer.state.param_states, "param_states")
-        state = optimizer.state.replace(param_states=self.among(states))
+        mine = [states[index] for index in self.indices]
+        state = optimizer.state.replace(param_states=mine)
         return Legacy(
             legacy.definition,
             optim.Optimizer(legacy.definition, state, self.pick(optimizer.target)),
