@@ -64,8 +64,8 @@ def from_state(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]
 
 
 def _operations(own: Side, other: Side, ordinal: str, context: Context) -> Iterator[Operation]:
-    starts = (_state(each, _start(each, context)) for each in (own, other))
-    mine, theirs = map(jax.tree.leaves, starts)
+    state, other_state = (_first_state(each, context.params) for each in (own, other))
+    mine, theirs = jax.tree.leaves(state), jax.tree.leaves(other_state)
     if [np.shape(leaf) for leaf in mine] == [np.shape(leaf) for leaf in theirs]:
         yield from _planted(mine, theirs, ordinal)
     for steps in (1, -1):
@@ -81,7 +81,7 @@ def _operations(own: Side, other: Side, ordinal: str, context: Context) -> Itera
             ],
         )
     for dtype in _HALF:
-        for name, chosen in _moments(own, _start(own, context)).items():
+        for name, chosen in _moments(state).items():
             rounded = _rounded(chosen, dtype)
             yield Operation(
                 Cause(
@@ -97,15 +97,17 @@ def _operations(own: Side, other: Side, ordinal: str, context: Context) -> Itera
 
 def _planted(mine: Leaves, theirs: Leaves, ordinal: str) -> Iterator[Operation]:
     """The moments, and the counts, that the other side starts with."""
-    for key, remedy, chosen in (
+    for key, what, remedy, chosen in (
         (
             "initial-accumulator",
+            "a moment",
             "the same first moments on both sides, as by"
             " initial_accumulator_value or initial_scale",
             _is_moment,
         ),
         (
             "bias-correction-off-by-a-step",
+            "its count",
             "the same count in both states before the first step",
             _is_count,
         ),
@@ -120,7 +122,6 @@ def _planted(mine: Leaves, theirs: Leaves, ordinal: str) -> Iterator[Operation]:
             continue
         first = different[0]
         values = [float(np.reshape(np.asarray(leaves[first]), -1)[0]) for leaves in (theirs, mine)]
-        what = "a moment" if chosen is _is_moment else "its count"
 
         def plant(leaves: Leaves, indices: Sequence[int] = different) -> Leaves:
             return [
@@ -156,18 +157,15 @@ def _operated(own: Side, operation: Operation) -> Any:
     return init, step
 
 
-def _start(each: Side, context: Context) -> Any:
-    own = each.params if each.params is not None else context.params
-    return each.start(jax.tree.map(jnp.array, own))
-
-
-def _state(own: Side, carry: Any) -> Any:
-    """What is carried without the parameters, which no operation may touch."""
-    return own.with_params(carry, None)
+def _first_state(own: Side, params: Any) -> Any:
+    """What a side carries before the first step, without the parameters."""
+    begin = own.params if own.params is not None else params
+    return own.with_params(own.start(jax.tree.map(jnp.array, begin)), None)
 
 
 def _changed(own: Side, carry: Any, change: Callable[[Leaves], Leaves]) -> Any:
-    leaves, treedef = jax.tree.flatten(_state(own, carry))
+    """What is carried, with other leaves of the state; no operation may touch the parameters."""
+    leaves, treedef = jax.tree.flatten(own.with_params(carry, None))
     changed = jax.tree.unflatten(treedef, change(list(map(jnp.asarray, leaves))))
     return own.with_params(changed, own.params_of(carry))
 
@@ -180,11 +178,10 @@ def _is_moment(leaf: Any) -> bool:
     return bool(jnp.issubdtype(jnp.result_type(leaf), jnp.inexact))
 
 
-def _moments(own: Side, carry: Any) -> dict[str, list[int]]:
-    """Which leaves of the state are in float32 or more, by the field that they are in."""
-    leaves = jax.tree_util.tree_leaves_with_path(_state(own, carry))
+def _moments(state: Any) -> dict[str, list[int]]:
+    """Which leaves of a state are in float32 or more, by the field that they are in."""
     found: dict[str, list[int]] = {}
-    for index, (path, leaf) in enumerate(leaves):
+    for index, (path, leaf) in enumerate(jax.tree_util.tree_leaves_with_path(state)):
         if _is_moment(leaf) and jnp.result_type(leaf).itemsize >= 4:
             fields = [key.name for key in path if isinstance(key, jax.tree_util.GetAttrKey)]
             found.setdefault(fields[-1] if fields else "the moments", []).append(index)
