@@ -78,6 +78,8 @@ def bind(
       definition_of: of a WeightNorm, reads the expression of the optimizer in it; None if that is
         no constructor call.
     """
+    if not name:
+        return Refused("the class of a part is not one of flax.optim, or not known here")
     if name not in BY_NAME:
         return Refused(f"{name} has no text in optax")
     nodes = _assigned(call, name)

@@ -155,6 +155,7 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "copy.deepcopy": (0, "x"),
     "dataclasses.replace": (0, "obj"),
     "functools.wraps": (0, "wrapped"),
+    "typing.cast": (1, "val"),
 }
 
 RESTORE = "flax.training.checkpoints.restore_checkpoint"
@@ -271,6 +272,7 @@ TAKE_ANYTHING = frozenset(
         "repr",
         "str",
         "type",
+        "typing.cast",
     }
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
-from tests.support.rewriting_texts import rewrite, rewrite_all
+from tests.support.rewriting_texts import findings_of, rewrite, rewrite_all
 
 
 def test_an_optimizer_that_is_matched_by_its_fields_stays_one() -> None:
@@ -257,6 +257,28 @@ def test_the_entries_of_a_pair_are_told_apart_by_its_annotation() -> None:
     rewritten = rewrite(program, "optax")
     assert not [*marks_in(rewritten)]
     assert rewritten.endswith("print(run(len)[1].params)\n")
+
+
+def test_a_cast_is_what_it_is_given() -> None:
+    program = (
+        f"from typing import cast\n\n{OPTIMIZER}"
+        "print(cast(optim.Optimizer, optimizer).apply_gradient({}).target)\n"
+    )
+    rewritten = rewrite(program, "optax")
+    assert rewritten.endswith(
+        "print(cast(train_state.TrainState, optimizer).apply_gradients(grads={}).params)\n"
+    )
+
+
+def test_a_part_of_a_class_of_the_program_is_why_all_of_them_stay() -> None:
+    program = (
+        "from flax import optim\n\n\nclass Sign(optim.GradientDescent):\n    pass\n\n\n"
+        "every = optim.ModelParamTraversal(lambda path, _: True)\n"
+        "print(optim.MultiOptimizer((every, Sign(0.1))).create({}).target)\n"
+    )
+    (file,) = findings_of(program)
+    (several,) = (each for each in file.findings if each.code == "FOC208")
+    assert several.cause.startswith("The class of a part is not one of flax.optim")
 
 
 def test_a_fixture_is_known_by_the_name_that_it_is_given() -> None:
