@@ -136,6 +136,11 @@ class _Lines:
             case ast.IfExp():
                 lines = self._branches(node, indent + self._step)
                 return _text("(\n", _joined("\n", lines), f"\n{' ' * indent})")
+            case ast.Call(func=ast.Call() | ast.Lambda() as function) if _arguments(node) and (
+                indent + before + _length(called := _flat_function(function)) + 1 <= self._width
+            ):
+                # Brackets break from the last one on, as long as the first line fits.
+                return _text(called, "(", self._items(_arguments(node), indent, ")"))
             case ast.Call(func=ast.Call() | ast.Lambda()):
                 end = self._called(node, indent, after)
                 first_line = _length(_first_line(end))
@@ -167,7 +172,7 @@ class _Lines:
         """A call or a lambda that is called in turn."""
         if isinstance(node, ast.Call):
             return self.of(node, indent, before, after)
-        text = _text("(", _flat(node), ")")
+        text = _flat_function(node)
         if indent + before + _length(text) + after <= self._width:
             return text
         inner = indent + self._step
@@ -244,10 +249,8 @@ def _flat(node: ast.expr) -> Text:
             return (number(value),)
         case ast.Attribute():
             return _text(_flat(node.value), f".{node.attr}")
-        case ast.Call(func=ast.Lambda()):
-            return _text("(", _flat(node.func), ")(", _listed(_arguments(node)), ")")
         case ast.Call():
-            return _text(_flat(node.func), "(", _listed(_arguments(node)), ")")
+            return _text(_flat_function(node.func), "(", _listed(_arguments(node)), ")")
         case ast.Lambda():
             return _text(_start_of_lambda(node), _flat(node.body))
         case ast.IfExp():
@@ -262,6 +265,11 @@ def _flat(node: ast.expr) -> Text:
             comma = "," if isinstance(node, ast.Tuple) and len(node.elts) == 1 else ""
             return _text(start, _joined(", ", map(_flat, node.elts)), comma, end)
     return (ast.unparse(node),)
+
+
+def _flat_function(node: ast.expr) -> Text:
+    """What is called, in one line: a lambda in brackets."""
+    return _text("(", _flat(node), ")") if isinstance(node, ast.Lambda) else _flat(node)
 
 
 def _text(*parts: str | Quoted | Text) -> Text:

@@ -16,6 +16,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assignments
 from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES
 from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.known_names import MAPS_TREES
 from flaxoptim_compat.migrate.values.objects import External, Function, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -91,6 +92,8 @@ def _is_only_shown(points_to: PointsTo, document: Document, container: ast.expr)
             return True
         case ast.Dict() | ast.List() | ast.Set() | ast.Tuple():
             return _is_only_shown(points_to, document, parent)
+        case ast.Call(func=ast.Attribute(attr=method)) if method in containers.PUT:
+            return False
         case ast.Call() if container is not parent.func:
             takers = points_to.values(parent.func)
             names = [each.name for each in takers if isinstance(each, External)]
@@ -118,16 +121,20 @@ def _computes(
         return arguments_of(call) == [node]
     if names & _HAND_ON:
         return _becomes_another(points_to, document, call)
+    if names & _HOLD:
+        return not _is_only_shown(points_to, document, call)
     return any(map(_is_of_numbers, names))
 
 
 def _is_of_numbers(function: str) -> bool:
     """Whether a function of Python or of a package computes with what it is given."""
-    return function in _HAND_ON or function.startswith(_COMPUTE)
+    return function in _HAND_ON | _HOLD or function.startswith(_COMPUTE)
 
 
 # What gives back one of those that it is given.
 _HAND_ON = frozenset(["abs", "jax.device_get", "max", "min", "round"])
+# What makes a container of what it is given.
+_HOLD = frozenset(["dict", "list", "set", "tuple", "zip"])
 _COMPUTE = (
     "divmod",
     "functools.",

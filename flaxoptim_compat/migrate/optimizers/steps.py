@@ -58,7 +58,7 @@ def back_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
     if lines.before:
         start = reading.document.span(use.node)[0]
         edits.append(Edit(start, start, (lines.before,)))
-        if not isinstance(use.node.func.value, ast.Name | ast.Attribute):
+        if lines.between and not isinstance(use.node.func.value, ast.Name | ast.Attribute):
             method = reading.document.span(use.node.func)[1] - len("create")
             dot = reading.document.text.rindex(".", 0, method)
             edits.append(Edit(dot, dot, (lines.between,)))
@@ -71,7 +71,7 @@ def _back_edit(reading: Reading, use: Use, back: str, lines: _Lines) -> Edit:
 
 
 class _Lines(NamedTuple):
-    """What stands before, between and after calls that follow each other, one on a line."""
+    """What stands before, between and after calls that follow each other in brackets."""
 
     before: str = ""
     between: str = ""
@@ -99,7 +99,8 @@ def _lines(reading: Reading, use: Use, added: int) -> _Lines:
         return _ONE_LINE
     margin = f"\n{surroundings.margin}"
     deeper = f"{margin}{surroundings.unit}"
-    return _Lines(f"({deeper}", deeper, f"{margin})")
+    fits = surroundings.inside().start + end - start + added <= surroundings.width
+    return _Lines(f"({deeper}", "" if fits else deeper, f"{margin})")
 
 
 def _gradients(step: ast.Call) -> ast.expr:

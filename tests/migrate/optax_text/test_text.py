@@ -122,9 +122,9 @@ def test_one_part() -> None:
 tx = optax.partition(
     {"0": optax.adam(cfg.rate), "frozen": transforms.hold()},
     lambda params: jax.tree_util.tree_map_with_path(
-        lambda keys, _: (
-            lambda path: "0" if "kernel" in path else "frozen"
-        )("/" + jax.tree_util.keystr(keys, simple=True, separator="/")),
+        lambda keys, _: (lambda path: "0" if "kernel" in path else "frozen")(
+            "/" + jax.tree_util.keystr(keys, simple=True, separator="/"),
+        ),
         params,
     ),
 )

@@ -273,3 +273,39 @@ def test_a_whole_rate_is_set_as_a_number_with_a_point(rate: str, written: str) -
         f"{HEAD}    return optimizer.apply_gradient(params, learning_rate={rate})\n", "optax"
     )
     assert f"learning_rate={written})" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "lines"),
+    [
+        ("params", ["    return optim.Adam(**rates).create(params).to_train_state(inject=False)"]),
+        (
+            "params, **more_of_those",
+            [
+                "    return (",
+                "        optim.Adam(**rates, **more_of_those).create(params)"
+                ".to_train_state(inject=False)",
+                "    )",
+            ],
+        ),
+        (
+            "params, **more_of_those_rates",
+            [
+                "    return (",
+                "        optim.Adam(**rates, **more_of_those_rates)",
+                "        .create(params)",
+                "        .to_train_state(inject=False)",
+                "    )",
+            ],
+        ),
+    ],
+)
+def test_a_chain_has_a_line_for_each_call_where_brackets_do_not_do(
+    given: str, lines: list[str]
+) -> None:
+    more = given.removeprefix("params")
+    program = (
+        "from flax import optim\n\n\ndef make(params, rates, **other):\n"
+        f"    return optim.Adam(**rates{more}).create(params)\n"
+    )
+    assert rewrite(program, "optax").endswith("\n".join(["", *lines, ""]))
