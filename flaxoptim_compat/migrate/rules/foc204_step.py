@@ -21,8 +21,9 @@ RULE = Rule(
     name="step",
     summary="the number of steps done, `optimizer.state.step`, or `state[0].step` of several",
     what="`--to optax` writes `.step`. A TrainState starts with a number of Python, where "
-    "flax.optim had an int32 array. Where the program computes with the step outside of what jax "
-    "compiles, or asks it for something such as its dtype, the TrainState is made with that array: "
+    "flax.optim had an int32 array. Where the program does more with the step, outside of what jax "
+    "compiles, than to show it, to ask whether it is large or to take its `int`, or takes the "
+    "leaves of an optimizer, the TrainState is made with that array: "
     "`TrainState.create(...).replace(step=jnp.asarray(0, jnp.int32))`. `--to shim` leaves it.",
     why="Both count from 0, and one more with every step. But `0.1 * step**-0.5` is a float32 of "
     "an array, and another number, or an error, of Python's 0.",
