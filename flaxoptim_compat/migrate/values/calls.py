@@ -379,6 +379,8 @@ class Calls:
             add(result, [transformed])
         elif name == "getattr" and len(call.node.args) >= 2 and positional:
             self._getattr(call, positional[0], result)
+            if len(positional) == 3:
+                memory.flow(positional[2], result)
         elif name == "setattr" and len(call.node.args) == len(positional) == 3:
             attribute = call.node.args[1]
             if isinstance(attribute, ast.Constant) and isinstance(attribute.value, str):

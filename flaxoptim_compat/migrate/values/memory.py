@@ -152,6 +152,14 @@ class Memory:
 
         return self.once(("field", of, name), prepare)
 
+    def _of_function(self, function: ast.AST, name: str) -> Variable:
+        """An attribute that a program gives to a function, as ``train.optimizer = ...``."""
+
+        def prepare(result: Variable) -> None:
+            result.needs = (self._stores(name),)
+
+        return self.once(("field", function, name), prepare)
+
     def fields(self, of: ast.ClassDef) -> Iterator[tuple[str, Objects]]:
         """What the objects of a class have in their fields, as far as is known now."""
         for each in self._fields.get(of, ()):
@@ -336,6 +344,8 @@ class Memory:
                 self.flow(self._of_instance(of, name), result)
             case Class():
                 self.flow(self._of_class_itself(owner, name), result)
+            case Function(node=node):
+                self.flow(self._of_function(node, name), result)
             case Super(of=of):
                 self._from_bases(of, name, result, Instance(of))
             case Optimizer(site=site) if name == "state":
@@ -435,6 +445,8 @@ class Memory:
                     self.flow(value, self.field(of.node, name))
                 case Class(node=node):
                     self.flow(value, self.field(node, name))
+                case Function(node=node):
+                    self.flow(value, self._of_function(node, name))
                 case File(document=document):
                     self.flow(value, self.variable(document.tree, name, None))
                     self.flow(value, self.set_elsewhere(document.tree, name))

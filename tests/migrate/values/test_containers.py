@@ -35,6 +35,10 @@ LEADS = {
     "what is inserted": "d = [b]\n    d.insert(0, a)\n    x = d[0]",
     "an optimizer again and again": "for i, x in zip(g, itertools.repeat(a)):\n        pass",
     "a default": "x = {'a': a}.get(n, b)",
+    "an attribute of a function": (
+        "def g2():\n        g2.o = g2.o.apply_gradient(g)\n    g2.o = a\n    g2()\n    x = g2.o"
+    ),
+    "a default of an attribute": "x = getattr(n, 'trained', a)",
     "items": "for name, x in {'a': a}.items():\n        pass",
     "sorted items": "for name, x in sorted({'a': a}.items()):\n        pass",
     "sorted by a key": "x, _ = sorted([(a, 1), (b, 2)], key=lambda pair: pair[1])[0]",
