@@ -76,6 +76,10 @@ def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
     # What calls a method of the old value will not follow the new one.
     after = 0 if rest.startswith(".") else len(rest)
     width = _width(indentation(document))
+    old = _columns(margin) + column - 1 - len(margin) + end - start
+    if width < old + after and "\n" not in document.text[start:end]:
+        # The line was too long before: what is no longer than the old value does not make it so.
+        after = width - old
     return Surroundings(margin, column - 1 - len(margin), after, hanging(document), width)
 
 

@@ -37,6 +37,7 @@ from flaxoptim_compat.migrate.values.objects import (
     external,
     key_of,
 )
+from flaxoptim_compat.migrate.values.parametrized import parametrized
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import Versions, all_versions
@@ -355,6 +356,9 @@ class Constraints:
                     # As of functools.singledispatch: it is called with what is of this kind.
                     taken = memory.variable(node, node.args.args[0].arg, self._context)
                     memory.flow(memory.instances(memory.of(kind)), taken)
+        for decorator in node.decorator_list:
+            for name, value in parametrized(decorator, [each.arg for each in every[is_method:]]):
+                memory.flow(memory.of(value), memory.variable(node, name, None))
         is_fixture = "fixture" in decorators
         if is_fixture or node.name.startswith("test"):
             self._fixtures(node, is_fixture)

@@ -302,3 +302,35 @@ def test_a_definition_of_several_that_is_asked_for_hyper_parameters_stays_one() 
     rewritten = rewrite(program, "optax")
     assert "several = optim.MultiOptimizer((every, optim.Adam(0.1)))\n" in rewritten
     assert "o=several.create({}).to_train_state(" in rewritten
+
+
+@pytest.mark.parametrize(
+    "decorator",
+    [
+        '@pytest.mark.parametrize("rate, definition", [(1, {0}), pytest.param(2, {1})])',
+        '@pytest.mark.parametrize(("rate", "definition"), [[1, {0}], [2, {1}]])',
+        '@pytest.mark.parametrize("rate", [1, 2])\n'
+        '@pytest.mark.parametrize("definition", ({0}, {1}))',
+        "@parameterized.parameters((1, {0}), (2, {1}))",
+        "@parameterized.parameters([dict(rate=1, definition={0}), dict(rate=2, definition={1})])",
+        '@parameterized.named_parameters(("one", 1, {0}), ("two", 2, {1}))',
+        '@parameterized.named_parameters({{"testcase_name": "a", "rate": 1, "definition": {0}}})',
+    ],
+)
+def test_what_a_test_is_called_with_is_followed(decorator: str) -> None:
+    given = decorator.format("optim.Adam(0.1)", "optim.GradientDescent(0.2)")
+    is_method = "parameterized" in decorator
+    lines = [
+        *given.split("\n"),
+        f"def test_it({'self, ' * is_method}rate, definition):",
+        "    optimizer = definition.create({}).apply_gradient({})",
+        "    assert optimizer.target == {}",
+    ]
+    if is_method:
+        lines = ["class Test(parameterized.TestCase):", *(f"    {each}" for each in lines)]
+    start = "import pytest\nfrom absl.testing import parameterized\nfrom flax import optim\n\n\n"
+    rewritten = rewrite(start + "\n".join([*lines, ""]), "optax")
+    assert "optax.adam(0.1)" in rewritten
+    assert "tx=definition" in rewritten
+    assert rewritten.endswith("    assert optimizer.params == {}\n")
+    assert not [*marks_in(rewritten)]
