@@ -95,6 +95,9 @@ def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -
 
 
 def _normalise(name: str, value: Any) -> Any:
+    has_value = is_array(value) and not isinstance(value, jax.core.Tracer)
+    if has_value and value.ndim == 0 and (value.dtype == bool or name in STRUCTURAL):
+        value = value.item()  # it decides what is computed, so it is built in
     if isinstance(value, np.bool_):
         return bool(value)
     if isinstance(value, np.integer | np.floating):

@@ -95,16 +95,19 @@ def _let_broadcast(
     Raises:
       ValueError: flax refused them, or ``strict()`` does.
     """
-    misshapen = list(target.misshapen(gradients))
-    if not misshapen:
+    found = list(target.misshapen(gradients))
+    if not found:
         return False
     assignments = definition.assign(hyper_params, target.tree, range(len(gradients)))
     mover = {at: each.definition for each in assignments for at in each.leaves}
+    misshapen = [each for each in found if each in mover]
+    if not misshapen:
+        return False
     differences = []
     for index in misshapen:
         difference = target.difference(index, gradients[index])
         shape = target.broadcast_shape(index, gradients[index])
-        broadcasts = index not in mover or mover[index].broadcasts
+        broadcasts = mover[index].broadcasts
         if is_strict() or shape is None or not broadcasts:
             raise ValueError(f"{difference}.")
         differences.append(f"{difference}. As in flax.optim, they are broadcast to {shape}.")

@@ -312,7 +312,7 @@ def with_logical_axes(definition: Definition) -> Definition:
             "with_logical_axes takes a definition, such as optim.Adam(learning_rate=0.1) or the"
             f" optimizer_def of an optimizer, not {definition!r:.80}."
         )
-    copied: Any = definition.with_settings(definition.settings())
+    copied: Any = definition.with_snapshot(definition.snapshot())
     copied.__class__ = _with_the_method(copied.__class__)
     return copied  # type: ignore[no-any-return]
 

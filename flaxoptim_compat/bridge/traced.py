@@ -10,18 +10,24 @@ from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from flaxoptim_compat.bridge.definition import Assignment, Definition, HyperParams, Leaf, ParamState
 from flaxoptim_compat.bridge.train_state import Conversion, to_train_state
-from flaxoptim_compat.bridge.trees import Target, inexact_moments, step_count
+from flaxoptim_compat.bridge.trees import Target, as_floats, inexact_moments, step_count
 
 # The new leaves, None for those that no optimizer moves; the step; the new state of every leaf.
 Outcome = tuple[Sequence[Leaf], Leaf, Sequence[ParamState]]
 
 
+# In the place of a leaf that no optimizer moves, and of its gradient.
+_UNMOVED: tuple[Leaf, Leaf] = (np.float32(0), np.float32(0))
+
+
 def _by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> list[list[Assignment]]:
     """Assignments taken apart so that each part touches the leaves of one set of devices only."""
-    devices = {index: frozenset(leaf.devices()) for index, leaf in enumerate(leaves)}
+    selected = sorted(index for each in assignments for index in each.leaves)
+    devices = {index: frozenset(leaves[index].devices()) for index in selected}
     parts = []
     for place in dict.fromkeys(devices.values()):
         part = [
@@ -56,10 +62,15 @@ def traced(
         computed one set of devices after the other.
     """
     step = step_count(step)
-    gradients = list(map(jnp.asarray, gradients))
-    leaves = target.parameters(gradients)
+    assignments = definition.assign(hyper_params, target.tree, range(len(gradients)))
+    selected = {index for each in assignments for index in each.leaves}
+    # What no optimizer moves is not looked at: it may be a key, and its gradient None or float0.
+    pairs = [
+        as_floats(leaf, gradient) if index in selected else _UNMOVED
+        for index, (leaf, gradient) in enumerate(zip(target.leaves, gradients, strict=True))
+    ]
+    leaves, gradients = [leaf for leaf, _ in pairs], [gradient for _, gradient in pairs]
     states = list(map(inexact_moments, states, leaves))
-    assignments = definition.assign(hyper_params, target.tree, range(len(leaves)))
     optax_only = [
         each for each in assignments if each.definition is definition or each.definition.on_optax()
     ]

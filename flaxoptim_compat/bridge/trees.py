@@ -82,10 +82,6 @@ class Target:
         except ValueError:
             return None
 
-    def parameters(self, gradients: Sequence[jax.Array]) -> list[jax.Array]:
-        """The leaves as floating-point arrays; a step makes floats of integer leaves."""
-        return list(map(_as_inexact, self.leaves, gradients))
-
 
 def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[PyTree]:
     """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
@@ -167,11 +163,12 @@ def _describe(grad: Leaf) -> str:
     return f"shape {np.shape(grad)}"
 
 
-def _as_inexact(leaf: Leaf, grad: jax.Array) -> jax.Array:
-    array = jnp.asarray(leaf)
-    if jnp.issubdtype(array.dtype, jnp.inexact):
-        return array
-    return array.astype(jnp.result_type(array, grad, 1.0))
+def as_floats(leaf: Leaf, gradient: Leaf) -> tuple[jax.Array, jax.Array]:
+    """A parameter and its gradient as arrays; a step makes floats of integer parameters."""
+    array, grad = jnp.asarray(leaf), jnp.asarray(gradient)
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
+        array = array.astype(jnp.result_type(array, grad, 1.0))
+    return array, grad
 
 
 def inexact_moments(state: ParamState, param: jax.Array) -> ParamState:

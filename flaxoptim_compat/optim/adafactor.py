@@ -6,6 +6,7 @@ The second moment of a matrix is kept as the means of its rows and of its column
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -135,6 +136,17 @@ class Adafactor(OptimizerDef):
             )
         )
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        # Better no class than one that does other steps than it says.
+        asked = sorted({"_decay_rate_pow", "_factored_dims"} & vars(cls).keys())
+        if asked and "apply_param_gradient" not in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} overrides {' and '.join(asked)}, which the Adafactor of flax.optim"
+                " asked in each step, and optax does not. Override apply_param_gradient as well,"
+                " with the whole step of a parameter."
+            )
+
     @staticmethod
     def _decay_rate_pow(i: Leaf, exponent: Leaf = 0.8) -> Leaf:
         """The decay of the second moment at step ``i``: ``1 - (i + 1)^-exponent``."""
@@ -188,6 +200,6 @@ class Adafactor(OptimizerDef):
         mine = self.hyper_params
         return {
             "factored": bool(mine.factored),
-            "min_dim_size_to_factor": mine.min_dim_size_to_factor,
+            "min_dim_size_to_factor": int(mine.min_dim_size_to_factor),
             "multiply_by_parameter_scale": bool(mine.multiply_by_parameter_scale),
         }

@@ -29,7 +29,7 @@ class ByValue:
         rest = {name: value for name, value in vars(self).items() if name != "hyper_params"}
         return (type(self), rest)
 
-    def settings(self) -> Settings:
+    def snapshot(self) -> Settings:
         """A snapshot of the hyper-parameters, those of definitions inside this one included."""
         lengths: list[int | None] = []
         values: list[HyperParams] = []
@@ -48,12 +48,12 @@ class ByValue:
                     definitions += inner if isinstance(inner, tuple) else (inner,)
         return tuple(lengths), tuple(values)
 
-    def with_settings(self, settings: Settings) -> Self:
+    def with_snapshot(self, settings: Settings) -> Self:
         """A copy of this definition with the hyper-parameters of a snapshot."""
         lengths, values = settings[0], iter(settings[1])
         whole = copy.copy(self)
         copies: list[ByValue] = [whole]
-        # In the order of settings(), for which a list grows in the same way.
+        # In the order of snapshot(), for which a list grows in the same way.
         for each, length in zip(copies, lengths, strict=True):
             for name, inner in _held_by(each):
                 if isinstance(inner, tuple):
@@ -90,7 +90,7 @@ class Static:
     def __init__(self, definition: Any) -> None:
         self.definition = definition
         self.settings: Settings | None = (
-            definition.settings() if isinstance(definition, ByValue) else None
+            definition.snapshot() if isinstance(definition, ByValue) else None
         )
 
     def __eq__(self, other: object) -> bool:
@@ -115,9 +115,9 @@ class Static:
     def restored(self) -> Any:
         """The definition, with the hyper-parameters that it had when the snapshot was taken."""
         definition = self.definition
-        if self.settings is None or _agree(self.settings, definition.settings()):
+        if self.settings is None or _agree(self.settings, definition.snapshot()):
             return definition
-        return definition.with_settings(self.settings)
+        return definition.with_snapshot(self.settings)
 
 
 def _agree(a: Settings, b: Settings | None) -> bool:

@@ -17,7 +17,7 @@ from jax.tree_util import PyTreeDef
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge import injected, sharding
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
-from flaxoptim_compat.bridge.trees import Target, gradient_leaves, leaves_like, step_count
+from flaxoptim_compat.bridge.trees import as_floats, gradient_leaves, leaves_like, step_count
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import Factory
 from flaxoptim_compat.optim.state import OptimizerState
@@ -113,9 +113,10 @@ class FromOptax(OptimizerDef):
           TypeError: an override is not in the state of the transformation.
           ValueError: the gradients do not fit the parameters.
         """
-        treedef = jax.tree.structure(params)
+        leaves, treedef = jax.tree.flatten(params)
         gradients = gradient_leaves(params, grads)
-        params = jax.tree.unflatten(treedef, Target(params).parameters(gradients))
+        floats = [each for each, _ in map(as_floats, leaves, gradients)]
+        params = jax.tree.unflatten(treedef, floats)
         tx, values = self._transformation(self.normalise(hyper_params), params)
         # A restored state holds numpy arrays, which would not follow jax's rules of dtypes.
         before = jax.tree.map(jnp.asarray, state.param_states)

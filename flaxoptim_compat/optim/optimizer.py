@@ -13,6 +13,7 @@ from flax import jax_utils, serialization, struct
 from flax.training.train_state import TrainState
 from jax.tree_util import GetAttrKey
 
+from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.definition import PyTree
 from flaxoptim_compat.bridge.train_state import to_train_state
 from flaxoptim_compat.bridge.trees import step_count, unshared
@@ -58,12 +59,25 @@ def _register(cls: type[Optimizer]) -> None:
         return tuple(zip(map(GetAttrKey, data), children, strict=True)), aux
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-    # Through the definition, because a replicated optimizer stores only one copy.
-    serialization.register_serialization_state(
-        cls,
-        lambda optimizer: optimizer.state_dict(),
-        lambda optimizer, state: optimizer.restore_state(state),
-    )
+    own = [name for name in data if name not in ("state", "target")]
+
+    def to_state(optimizer: Optimizer) -> PyTree:
+        # Through the definition, because a replicated optimizer stores only one copy.
+        more = {name: serialization.to_state_dict(getattr(optimizer, name)) for name in own}
+        return {**optimizer.state_dict(), **more} if own else optimizer.state_dict()
+
+    def from_state(optimizer: Optimizer, state: PyTree) -> Optimizer:
+        if not own:
+            return optimizer.restore_state(state)
+        checkpoints.expect_entries(state, ("target", "state", *own))
+        restored = optimizer.restore_state({name: state[name] for name in ("target", "state")})
+        more = {
+            name: serialization.from_state_dict(getattr(optimizer, name), state[name], name)
+            for name in own
+        }
+        return restored.replace(**more)
+
+    serialization.register_serialization_state(cls, to_state, from_state)
 
 
 def _of_three_fields(cls: type[Optimizer]) -> tuple[_Flatten, _Unflatten]:

@@ -50,6 +50,18 @@ def test_half_precision_parameters_keep_their_dtype(genuine: Any, name: str, dty
         assert widened.target["w"].dtype == jnp.float32
 
 
+@pytest.mark.usefixtures("x64")
+@pytest.mark.parametrize("compiled", [True, False])
+def test_float32_parameters_keep_their_dtype_in_64_bit_mode(genuine: Any, compiled: bool) -> None:
+    params, rate = {"w": jnp.ones(3, jnp.float32)}, jnp.asarray(0.1, jnp.float64)
+    dtypes = []
+    for module in (optim, genuine):
+        step = lambda each: each.apply_gradient(params, learning_rate=rate)
+        optimizer = module.Momentum().create(params)
+        dtypes.append((jax.jit(step) if compiled else step)(optimizer).target["w"].dtype)
+    assert dtypes == [jnp.float32, jnp.float64]
+
+
 @pytest.mark.parametrize("half", HALVES)
 @pytest.mark.parametrize("name", ["GradientDescent", "Momentum", "Adam", "RMSProp", "Adagrad"])
 def test_half_precision_gradients_and_moments_beside_wider_parameters(

@@ -248,7 +248,7 @@ def test_nothing_but_making_a_definition_warns() -> None:
     def use() -> None:
         for copier in (copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
             assert copier(definition) == definition
-        definition.with_settings(definition.settings())
+        definition.with_snapshot(definition.snapshot())
         state = optimizer.to_train_state()
         optim.Optimizer.from_train_state(state, definition)
         optimizer.apply_gradient(PARAMS, learning_rate=0.2)

@@ -1,0 +1,172 @@
+"""What flax.optim did with arguments and classes that few programs have, beside the genuine one."""
+
+from __future__ import annotations
+
+import collections
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import serialization
+
+from flaxoptim_compat import compiled_steps, optim
+from tests.support.side_by_side import assert_same
+
+W = jnp.linspace(-1.0, 2.0, 6)
+COUNT = {"w": W, "count": jnp.asarray(3, jnp.int32)}
+GRADIENTS_OF_A_COUNT = {
+    "float0": np.zeros((), jax.dtypes.float0),
+    "None": None,
+    "another shape": jnp.zeros((2, 7)),
+}
+
+
+def apply(optimizer: Any, grads: Any) -> Any:
+    return optimizer.apply_gradient(grads)
+
+
+def both(module: Any) -> Any:
+    """A definition of two parts, for ``w`` and ``b``."""
+    of = [
+        module.ModelParamTraversal(lambda path, _, name=name: path == f"/{name}") for name in "wb"
+    ]
+    return module.MultiOptimizer((of[0], module.Adam(0.1)), (of[1], module.Momentum(0.1)))
+
+
+@pytest.mark.parametrize("how", ["jit", "kernels", "compiled"])
+@pytest.mark.parametrize("kind", GRADIENTS_OF_A_COUNT)
+def test_what_no_optimizer_moves_may_have_any_gradient(genuine: Any, kind: str, how: str) -> None:
+    grads = {"w": W, "count": GRADIENTS_OF_A_COUNT[kind]}
+    results = []
+    for module in (optim, genuine):
+        focus = module.ModelParamTraversal(lambda path, _: path == "/w")
+        optimizer = module.Momentum(0.1).create(COUNT, focus=focus)
+        step: Callable[[Any], Any] = lambda each: apply(each, grads)
+        with compiled_steps(how == "compiled"):
+            results.append((jax.jit(step) if how == "jit" else step)(optimizer))
+    assert_same(*results)
+
+
+def test_it_may_be_a_key(genuine: Any) -> None:
+    grads = {"w": W, "key": jnp.zeros(())}
+    moved = []
+    for module in (optim, genuine):
+        focus = module.ModelParamTraversal(lambda path, _: path == "/w")
+        start = module.Momentum(0.1).create({"w": W, "key": jax.random.key(0)}, focus=focus)
+        moved.append(jax.jit(apply)(start, grads).target["w"])
+    np.testing.assert_array_equal(*moved)
+
+
+def test_fields_of_a_subclass_of_optimizer_are_stored(genuine: Any) -> None:
+    stored = []
+    for module in (optim, genuine):
+
+        class Averaged(module.Optimizer):  # type: ignore[misc, name-defined]
+            average: Any = None
+
+        definition = module.Momentum(0.1)
+        start = Averaged(definition, definition.init_state({"w": W}), {"w": W}, {"w": 2 * W})
+        state = serialization.to_state_dict(start)
+        assert sorted(state) == ["average", "state", "target"]
+        stored.append(state)
+        empty = start.replace(average={"w": 0 * W}, target={"w": 0 * W})
+        assert_same(serialization.from_state_dict(empty, state), start)
+        del state["average"]
+        with pytest.raises(ValueError, match="average"):
+            serialization.from_state_dict(empty, state)
+        state["average"] = {"w": 2 * W}
+    assert_same(*stored)
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"), [("Momentum", "nesterov"), ("LARS", "nesterov"), ("RMSProp", "centered")]
+)
+@pytest.mark.parametrize("value", [np.array(True), jnp.array(True), jnp.array(False)])
+def test_a_flag_may_be_an_array(genuine: Any, name: str, flag: str, value: Any) -> None:
+    results = []
+    for module in (optim, genuine):
+        definition = getattr(module, name)(0.1, **{flag: value})
+        optimizer = apply(definition.create({"w": W}), {"w": W})
+        results.append(apply(optimizer, {"w": W + 1}).target["w"])
+    np.testing.assert_allclose(*results, rtol=1e-6)
+
+
+def test_a_size_may_be_an_array(genuine: Any) -> None:
+    params = {"w": jnp.ones((4, 4))}
+    results = [
+        apply(module.Adafactor(0.1, min_dim_size_to_factor=jnp.asarray(2)).create(params), params)
+        for module in (optim, genuine)
+    ]
+    np.testing.assert_allclose(results[0].target["w"], results[1].target["w"], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda several: (each for each in several),
+        lambda several: map(copy.copy, several),
+        lambda several: dict(enumerate(several)).values(),
+        collections.deque,
+    ],
+)
+def test_hyper_params_of_parts_may_be_any_iterable(genuine: Any, made: Any) -> None:
+    params = {"w": W, "b": W}
+    results = []
+    for module in (optim, genuine):
+        definition = both(module)
+        several = [each.replace(learning_rate=0.2) for each in definition.hyper_params]
+        optimizer = definition.create(params)
+        results.append(optimizer.apply_gradient(params, hyper_params=made(several)).target)
+    assert jax.tree.all(jax.tree.map(lambda a, b: np.allclose(a, b, rtol=1e-6), *results))
+
+
+def test_a_method_that_one_definition_is_given_is_called(genuine: Any) -> None:
+    def halve(step: Any, hyper_params: Any, param: Any, state: Any, grad: Any) -> Any:
+        return param / 2, state
+
+    for module in (optim, genuine):
+        definition = module.Momentum(0.1)
+        definition.apply_param_gradient = halve
+        alone = apply(definition.create({"w": W}), {"w": W})
+        np.testing.assert_array_equal(alone.target["w"], W / 2)
+        inner = module.Momentum(0.1)
+        inner.apply_gradient = lambda hyper_params, params, state, grads: (
+            jax.tree.map(lambda each: each / 2, params),
+            state,
+        )
+        every = module.ModelParamTraversal(lambda path, _: True)
+        several = apply(module.MultiOptimizer((every, inner)).create({"w": W}), {"w": W})
+        np.testing.assert_array_equal(several.target["w"], W / 2)
+
+
+def test_a_definition_may_have_settings_of_its_own(genuine: Any) -> None:
+    for module in (optim, genuine):
+
+        class Scaled(module.GradientDescent):  # type: ignore[misc, name-defined]
+            def __init__(self, settings: dict[str, float]) -> None:
+                super().__init__(settings["rate"])
+                self.settings = settings
+
+        optimizer = Scaled({"rate": 0.5}).create({"w": W})
+        moved = jax.jit(apply)(jax.jit(apply)(optimizer, {"w": W}), {"w": W})
+        np.testing.assert_array_equal(moved.target["w"], W - 0.5 * W - 0.5 * W)
+
+
+def test_an_adafactor_that_overrides_what_is_not_asked_is_refused() -> None:
+    with pytest.raises(TypeError, match="Late overrides _decay_rate_pow, which the Adafactor"):
+
+        class Late(optim.Adafactor):
+            @staticmethod
+            def _decay_rate_pow(i: Any, exponent: Any = 0.8) -> Any:
+                return 0.5
+
+    class Whole(optim.Adafactor):
+        def _factored_dims(self, shape: Any) -> Any:
+            return None
+
+        def apply_param_gradient(self, *arguments: Any) -> Any:
+            return super().apply_param_gradient(*arguments)
