@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +47,9 @@ from flaxoptim_compat.transforms.weight_norm import (
     squared_norms,
     weight_norm,
 )
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # What is put around the wrapped definition, which is "inner".
 AROUND: Final = Chain(normed=stage(weight_norm, "inner", decay="wn_decay", eps="wn_eps"))
@@ -182,6 +186,12 @@ class WeightNorm(OptimizerDef):
     def hyper_params(self, hyper_params: HyperParams) -> None:
         self._own = (hyper_params.wn_decay, hyper_params.wn_eps)
         self.wrapped_optimizer.hyper_params = hyper_params.inner
+
+    def __copy__(self) -> Self:
+        # Hyper-parameters that are assigned to the copy reach no definition of the original.
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), wrapped_optimizer=copy.copy(self.wrapped_optimizer))
+        return made
 
     @property
     def formula(self) -> Formula | None:  # type: ignore[override]

@@ -185,6 +185,29 @@ def test_assigning_hyper_parameters_reaches_compiled_steps(genuine: Any) -> None
     assert results == [0.75, 0.5]
 
 
+def test_equal_definitions_are_equal(genuine: Any) -> None:
+    for module, count in ((optim, 1), (genuine, 2)):
+        pair = [module.Adam(0.1), module.Adam(0.1)]
+        assert (pair[0] == pair[1]) is (count == 1)
+        assert len({*pair}) == count
+
+
+@pytest.mark.parametrize("name", ["Momentum", "LARS"])
+def test_gradients_of_numpy_stay_as_they_were(genuine: Any, name: str) -> None:
+    for module in (optim, genuine):
+        params, grads = {"w": np.ones(3, np.float32)}, {"w": np.ones(3, np.float32)}
+        getattr(module, name)(0.1, weight_decay=0.5).create(params).apply_gradient(grads)
+        assert np.array_equal(grads["w"], np.ones(3)) is (module is optim)
+
+
+def test_whole_numbers_become_floats(genuine: Any) -> None:
+    params, grads = {"w": jnp.full((2, 2), 3)}, {"w": jnp.ones((2, 2))}
+    for module, dtype in ((optim, jnp.float32), (genuine, jnp.int32)):
+        moved = module.Adafactor(0.1).create(params).apply_gradient(grads)
+        assert moved.target["w"].dtype == dtype
+        assert module.Adam(0.1).create(params).apply_gradient(grads).target["w"].dtype == "float32"
+
+
 def test_multioptimizer_takes_more(genuine: Any) -> None:
     params = {"a": {"w": jnp.ones((2, 2))}, "b": jnp.ones(2)}
     grads = jax.tree.map(jnp.ones_like, params)

@@ -170,3 +170,15 @@ def test_an_adafactor_that_overrides_what_is_not_asked_is_refused() -> None:
 
         def apply_param_gradient(self, *arguments: Any) -> Any:
             return super().apply_param_gradient(*arguments)
+
+
+def test_a_copy_of_weight_norm_has_hyper_parameters_of_its_own(genuine: Any) -> None:
+    for module in (optim, genuine):
+        definition = module.WeightNorm(module.Momentum(0.1), wn_decay=0.5)
+        other = copy.copy(definition)
+        other.hyper_params = other.hyper_params.replace(
+            inner=other.hyper_params.inner.replace(learning_rate=0.2)
+        )
+        rates = [each.hyper_params.inner.learning_rate for each in (definition, other)]
+        assert rates == [0.1, 0.2]
+        assert definition.hyper_params.wn_decay == other.hyper_params.wn_decay == 0.5
