@@ -24,6 +24,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
+from flaxoptim_compat.migrate.optimizers.partial_gradients import may_be_partial
 from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
 from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
@@ -88,7 +89,9 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         return
     unit.starts_at_array = needs_array(points_to, unit.uses, frozenset(unit.sites))
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
-    unit.part_rates = _part_rates(points_to, unit)
+    unit.partial = _of_some(points_to, unit)
+    unit.bridged += [each for each in unit.partial if each not in unit.bridged]
+    unit.part_rates = None if unit.partial else _part_rates(points_to, unit)
     if unit.part_rates is not None:
         unit.bridged = [each for each in unit.bridged if each not in unit.part_rates.uses]
         return
@@ -121,6 +124,14 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
 def _own_state(points_to: PointsTo, create: Use) -> str:
     sites = [each for each in create.sites if each is not None]
     return next(filter(None, (own_state(points_to, each) for each in sites)), "")
+
+
+def _of_some(points_to: PointsTo, unit: Unit) -> list[Use]:
+    """The steps of parts that may have no gradients of the rest: optimizers take these."""
+    if not _focuses(unit) and all(each.name != "MultiOptimizer" for each in unit.sites):
+        return []
+    steps = [each for each in unit.uses if each.code in STEPS and each.bridge == "returns"]
+    return [each for each in steps if may_be_partial(points_to, unit, each)]
 
 
 def _may_not_average(unit: Unit) -> list[Use]:
@@ -219,6 +230,9 @@ _BRIDGED = {
 }
 
 
+_OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for the others."
+
+
 def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
     """The definitions that have no learning rate, or may have none where each step has one."""
     around = [each for each in unit.sites if each.name in ("MultiOptimizer", "WeightNorm")]
@@ -301,6 +315,7 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
             reason = use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
+            reason = _OF_SOME if use in unit.partial else reason
             place = use.document.place(use.node)
             return reason if use.code == "FOC201" else f"In {place}: {reason}"
     created = {site for use in unit.uses if use.code == "FOC202" for site in use.sites}

@@ -164,7 +164,10 @@ def _restored(
             elif not is_own:
                 writers = _writers(points_to, site, [*saved])
             elif _is_where_it_saves(points_to, each, saving):
-                continue
+                # Of several that one variable may hold, each is only restored from its own.
+                there = _saved_there(each, saving) - each.sites
+                kinds = _kinds(points_to, site)
+                writers = [one for one in order if one in there and kinds & _kinds(points_to, one)]
             else:
                 writers = _in_folder(points_to, site, [*saved])
             if writers:
@@ -196,12 +199,20 @@ def _is_where_it_saves(points_to: PointsTo, restored: _Call, saving: Sequence[_C
     return not place or not own or place in own or "" in own
 
 
+def _saved_there(restored: _Call, saving: Sequence[_Call]) -> Sites:
+    """The optimizers that the same file saves in the place that a call reads from."""
+    place = _place(restored.node)
+    own = [each for each in saving if each.document is restored.document]
+    there = [each.sites for each in own if place and _place(each.node) == place]
+    return frozenset[Site | None]().union(*there)
+
+
 def _place(call: ast.Call) -> str:
     """What a call says of the place of a checkpoint; "" for one of bytes or dicts."""
     if not last_name(call.func).endswith(("restore_checkpoint", "save_checkpoint")):
         return ""
-    by_name = [each.value for each in call.keywords if each.arg == "ckpt_dir"]
-    return "".join(map(ast.dump, (call.args or by_name)[:1]))
+    named = [each.value for each in call.keywords if each.arg in ("ckpt_dir", "prefix")]
+    return "".join(map(ast.dump, [*call.args[:1], *named]))
 
 
 def _who_saves(points_to: PointsTo, saving: list[_Call]) -> frozenset[Document]:

@@ -35,7 +35,7 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
       points_to: what is known of the program.
       use: the call of ``create``.
     """
-    for each in _targets(use):
+    for each in targets_of(use):
         if may_be_one(points_to, use.document, each):
             return _REFUSED.format("single array")
         objects = points_to.values(each)
@@ -47,13 +47,16 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
 
 def has_whole_numbers(points_to: PointsTo, use: Use) -> bool:
     """Whether an optimizer is created for whole numbers that are written there."""
-    return any(_is_whole(points_to, assigned_once(points_to, use, each)) for each in _targets(use))
+    return any(
+        _is_whole(points_to, assigned_once(points_to, use, each)) for each in targets_of(use)
+    )
 
 
 WHOLE_NUMBERS = "A TrainState keeps whole numbers whole, and has some here: write 1.0 for 1."
 
 
-def _targets(use: Use) -> list[ast.expr]:
+def targets_of(use: Use) -> list[ast.expr]:
+    """What a call of ``create`` is given: one expression, or none that is seen."""
     create = use.node
     if not isinstance(create, ast.Call):
         return []

@@ -37,6 +37,7 @@ class Unit:
       part_rates: what the steps give to the parts of a MultiOptimizer.
       schedule: the function of the step that every step takes its rate from.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
+      partial: the steps that may be given gradients of some parameters only.
     """
 
     sites: list[Site] = dataclasses.field(default_factory=list)
@@ -52,6 +53,7 @@ class Unit:
     part_rates: PartRates | None = None
     schedule: ast.expr | None = None
     starts_at_array: bool = False
+    partial: list[Use] = dataclasses.field(default_factory=list)
 
     @property
     def converts(self) -> bool:

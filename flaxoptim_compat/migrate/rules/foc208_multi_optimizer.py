@@ -24,7 +24,8 @@ RULE = Rule(
     "parameters that it leaves out. In `optax.partition` every parameter has one optimizer, "
     "and paths are written as flax.optim wrote them, with a slash in front.",
     refuses="Traversals that do not select by a function of the path, those that are used "
-    "elsewhere too, and parts that are not written out. The definition then stays: FOC202."
+    "elsewhere too, and parts that are not written out. The definition then stays: FOC202. So does "
+    "it where a step is given gradients of some parameters only, which optax does not take."
     "\n\nA `ModelParamTraversal` did not look into lists: its function got the path of the whole "
     "list. Optax asks for each element.",
     examples=(

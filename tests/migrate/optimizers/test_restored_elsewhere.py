@@ -61,6 +61,7 @@ def test_only_definitions_with_the_same_stages_have(
 def test_what_goes_on_training_where_it_is_saved_is_its_own() -> None:
     step = "    return optimizer.apply_gradient(grads)\n"
     going_on = EVALUATE.format("Adam(1e-3)").replace("return ", "optimizer = ")
+    going_on = going_on.replace('"run"', "params.folder")
     text = f"{IMPORTS}{TRAIN}\n\n{going_on.replace('.target', '')}{step}"
     found = rewrite_all({"train": text}, "optax")["train"]
     assert found.count(INJECTED) == 1 and "tx=optax.adam(1e-3)" in found
@@ -220,6 +221,22 @@ def test_what_is_given_the_state_of_another_has_its_entries(handed_on: str) -> N
     assert rewrite_all({"main": program.format("")}, "optax")["main"].count(INJECTED) == 2
     found = rewrite_all({"main": program.format(", weight_decay=0.1")}, "optax")["main"]
     assert "optim.Adam(0.1, weight_decay=0.1).create(params).to_train_state(" in found
+
+
+@pytest.mark.parametrize(
+    ("place", "injected"),
+    [('"run"', 2), ('"run", prefix="other_"', 1), ('ckpt_dir="run"', 2), ('"elsewhere"', 1)],
+)
+def test_what_is_saved_in_one_place_has_the_same_entries(place: str, injected: int) -> None:
+    # The second of two phases saves where it reads, and so did the first.
+    second = (
+        "def again(params, grads):\n    optimizer = optim.Adam(1e-3).create(params)\n"
+        f"    optimizer = checkpoints.restore_checkpoint({place}, target=optimizer)\n"
+        "    optimizer = optimizer.apply_gradient(grads)\n"
+        f"    checkpoints.save_checkpoint({place}, target=optimizer, step=3)\n"
+    )
+    text = f"{IMPORTS}{TRAIN}\n\n{second}"
+    assert rewrite_all({"train": text}, "optax")["train"].count(INJECTED) == injected
 
 
 @pytest.mark.parametrize(

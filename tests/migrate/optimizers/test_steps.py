@@ -309,3 +309,44 @@ def test_a_chain_has_a_line_for_each_call_where_brackets_do_not_do(
         f"    return optim.Adam(**rates{more}).create(params)\n"
     )
     assert rewrite(program, "optax").endswith("\n".join(["", *lines, ""]))
+
+
+PARTIAL = """\
+import jax
+from flax import optim
+
+PARAMS = {{"body": 1.0, "head": {{"w": 2.0}}}}
+head = optim.ModelParamTraversal(lambda path, _: path.startswith("/head"))
+optimizer = optim.Adam(0.1).create(PARAMS, focus=head)
+
+
+def step(optimizer, loss, g):
+    grads = {grads}
+    return optimizer.apply_gradient(grads)
+
+
+step(optimizer, 1, 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("grads", "partial"),
+    [
+        ('{"head": g}', True),
+        ('{"head": {"w": g}, "body": None}', True),
+        ('{"head": {}, "body": g}', True),
+        ("jax.grad(loss, allow_int=True)(optimizer.target)", True),
+        ('{"head": {"w": g}, "body": g}', False),
+        ('{"head": g["head"], "body": g}', False),
+        ("jax.grad(loss)(optimizer.target)", False),
+        ("g", False),
+    ],
+)
+def test_gradients_of_some_parameters_are_given_to_the_optimizer(grads: str, partial: bool) -> None:
+    program = PARTIAL.replace("{grads}", grads).replace("{{", "{").replace("}}", "}")
+    text = rewrite(program, "optax")
+    assert ("optim.Optimizer.from_train_state(optimizer)\n" in text) is partial
+    assert ("        .apply_gradient(grads)\n" in text) is partial
+    assert ("return optimizer.apply_gradients(grads=grads)" in text) is not partial
+    # Without a focus each parameter needs its gradient, with flax.optim too.
+    assert "apply_gradients(grads=grads)" in rewrite(program.replace(", focus=head", ""), "optax")
