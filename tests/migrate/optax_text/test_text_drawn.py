@@ -89,6 +89,7 @@ def test_the_text_makes_what_the_call_makes(drawn: tuple[bool, str]) -> None:
     definition = made(text, cfg=CFG)
     new = rewritten(text, injected)
     assert "optim." not in new
-    assert max(map(len, new.splitlines())) <= 100
+    # What was too long before may be as long, and is not divided for nothing.
+    assert max(map(len, new.splitlines())) <= max(100, *map(len, text.splitlines()))
     expected = program_of(described(definition, PARAMS), PARAMS)
     assert program_of(made(new, cfg=CFG), PARAMS) == expected, new
