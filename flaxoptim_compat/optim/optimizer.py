@@ -69,13 +69,12 @@ def _register(cls: type[Optimizer]) -> None:
     def from_state(optimizer: Optimizer, state: PyTree) -> Optimizer:
         if not own:
             return optimizer.restore_state(state)
-        checkpoints.expect_entries(state, ("target", "state", *own))
-        restored = optimizer.restore_state({name: state[name] for name in ("target", "state")})
+        entries = checkpoints.expect_entries(state, ("target", "state", *own))
         more = {
-            name: serialization.from_state_dict(getattr(optimizer, name), state[name], name)
+            name: serialization.from_state_dict(getattr(optimizer, name), entries[name], name)
             for name in own
         }
-        return restored.replace(**more)
+        return optimizer.restore_state(entries).replace(**more)
 
     serialization.register_serialization_state(cls, to_state, from_state)
 

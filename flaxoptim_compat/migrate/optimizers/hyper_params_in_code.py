@@ -120,10 +120,10 @@ def _rate(points_to: PointsTo, use: Use) -> ast.expr | None:
 def _function_of_step(
     points_to: PointsTo, use: Use, rate: ast.expr, optimizer: ast.expr
 ) -> ast.expr | None:
-    rate = assigned_once(points_to, use, rate)
+    rate = assigned_once(points_to, use.document, use.node, rate)
     if not (isinstance(rate, ast.Call) and len(rate.args) == 1 and not rate.keywords):
         return None
-    step = assigned_once(points_to, use, rate.args[0])
+    step = assigned_once(points_to, use.document, use.node, rate.args[0])
     wanted = ast.Attribute(ast.Attribute(optimizer, "state", ast.Load()), "step", ast.Load())
     if not isinstance(optimizer, ast.Name) or ast.dump(step) != ast.dump(wanted):
         return None
@@ -131,19 +131,22 @@ def _function_of_step(
     return rate.func if _bound_once(points_to, use, optimizer) else None
 
 
-def assigned_once(points_to: PointsTo, use: Use, node: ast.expr) -> ast.expr:
+def assigned_once(
+    points_to: PointsTo, document: Document, place: ast.AST, node: ast.expr
+) -> ast.expr:
     """What a variable is assigned, if that happens once and in the same function.
 
     Of what is unpacked into several, it is an entry.
 
     Args:
       points_to: what is known of the program.
-      use: where it is asked for.
+      document: the file.
+      place: where it is asked for.
       node: the variable; any other expression is returned as it is.
     """
     if not isinstance(node, ast.Name):
         return node
-    match list(assignments(points_to, use.document, use.node, node.id)):
+    match list(assignments(points_to, document, place, node.id)):
         case [statement]:
             return assigned_by(statement, node.id) or node
     return node

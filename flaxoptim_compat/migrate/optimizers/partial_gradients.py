@@ -11,7 +11,7 @@ import ast
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assigned_once
 from flaxoptim_compat.migrate.optimizers.targets import targets_of
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 
@@ -25,14 +25,14 @@ def may_be_partial(points_to: PointsTo, unit: Unit, step: Use) -> bool:
     """
     call = step.node
     assert isinstance(call, ast.Call)
-    given = [*call.args, *(each.value for each in call.keywords if each.arg == "grads")]
+    given = gradients_of(call)
     if not given:
         return False
-    grads = assigned_once(points_to, step, given[0])
+    grads = assigned_once(points_to, step.document, call, given[0])
     if isinstance(grads, ast.Dict):
         creates = [each for each in unit.uses if each.code == "FOC202"]
         targets = [
-            assigned_once(points_to, each, target)
+            assigned_once(points_to, each.document, each.node, target)
             for each in creates
             for target in targets_of(each)
         ]

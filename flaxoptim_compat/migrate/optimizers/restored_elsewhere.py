@@ -8,17 +8,15 @@ entries have other names, for those who read it as nested dicts.
 from __future__ import annotations
 
 import ast
-import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat.catalogue import BY_NAME
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
-    assigned_by,
-    assignments,
+    assigned_once,
     bound_of,
     filters_of,
     inner_definitions,
@@ -149,27 +147,29 @@ def _restored(
     something is saved may be saved itself, though it is not seen.
     """
     stepped = {site for use in uses if use.code in STEPS for site in use.sites}
-    saved = dict.fromkeys(site for call in saving for site in call.sites if site)
     beside: frozenset[Document] | None = None
     # In the order of the files, so that each run names the same one.
     order = points_to.definitions()
+    all_saved = frozenset[Site | None]().union(*(call.sites for call in saving))
+    saved = [site for site in order if site in all_saved]
     for each in restoring:
-        given = _given(points_to, each, saving)
-        for site in (one for one in order if one in each.sites):
-            if not given and site not in saved and site in stepped and beside is None:
+        sites = [one for one in order if one in each.sites]
+        given = _given(points_to, each, saving) if sites else frozenset()
+        is_there = bool(sites) and _is_where_it_saves(points_to, each, saving)
+        # Of several that one variable may hold, each is only restored from its own.
+        there = _saved_there(each, saving) - each.sites if is_there else frozenset()
+        for site in sites:
+            if not given and site not in all_saved and site in stepped and beside is None:
                 beside = _who_saves(points_to, saving)
-            is_own = site in saved or (site in stepped and site.document in (beside or ()))
+            is_own = site in all_saved or (site in stepped and site.document in (beside or ()))
             if given:
                 writers = [one for one in order if one in given and one is not site]
             elif not is_own:
-                writers = _writers(points_to, site, [*saved])
-            elif _is_where_it_saves(points_to, each, saving):
-                # Of several that one variable may hold, each is only restored from its own.
-                there = _saved_there(each, saving) - each.sites
-                kinds = _kinds(points_to, site)
-                writers = [one for one in order if one in there and kinds & _kinds(points_to, one)]
+                writers = _writers(points_to, site, saved)
+            elif is_there:
+                writers = _alike(points_to, site, (one for one in order if one in there))
             else:
-                writers = _in_folder(points_to, site, [*saved])
+                writers = _in_folder(points_to, site, saved)
             if writers:
                 code, problem = _why_other_entries(points_to, site, writers)
                 yield Use(code, each.document, each.node, frozenset([site, *writers]), problem)
@@ -180,12 +180,8 @@ def _given(points_to: PointsTo, restored: _Call, saving: Sequence[_Call]) -> Sit
     by_node: dict[ast.AST, _Call] = {call.node: call for call in saving}
     found: set[Site | None] = set()
     for argument in arguments_of(restored.node):
-        sources: list[ast.expr] = [argument]
-        if isinstance(argument, ast.Name):
-            bound = [*assignments(points_to, restored.document, argument, argument.id)]
-            values = (assigned_by(each, argument.id) for each in bound if len(bound) == 1)
-            sources += [each for each in values if each is not None]
-        for node in itertools.chain(*map(ast.walk, sources)):
+        source = assigned_once(points_to, restored.document, argument, argument)
+        for node in ast.walk(source):
             if node in by_node:
                 found |= by_node[node].sites
     return frozenset(found - {None})
@@ -286,22 +282,22 @@ def _inside(points_to: PointsTo, call: ast.Call) -> Sites:
 
 def _writers(points_to: PointsTo, site: Site, saved: list[Site]) -> list[Site]:
     together = points_to.processes.together_with(site.document)
-    near = [each for each in saved if each.document in together]
-    alike = [each for each in near if _kinds(points_to, each) & _kinds(points_to, site)]
-    return alike or _in_folder(points_to, site, saved)
+    near = _alike(points_to, site, (each for each in saved if each.document in together))
+    return near or _in_folder(points_to, site, saved)
 
 
 def _in_folder(points_to: PointsTo, site: Site, saved: list[Site]) -> list[Site]:
     """Those of the same class that other processes of the folder save."""
     together = points_to.processes.together_with(site.document)
     folder = site.document.path.parent
-    return [
-        each
-        for each in saved
-        if each.document.path.parent == folder
-        and each.document not in together
-        and _kinds(points_to, each) & _kinds(points_to, site)
-    ]
+    beside = (each for each in saved if each.document.path.parent == folder)
+    return _alike(points_to, site, (each for each in beside if each.document not in together))
+
+
+def _alike(points_to: PointsTo, site: Site, others: Iterable[Site]) -> list[Site]:
+    """Those with states of the same classes."""
+    kinds = _kinds(points_to, site)
+    return [each for each in others if kinds & _kinds(points_to, each)]
 
 
 def _kinds(points_to: PointsTo, site: Site) -> frozenset[str]:

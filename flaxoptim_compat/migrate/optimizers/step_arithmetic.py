@@ -57,6 +57,8 @@ def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) ->
             return not _is_whole(other) or _becomes_another(points_to, document, parent)
         case ast.UnaryOp(op=ast.USub() | ast.UAdd()) | ast.Compare() | ast.BoolOp():
             return _becomes_another(points_to, document, parent)
+        case ast.UnaryOp(op=ast.Not()):
+            return False
         case ast.IfExp(test=test):
             return test is not node and _becomes_another(points_to, document, parent)
         case ast.Call() | ast.keyword():
@@ -77,8 +79,7 @@ def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) ->
             names = (each for each in inside if isinstance(each, ast.Name) and each.id == name)
             loaded = (each for each in names if isinstance(each.ctx, ast.Load))
             return any(_becomes_another(points_to, document, each) for each in loaded)
-    is_not = isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-    return not (is_not or isinstance(parent, _ASK_OR_SHOW))
+    return not isinstance(parent, _ASK_OR_SHOW)
 
 
 _ASK_OR_SHOW = (ast.Assert, ast.Expr, ast.FormattedValue, ast.If, ast.Slice, ast.While)

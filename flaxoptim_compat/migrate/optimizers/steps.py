@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surround
 from flaxoptim_compat.migrate.optimizers.fragments import laid_out, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
@@ -41,7 +41,7 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
     edits = [replaced(reading, receiver, first, span(reading, receiver), last)]
     if use.axis:
         assert isinstance(use.node, ast.Call)
-        grads = _gradients(use.node)
+        grads = gradients_of(use.node)[0]
         averaged = _averaged(use, value(reading, grads), imports)
         edits.append(replaced(reading, grads, *averaged))
     if back:
@@ -103,10 +103,6 @@ def _lines(reading: Reading, use: Use, added: int) -> _Lines:
     return _Lines(f"({deeper}", "" if fits else deeper, f"{margin})")
 
 
-def _gradients(step: ast.Call) -> ast.expr:
-    return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")][0]
-
-
 def _averaged(use: Use, grads: Fragments, imports: ImportPlan) -> Fragments:
     """The gradients of a step as it takes them: averaged over the devices, or as they are."""
     if not use.axis:
@@ -152,7 +148,7 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
     if _is_optimize(call):
         return _in_two_statements(reading, use, unit, imports, bridged=False)
-    grads = _gradients(call)
+    grads = gradients_of(call)[0]
     values = _values_of_step(reading, use, unit)
     is_bare = not use.overrides and not isinstance(grads, _BRACKETED)
     if not values and is_bare and not use.axis:

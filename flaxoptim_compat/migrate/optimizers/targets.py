@@ -48,7 +48,8 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
 def has_whole_numbers(points_to: PointsTo, use: Use) -> bool:
     """Whether an optimizer is created for whole numbers that are written there."""
     return any(
-        _is_whole(points_to, assigned_once(points_to, use, each)) for each in targets_of(use)
+        _is_whole(points_to, assigned_once(points_to, use.document, use.node, each))
+        for each in targets_of(use)
     )
 
 

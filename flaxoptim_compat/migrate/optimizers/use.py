@@ -117,6 +117,11 @@ def axes_of(values: Objects) -> frozenset[str]:
     return frozenset(each.axis for each in known or optimizers)
 
 
+def gradients_of(step: ast.Call) -> list[ast.expr]:
+    """What a call of ``apply_gradient`` is given as gradients: one expression, if it is right."""
+    return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")]
+
+
 def is_simple(node: ast.expr) -> bool:
     """Whether an expression may be evaluated twice: a name, with attributes, and keys or names."""
     match node:

@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edits, taken_apart
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
+from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Optimizer
@@ -144,7 +144,7 @@ def _order_matters(document: Document, step: ast.Call) -> bool:
 
     A call may change what it is a method of, and a function what it is called by.
     """
-    grads = [*step.args, *(each.value for each in step.keywords if each.arg == "grads")]
+    grads = gradients_of(step)
     given = [each.value for each in step.keywords if each.arg != "grads"]
     changed: set[str] = set()
     for each in _inside(grads):

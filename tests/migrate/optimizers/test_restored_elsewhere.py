@@ -199,6 +199,17 @@ def test_what_one_optimizer_moves_stays_beside_parts(tmp_path: Path) -> None:
     assert "TrainState.create(" in found["train.py"]
 
 
+def test_of_several_that_save_the_first_file_is_named(tmp_path: Path) -> None:
+    # So that a second run sets no second mark.
+    files = {
+        name: PARTS.format(name=name, path=name, given="0.1") + SAVES for name in ("train", "again")
+    }
+    found = rewritten(tmp_path, **files, evaluate=EVALUATE.format("Adam(1e-3)"))
+    assert "with the definition in again.py" in found["evaluate.py"]
+    rewrite(tmp_path, "optax")
+    assert texts(tmp_path) == found
+
+
 @pytest.mark.parametrize(
     "handed_on",
     [
