@@ -240,7 +240,8 @@ def _compiled(plan: Plan, platform: str) -> Callable[..., Outcome]:
         target.refuse_misshapen(gradients)
         return traced(plan.definition, hyper_params, target, step, states, gradients)
 
-    # How other platforms round when they fuse has not been measured.
+    # On a GPU it made a step of Adam take 1.4 times as long, and whether it keeps the bits there as
+    # well has not been measured.
     return partial(jax.jit(rounding_each(run)), ZERO) if platform == "cpu" else jax.jit(run)
 
 
