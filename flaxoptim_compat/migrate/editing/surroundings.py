@@ -14,6 +14,8 @@ from flaxoptim_compat.migrate.program.document import Document
 # How many columns a tab is wide, when lines are measured.
 _TAB = 4
 _GOOGLES = "  "
+# Several lines of code beyond the first of these come from a formatter that allows the second.
+_LONG = (88, 100)
 # A line that ends with an open bracket, and the one after it.
 _HANGING = re.compile(r"^( *)\S.*[(\[{]\n( *)\S", re.MULTILINE)
 _BEGINNING = re.compile(r"\n( *)")
@@ -39,7 +41,7 @@ class Surroundings(NamedTuple):
     @property
     def start(self) -> int:
         """The column of the expression, counted from 0."""
-        return _columns(self.margin) + self.before
+        return columns(self.margin) + self.before
 
     def inside(self, before: int = 0, after: int = 0) -> Surroundings:
         """Those on a line of its own, within brackets that stand here.
@@ -56,7 +58,7 @@ class Surroundings(NamedTuple):
         Args:
           node: the expression.
         """
-        indent, step = _columns(self.margin), _columns(self.unit)
+        indent, step = columns(self.margin), columns(self.unit)
         text = syntax.laid_out(node, indent, self.before, self.after, step, self.width)
 
         def begin(line: re.Match[str]) -> str:
@@ -75,8 +77,8 @@ def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
     rest = document.text[end:].split("\n", 1)[0].split("#", 1)[0].rstrip()
     # What calls a method of the old value will not follow the new one.
     after = 0 if rest.startswith(".") else len(rest)
-    width = _width(indentation(document))
-    old = _columns(margin) + column - 1 - len(margin) + end - start
+    width = width_of(document)
+    old = columns(margin) + column - 1 - len(margin) + end - start
     if width < old + after and "\n" not in document.text[start:end]:
         # The line was too long before: what is no longer than the old value does not make it so.
         after = width - old
@@ -90,7 +92,7 @@ def room(document: Document, line: int) -> int:
       document: the file.
       line: the line, counted from 1.
     """
-    return _width(indentation(document)) - _columns(margin_of(document.lines[line - 1]))
+    return _width(indentation(document)) - columns(margin_of(document.lines[line - 1]))
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
@@ -118,6 +120,16 @@ def hanging(document: Document) -> str:
     return unit if columns[len(unit)] > columns[2 * len(unit)] else 2 * unit
 
 
+@functools.lru_cache(maxsize=1)
+def width_of(document: Document) -> int:
+    """How long the lines of a file may be."""
+    width = _width(indentation(document))
+    # Quotes and comments are as long as they are.
+    code = (each for each in document.lines if not any(map(each.__contains__, "#'\"")))
+    is_rule = sum(len(each) - 1 > _LONG[0] for each in code) > 1
+    return _LONG[1] if is_rule else width
+
+
 def _width(unit: str) -> int:
     # Where two spaces are an indentation, a line has 80 characters, as Google's style has it.
     return 80 if unit == _GOOGLES else 88
@@ -128,5 +140,6 @@ def margin_of(line: str) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _columns(margin: str) -> int:
+def columns(margin: str) -> int:
+    """How wide the blanks or tabs are that a line begins with."""
     return len(margin.expandtabs(_TAB))

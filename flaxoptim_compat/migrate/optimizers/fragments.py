@@ -65,15 +65,12 @@ def laid_out(
       arguments: what stands between the brackets.
       end: starts with the closing one.
     """
-    lines = reading.document.lines
     on_one_line: list[Fragment] = [*start]
     for index, argument in enumerate(arguments):
         on_one_line += [", "] * bool(index) + [*argument]
     on_one_line += end
     length = sum(map(_length, on_one_line))
-    # A file whose lines are longer has a formatter that allows it.
-    width = max(surroundings.width, min(100, max(len(line) - 1 for line in lines)))
-    if surroundings.start + length + surroundings.after <= width:
+    if surroundings.start + length + surroundings.after <= surroundings.width:
         return tuple(on_one_line)
     margin = f"\n{surroundings.margin}"
     result: list[Fragment] = [*start]

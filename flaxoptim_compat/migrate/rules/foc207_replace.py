@@ -59,7 +59,9 @@ def resume(params, pretrained, step):
     opt = opt.replace(params=pretrained)
     return opt.replace(
         step=jnp.asarray(step, jnp.int32),
-        opt_state=optax.tree_utils.tree_set(opt.opt_state, count=jnp.asarray(step, jnp.int32)),
+        opt_state=optax.tree_utils.tree_set(
+            opt.opt_state, count=jnp.asarray(step, jnp.int32)
+        ),
     )
 """,
         ),

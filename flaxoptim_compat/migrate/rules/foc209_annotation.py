@@ -66,11 +66,13 @@ class Trainer:
 
 
 def make(params):
-    return Trainer(train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1),
-        params=params,
-    ))
+    return Trainer(
+        train_state.TrainState.create(
+            apply_fn=None,
+            tx=optax.sgd(0.1),
+            params=params,
+        )
+    )
 """,
         ),
     ),

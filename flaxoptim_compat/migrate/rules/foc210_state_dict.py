@@ -53,7 +53,9 @@ def copy(params):
         tx=optax.sgd(0.1),
         params=params,
     )
-    return serialization.from_state_dict(optimizer, serialization.to_state_dict(optimizer))
+    return serialization.from_state_dict(
+        optimizer, serialization.to_state_dict(optimizer)
+    )
 """,
         ),
     ),

@@ -46,7 +46,9 @@ from flaxoptim_compat import optim
 
 def rate_of(params):
     optimizer = optim.Momentum(0.1).create(params).to_train_state(inject=False)
-    return optim.Optimizer.from_train_state(optimizer).optimizer_def.hyper_params.learning_rate
+    return optim.Optimizer.from_train_state(
+        optimizer
+    ).optimizer_def.hyper_params.learning_rate
 """,
         ),
     ),

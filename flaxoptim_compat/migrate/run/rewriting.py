@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
+from flaxoptim_compat.migrate.editing.line_breaks import broken_anew
 from flaxoptim_compat.migrate.editing.quotes import quoted_as_in
 from flaxoptim_compat.migrate.editing.surroundings import hanging, room
 from flaxoptim_compat.migrate.program.document import Document
@@ -49,8 +50,11 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     done = [each for each in file.findings if _is_done(each, target)]
     edits = [edit for each in file.findings for edit in each.edits(target) or ()]
     edits += file.imports[target]
+    edits = quoted_as_in(document, edits)
+    if not document.is_gin:
+        edits = broken_anew(document, edits)
     edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
-    text = apply_edits(document.text, quoted_as_in(document, edits))
+    text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:
         try:
             text = in_order(document, text, hanging(document))

@@ -119,7 +119,7 @@ def test_names_that_come_with_a_star_are_followed(module: str, is_left: bool) ->
     star = f"from {module} import *\n"
     rewritten = rewrite(f"{star}\nprint(Adam(0.1).create(params).target)\n", "optax")
     assert "tx=optax.adam(0.1)" in rewritten
-    assert ").params)" in rewritten
+    assert "    ).params\n)" in rewritten
     assert (star in rewritten) is is_left
 
 

@@ -149,7 +149,7 @@ def test_a_step_that_is_set_is_none_of_a_parameter() -> None:
     assert ".tree_utils.tree_set(" in rewrite(f"{HEAD}{body}", "optax")
     named = rewrite(f"{HEAD}    params = {{'count': loss_fn(1)}}\n{body}", "optax")
     assert "tree_set" not in named
-    assert "from_train_state(optimizer)\n        .replace(state=" in named
+    assert "from_train_state(optimizer)\n        .replace(\n            state=" in named
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,8 @@ BACK = ".to_train_state(inject=False)"
         ),
         (
             "[definition(learning_rate=0.125, beta=0.5).create(params)]",
-            f"[definition(learning_rate=0.125, beta=0.5).create(params){BACK}]",
+            "[\n        definition(learning_rate=0.125, beta=0.5)\n        .create(params)\n"
+            f"        {BACK}\n    ]",
         ),
     ],
 )

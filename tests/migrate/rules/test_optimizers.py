@@ -142,7 +142,8 @@ BODIES = {
     ),
     "in a cond": (
         "return jax.lax.cond(True, lambda x: x.apply_gradient(g), lambda x: x, o).target",
-        "return jax.lax.cond(True, lambda x: x.apply_gradients(grads=g), lambda x: x, o).params",
+        "return jax.lax.cond(\n"
+        "        True, lambda x: x.apply_gradients(grads=g), lambda x: x, o\n    ).params",
     ),
     "selected leaf by leaf": (
         "return jax.tree_util.tree_map(f, o.apply_gradient(g), o).target",
@@ -352,8 +353,9 @@ def test_each_part_of_a_multi_optimizer_has_its_own_rate() -> None:
     assert (
         "def train_step(o, g, a, b):\n"
         "    return o.replace(\n"
-        "        opt_state=optax.tree_utils.tree_set("
-        "o.opt_state, learning_rate_0=a, learning_rate_1=b)\n"
+        "        opt_state=optax.tree_utils.tree_set(\n"
+        "            o.opt_state,\n            learning_rate_0=a,\n"
+        "            learning_rate_1=b,\n        )\n"
         "    ).apply_gradients(grads=g)\n"
     ) in text
     assert "optim." not in text
@@ -566,7 +568,7 @@ def test_each_definition_that_stays_says_why_it_does_itself() -> None:
 def test_a_create_of_a_choice_that_jax_calls_at_once_keeps_its_brackets() -> None:
     choice = "(optim.Adam(**s) if x else optim.Momentum(**s))"
     program = f"import jax\n{HEAD}def f(x, s, p):\n    return jax.jit({choice}.create)(p)\n"
-    assert f"lambda target: {choice}.create(target)" in rewrite(program, "optax")
+    assert f"lambda target: {choice}\n        .create(target)\n" in rewrite(program, "optax")
 
 
 def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:

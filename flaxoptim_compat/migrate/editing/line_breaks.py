@@ -1,0 +1,452 @@
+"""The statements that edits change, in as many lines as they need now, broken as formatters do.
+
+A rule does not know what other rules write into the same statement. So a statement is laid out
+after all of them, if it stood as it would be laid out here: in one line where it fits, else broken
+at its last brackets, whose content takes one line, or a line for each of its elements.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import itertools
+import keyword
+import re
+import tokenize
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.surroundings import columns, hanging, margin_of, width_of
+from flaxoptim_compat.migrate.program.document import Document
+
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+# What lines are broken at, what binds least first: after a comma, and before all others.
+_FOR, _COMMA, _IF, _LOGIC, _STRING, _COMPARED, _SUM, _PRODUCT, _DOT = range(9, 0, -1)
+_DELIMITERS = {
+    **dict.fromkeys(("for", "async"), _FOR),
+    ",": _COMMA,
+    **dict.fromkeys(("if", "else"), _IF),
+    **dict.fromkeys(("and", "or"), _LOGIC),
+    **dict.fromkeys(("<", ">", "==", "!=", "<=", ">=", "in", "is", "not"), _COMPARED),
+    **dict.fromkeys(("|", "^", "&", "<<", ">>", "+", "-"), _SUM),
+    **dict.fromkeys(("*", "/", "//", "%", "@"), _PRODUCT),
+}
+_NO_CODE = frozenset(
+    {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+)
+_WITH_PARAMETERS = frozenset({"async", "class", "def"})
+# Imports are laid out elsewhere; a match is not said in one line.
+_OTHERS = (ast.Import, ast.ImportFrom, ast.Match)
+_BEGINNING = re.compile(r"\n( *)")
+_LAST_COMMA = re.compile(r",\n *[)\]}]")
+# A bracket that opens a value of several lines, not a call.
+_BRACKETED = re.compile(r"(^|[^\w)\]}])\(\n")
+
+
+def broken_anew(document: Document, edits: Iterable[Edit]) -> list[Edit]:
+    """The same edits, with one in place of those within a statement that has to be laid out.
+
+    Args:
+      document: the file.
+      edits: what is done to it.
+    """
+    remaining = sorted(dict.fromkeys(edits), key=lambda each: (each.start, each.end))
+    result: list[Edit] = []
+    for start, end in _changed_statements(document, remaining):
+        inner = [each for each in remaining if start < each.end and each.start < end]
+        if not inner or inner[0].start < start or max(each.end for each in inner) > end:
+            continue
+        old = document.text[start:end]
+        new = apply_edits(document.text[:end], inner)[start:]
+        text = _laid_out(document, start, old, new)
+        if text != new:
+            remaining = [each for each in remaining if each not in inner]
+            result.append(Edit(start, end, (text,)))
+    return [*result, *remaining]
+
+
+def _laid_out(document: Document, start: int, old: str, new: str) -> str:
+    """The lines of a new statement; as it is if nothing says how they are to be laid out."""
+    margin = margin_of(document.lines[document.position(start)[0] - 1])
+    unit = hanging(document)
+    width, step = width_of(document) - columns(margin), columns(unit)
+    # A comma before a closing bracket keeps each element on a line of its own.
+    keeps_commas = bool(_LAST_COMMA.search(old))
+
+    def lines(text: str) -> str:
+        flat = _joined(text, keeps_commas)
+        # It was too long before, and whoever wrote it did not mind.
+        minds = "\n" in old or len(old) <= width or len(flat) > len(old)
+        if len(flat) > width and minds:
+            broken = _Statement(_joined(text, keeps_commas=True), step, width).broken()
+            return _BEGINNING.sub(lambda line: f"\n{margin}{unit * (len(line[1]) // step)}", broken)
+        return flat
+
+    try:
+        if lines(old) != old:
+            return new
+        text = lines(_without_brackets(new, keeps_commas))
+    except (_Unclear, tokenize.TokenError, SyntaxError):
+        return new
+    return text if _same(text, new) else new
+
+
+class _Unclear(Exception):
+    """There is something in a statement that is not to be moved."""
+
+
+def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[tuple[int, int]]:
+    """Where each statement stands, or the head of one with a body, that edits are made in."""
+    changed = {document.position(each.start)[0] for each in edits}
+    for node in document.parents:
+        if not isinstance(node, ast.stmt) or isinstance(node, _OTHERS):
+            continue
+        body = getattr(node, "body", None)
+        last = _first_line(body[0]) - 1 if isinstance(body, list) else node.end_lineno
+        assert last is not None
+        if not changed.isdisjoint(range(node.lineno, last + 1)):
+            first = document.lines[node.lineno - 1]
+            margin = margin_of(first)
+            code = _code("".join(document.lines[node.lineno - 1 : last]), isinstance(body, list))
+            if code and first.encode()[: node.col_offset].decode() == margin:
+                start = document.line_starts[node.lineno - 1]
+                yield start + len(margin), start + code
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)])
+
+
+def _code(lines: str, is_head: bool) -> int:
+    """Where the code of some lines ends; 0 if they are no statement, and no head of one, alone."""
+    try:
+        tokens = [each for each in _tokens(lines.strip()) if each.type != tokenize.COMMENT]
+    except (tokenize.TokenError, SyntaxError):
+        return 0
+    if not tokens or any(each.string == ";" for each in tokens):
+        return 0
+    if is_head != (tokens[-1].string == ":"):
+        return 0
+    row, column = tokens[-1].end
+    stripped = lines.strip().split("\n")
+    before = len(lines) - len(lines.lstrip())
+    return before + sum(len(each) + 1 for each in stripped[: row - 1]) + column
+
+
+def _tokens(text: str) -> list[tokenize.TokenInfo]:
+    """The tokens that say something; since Python 3.12 a string has several, here it has one."""
+    lines = text.split("\n")
+    found: list[tokenize.TokenInfo] = []
+    opened: list[tokenize.TokenInfo] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        kind = tokenize.tok_name[token.type]
+        if kind.endswith("STRING_START"):
+            opened.append(token)
+        elif kind.endswith("STRING_END"):
+            first = opened.pop()
+            quoted = lines[first.start[0] - 1][first.start[1] : token.end[1]]
+            token = token._replace(type=tokenize.STRING, string=quoted, start=first.start)
+        if not opened and token.type not in _NO_CODE:
+            found.append(token)
+    return found
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two texts of a statement, or of the head of one, say the same."""
+    return _dumped(one) == _dumped(other)
+
+
+def _dumped(text: str) -> str:
+    for start, end in (("", ""), ("", " pass"), ("if x: pass\n", " pass")):
+        try:
+            return ast.dump(ast.parse(f"{start}{text}{end}"))
+        except SyntaxError:
+            continue
+    return text
+
+
+def _joined(text: str, keeps_commas: bool) -> str:
+    """A statement in one line, without the commas that its lines had needed.
+
+    Args:
+      text: its lines.
+      keeps_commas: whether they keep those before closing brackets.
+
+    Raises:
+      _Unclear: there are comments or strings of several lines in it.
+    """
+    lines = text.split("\n")
+    parts: list[str] = []
+    opened: list[tuple[bool, int]] = []  # whether it is that of a call, and the commas in it
+    previous: tokenize.TokenInfo | None = None
+    for token in _tokens(text):
+        if token.type == tokenize.COMMENT or token.start[0] != token.end[0]:
+            raise _Unclear
+        if previous is not None and previous.end[0] == token.start[0]:
+            parts.append(lines[token.start[0] - 1][previous.end[1] : token.start[1]])
+        elif previous is not None and token.string in _CLOSING:
+            is_call, commas = opened[-1]
+            is_needed = not is_call and commas == 1 and token.string == ")"
+            if previous.string == "," and not is_needed and not keeps_commas:
+                parts.pop()
+        elif previous is not None and token.string != "." and previous.string not in _OPENING:
+            parts.append(" ")
+        if token.string in _OPENING:
+            opened.append((previous is not None and _is_operand(previous), 0))
+        elif token.string in _CLOSING:
+            opened.pop()
+        elif token.string == "," and opened:
+            opened[-1] = (opened[-1][0], opened[-1][1] + 1)
+        parts.append(token.string)
+        previous = token
+    return "".join(parts)
+
+
+def _is_operand(token: tokenize.TokenInfo) -> bool:
+    """Whether a bracket after it is that of a call or a subscript."""
+    is_name = token.type == tokenize.NAME and not keyword.iskeyword(token.string)
+    return is_name or token.string in _CLOSING or token.type == tokenize.STRING
+
+
+def _without_brackets(text: str, keeps_commas: bool) -> str:
+    """A statement without the brackets that its value had needed for its lines, if it has some."""
+    if not _BRACKETED.search(text):
+        return text
+    flat = _joined(text, keeps_commas)
+    statement = _Statement(flat, 0, 0)
+    start, end = statement.value
+    inside = statement.closed_by.get(start) == end - 1
+    if not inside or statement.has_commas(start + 1, end - 1):
+        return text
+    bare = flat[:start] + flat[start + 1 : end - 1] + flat[end:]
+    return bare if _same(bare, flat) else text
+
+
+class _Token(NamedTuple):
+    text: str
+    start: int
+    end: int
+    is_operand: bool  # a bracket or a dot after it belongs to it
+    is_string: bool
+
+
+_NOTHING = _Token("", 0, 0, is_operand=False, is_string=False)
+
+
+class _Statement:
+    """A statement in one line, to be broken.
+
+    Args:
+      flat: it.
+      step: how much further what is in brackets is indented.
+      width: how long lines may be.
+    """
+
+    def __init__(self, flat: str, step: int, width: int) -> None:
+        self._flat = flat
+        self._step = step
+        self._width = width
+        self._tokens = [
+            _Token(
+                each.string,
+                each.start[1],
+                each.end[1],
+                _is_operand(each),
+                each.type == tokenize.STRING,
+            )
+            for each in _tokens(flat)
+        ]
+        self.closed_by: dict[int, int] = {}
+        self._last_commas: list[int] = []
+        opened: list[int] = []
+        for previous, token in itertools.pairwise([_NOTHING, *self._tokens]):
+            if token.text in _OPENING:
+                opened.append(token.start)
+            elif token.text in _CLOSING and opened:
+                start = opened.pop()
+                self.closed_by[start] = token.start
+                # That of a tuple of one element is needed.
+                if previous.text == "," and len(self._delimiters(start + 1, token.start)[1]) > 1:
+                    self._last_commas.append(previous.start)
+
+    @property
+    def value(self) -> tuple[int, int]:
+        """Where the value of the statement stands, behind ``name = ``, ``return `` and the like."""
+        end = len(self._flat)
+        top = list(self._top(0, end))
+        first = top[0].text if top else ""
+        if self._flat.endswith(":") and keyword.iskeyword(first):
+            end -= 1
+        start = 0
+        if first in ("return", "if", "elif", "while", "raise", "yield", "await", "assert"):
+            start = top[0].end + 1
+        for token in top:
+            if token.text == "in" and first in ("for", "async"):
+                start = token.end + 1
+                break
+            if (
+                token.text.endswith("=") and token.text not in ("==", "!=", "<=", ">=")
+            ) and not start:
+                start = token.end + 1
+        return start, end
+
+    def broken(self) -> str:
+        """Its lines."""
+        if self._fits(0, len(self._flat), 0):
+            return self._flat
+        if self._tokens[0].text in _WITH_PARAMETERS:
+            bracket = next((each for each in self._tokens if each.text in _OPENING), _NOTHING)
+            # Without a bracket it is a class, and without parameters a long one.
+            if self.closed_by.get(bracket.start, 0) <= bracket.end:
+                return self._flat
+            return self._flat[: bracket.start] + self._from_bracket(bracket, len(self._flat), 0)
+        start, end = self.value
+        before, after = self._flat[:start], self._flat[end:]
+        may_bracket = start > 0 or not keyword.iskeyword(self._tokens[0].text)
+        text = self._expression(start, end, 0, len(before), len(after), may_bracket=may_bracket)
+        return f"{before}{text}{after}"
+
+    def has_commas(self, start: int, end: int) -> bool:
+        """Whether a piece is a tuple without brackets."""
+        return self._delimiters(start, end)[0] == _COMMA
+
+    def _fits(self, start: int, end: int, others: int) -> bool:
+        """Whether a piece may stand in one line with so many other characters."""
+        is_kept_apart = any(start <= each < end for each in self._last_commas)
+        return not is_kept_apart and others + end - start <= self._width
+
+    def _top(self, start: int, end: int) -> Iterator[_Token]:
+        """The tokens of a piece outside of its brackets, and the brackets."""
+        done = start
+        for token in self._tokens:
+            if token.start < done or token.start >= end:
+                continue
+            yield token
+            if token.text in _OPENING:
+                done = self.closed_by[token.start]
+
+    def _expression(
+        self, start: int, end: int, indent: int, before: int, after: int, *, may_bracket: bool
+    ) -> str:
+        """A piece, whose first line begins further right and whose last one goes on.
+
+        Args:
+          start: where it starts.
+          end: where it ends.
+          indent: of the line that it stands in.
+          before: how many characters stand between the indentation and it.
+          after: how many follow it.
+          may_bracket: whether brackets around it would do no harm.
+        """
+        flat = self._flat[start:end]
+        if self._fits(start, end, indent + before + after):
+            return flat
+        kind, at = self._delimiters(start, end)
+        if may_bracket and (kind == _COMMA or len(at) > 1):
+            return self._bracketed(start, end, indent, apart=kind == _COMMA)
+        brackets = [each for each in self._top(start, end) if each.text in _OPENING]
+        if may_bracket and kind > _DOT:
+            # What follows the last one is not to stand behind a closing bracket.
+            brackets = [each for each in brackets if each.start > at[-1].start]
+        filled = [each for each in brackets if self.closed_by[each.start] > each.end]
+        for bracket in reversed(filled):
+            tail = end - self.closed_by[bracket.start]
+            is_short = self._width >= indent + tail + after
+            if is_short and indent + before + bracket.end - start <= self._width:
+                return flat[: bracket.start - start] + self._from_bracket(bracket, end, indent)
+        if may_bracket and (kind > _DOT or self._fits(start, end, indent + self._step)):
+            return self._bracketed(start, end, indent)
+        if len(filled) > 1:
+            head = self._expression(start, filled[-1].start, indent, before, 1, may_bracket=False)
+            return head + self._from_bracket(filled[-1], end, indent)
+        return flat
+
+    def _from_bracket(self, bracket: _Token, end: int, indent: int) -> str:
+        """What is in a bracket, on lines of its own, and what follows it."""
+        close = self.closed_by[bracket.start]
+        body = self._items(bracket.end, close, indent + self._step)
+        return f"{bracket.text}\n{body}\n{' ' * indent}{self._flat[close:end]}"
+
+    def _bracketed(self, start: int, end: int, indent: int, *, apart: bool = False) -> str:
+        lines = self._items(start, end, indent + self._step, apart=apart)
+        return f"(\n{lines}\n{' ' * indent})"
+
+    def _items(self, start: int, end: int, indent: int, *, apart: bool = False) -> str:
+        """What stands between brackets: in one line, or with a line for each element or term."""
+        margin = " " * indent
+        if not apart and self._fits(start, end, indent):
+            return margin + self._flat[start:end]
+        kind, at = self._delimiters(start, end)
+        if not at or (kind == _DOT and len(at) == 1):
+            return margin + self._element(start, end, indent, 0, is_whole=True)
+        cuts = [start, *(each.end if kind == _COMMA else each.start for each in at), end]
+        lines = []
+        for one, other in itertools.pairwise(cuts):
+            one += len(self._flat[one:other]) - len(self._flat[one:other].lstrip())
+            piece = self._flat[one:other].rstrip()
+            if kind == _COMMA:
+                piece = piece.removesuffix(",")
+            if piece:
+                comma = "," * (kind == _COMMA)
+                last, is_whole = one + len(piece), kind == _COMMA
+                element = self._element(one, last, indent, len(comma), is_whole=is_whole)
+                lines.append(f"{margin}{element}{comma}")
+        return "\n".join(lines)
+
+    def _element(self, start: int, end: int, indent: int, after: int, *, is_whole: bool) -> str:
+        """A line of its own within brackets: a value behind ``name=``, ``key: `` or nothing.
+
+        Args:
+          start: where it starts.
+          end: where it ends.
+          indent: of the line.
+          after: how many characters follow it.
+          is_whole: whether it is all that stands between two commas.
+        """
+        value = start
+        top = list(self._top(start, end))
+        if len(top) > 1 and top[1].text == "=":
+            value = top[1].end
+        elif top[0].text != "lambda":
+            value = next((each.end + 1 for each in top if each.text == ":"), start)
+        before = value - start
+        kind, at = self._delimiters(value, end)
+        is_chain = kind == _DOT and len(at) > 1
+        if not self._fits(start, end, indent + after) and (
+            is_chain or _PRODUCT <= kind <= (_LOGIC if is_whole else _IF)
+        ):
+            cuts = [value, *(each.start for each in at), end]
+            pieces = [self._flat[one:other].rstrip() for one, other in itertools.pairwise(cuts)]
+            return self._flat[start:value] + f"\n{' ' * indent}".join(pieces)
+        text = self._expression(
+            value, end, indent, before, after, may_bracket=is_whole and kind == _IF
+        )
+        return self._flat[start:value] + text
+
+    def _delimiters(self, start: int, end: int) -> tuple[int, Sequence[_Token]]:
+        """What binds least of what a piece may be broken at, and where it stands."""
+        found: dict[int, list[_Token]] = {}
+        previous: _Token | None = None
+        is_hidden = False  # the parameters of a lambda, or the target of a loop
+        top = list(self._top(start, end))
+        for token in top:
+            kind = _DELIMITERS.get(token.text, 0)
+            if is_hidden:
+                is_hidden = token.text not in (":", "in")
+            elif token.text in ("lambda", "for"):
+                is_hidden = True
+                if token.text == "for" and previous is not None and previous.text != "async":
+                    found.setdefault(_FOR, []).append(token)
+            elif token.text == "." and previous is not None and previous.text in _CLOSING:
+                found.setdefault(_DOT, []).append(token)
+            elif token.is_string and previous is not None and previous.is_string:
+                found.setdefault(_STRING, []).append(token)
+            elif kind == _COMPARED and previous is not None and previous.text in ("is", "not"):
+                pass
+            elif kind and previous is not None and (kind >= _LOGIC or previous.is_operand):
+                found.setdefault(_FOR if kind == _IF and _FOR in found else kind, []).append(token)
+            previous = token
+        kind = max(found, default=0)
+        return kind, found.get(kind, [])
