@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable, Iterator
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
-from flaxoptim_compat.migrate.values.known_names import TELLING, is_bridged
+from flaxoptim_compat.migrate.values.known_names import TELLING, hints_at_optimizer, is_bridged
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
@@ -50,9 +50,10 @@ def _is_super(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "super"
 
 
-def is_certain(node: ast.Attribute) -> bool:
+def is_certain(points_to: PointsTo, node: ast.Attribute) -> bool:
     """Whether only an optimizer has what is asked for."""
-    return node.attr in TELLING
+    is_own, called = points_to.is_own_method(node.attr), last_name(node.value)
+    return node.attr in TELLING and hints_at_optimizer(node.attr, called, is_own=is_own)
 
 
 def made_unseen(points_to: PointsTo, uses: Iterable[Use]) -> Iterator[Use]:

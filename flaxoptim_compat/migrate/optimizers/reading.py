@@ -104,7 +104,7 @@ class Facts:
         return [
             (node, f"what has `.{node.attr}` here is not known")
             for node in self._not_understood[document]
-            if converts or is_certain(node)
+            if converts or is_certain(self.points_to, node)
         ]
 
 

@@ -123,7 +123,7 @@ class Recognisers:
             asked = Asked(points_to, document, node, sites)
             if asked.call is None or not becomes_train_state(document, asked.call):
                 yield from self.attribute(Definition, asked)
-        elif sites := sites_of(frozenset(_asked_for(values, node.attr)), StateDict):
+        elif sites := sites_of(frozenset(_asked_for(document, values, node)), StateDict):
             yield from self.attribute(StateDict, Asked(points_to, document, node, sites))
 
     def _of_optimizer(
@@ -148,16 +148,28 @@ class Recognisers:
 _OF_CONTAINERS = frozenset().union(*map(dir, (dict, list, set, tuple, collections.deque)))
 
 
-def _asked_for(values: Objects, attribute: str) -> Iterator[Object]:
+def _asked_for(document: Document, values: Objects, node: ast.Attribute) -> Iterator[Object]:
     """The dicts of which an attribute may be asked for single entries.
 
-    Who goes through all entries of a flat one takes them as they are.
+    Who goes through all entries of a flat one takes them as they are, but for those he names.
     """
+    takes_all = node.attr in _ALL_ENTRIES and not _names_entries(document.function(node))
     for each in values:
-        if not (isinstance(each, StateDict) and each.is_flat and attribute in _ALL_ENTRIES):
+        if not (isinstance(each, StateDict) and each.is_flat and takes_all):
             yield each
 
 
+def _names_entries(function: ast.AST) -> bool:
+    """Whether a function says what only an optimizer has in its nested dicts."""
+    return any(
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.split("/")[0] in _ENTRIES
+        for node in ast.walk(function)
+    )
+
+
+_ENTRIES = frozenset({"param_states", "target"})
 _ALL_ENTRIES = frozenset({"items", "keys", "values"})
 
 

@@ -25,7 +25,7 @@ from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.mentions import ENTRY
 from flaxoptim_compat.migrate.values.known_names import RESTORING
-from flaxoptim_compat.migrate.values.objects import Function, Optimizer, Site, Stored
+from flaxoptim_compat.migrate.values.objects import Function, Optimizer, Site, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _ENTRY_IN_TEXT = re.compile(ENTRY)
@@ -49,7 +49,9 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
     texts = _texts(document)
     for node in document.nodes:
         for owner, key, today in _named(node, texts):
-            if Stored() in points_to.values(owner):
+            held = points_to.values(owner)
+            # Of what may be the nested dict of this very optimizer FOC210 says it.
+            if Stored() in held and not sites_of(held, StateDict):
                 yield key, today
         if isinstance(node, ast.Call):
             reads = reads or Stored() in points_to.legacy(node)
@@ -89,8 +91,10 @@ def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, 
             | ast.Call(func=ast.Attribute(value=owner, attr="get" | "pop"), args=[key, *_])
         ):
             name = texts.get(key.id) if isinstance(key, ast.Name) else getattr(key, "value", None)
-            if isinstance(name, str) and name in _TODAY:
-                yield owner, key, _TODAY[name]
+            # Flat dicts have paths for keys.
+            first = name.split("/")[0] if isinstance(name, str) else ""
+            if first in _TODAY:
+                yield owner, key, _TODAY[first]
             elif name == "step":
                 match owner:
                     case ast.Subscript(value=owner, slice=ast.Constant(value="state")):
@@ -131,6 +135,8 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
                     restoring.append(_Call(document, node, _inside(points_to, node)))
                 elif names & _SAVE:
                     saving.append(_Call(document, node, _inside(points_to, node)))
+            elif sites := _whose_state_dict(points_to, node):
+                saving.append(_Call(document, node, sites))
     if restoring:
         yield from _restored(points_to, uses, restoring, saving)
     if any(each.sites for each in saving):
@@ -241,7 +247,7 @@ def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> I
     """
     order = points_to.definitions()
     for document in points_to.documents:
-        entries = [*stored_entries(points_to, document)]
+        entries = dict.fromkeys(stored_entries(points_to, document))
         together = points_to.processes.together_with(document) if entries else frozenset()
         own = (each for each in restoring if each.sites and each.document in together)
         if any(own) and not _reads_its_own(points_to, document, restoring, saving):
@@ -272,6 +278,14 @@ _ENTRY = (
     "It may be saved in {}, and a TrainState has `{}` there: write that, or if other files are read"
     " here, say so with `noqa: FOC215`."
 )
+
+
+def _whose_state_dict(points_to: PointsTo, call: ast.Call) -> Sites:
+    """The optimizers of which a call of ``state_dict()`` makes nested dicts."""
+    match call.func:
+        case ast.Attribute(value=owner, attr="state_dict"):
+            return sites_of(points_to.values(owner), Optimizer)
+    return frozenset()
 
 
 def _inside(points_to: PointsTo, call: ast.Call) -> Sites:

@@ -301,6 +301,8 @@ class Calls:
                 add(result, [Optimizer(site)])
             case Optimizer(site=site) if method == "state_dict":
                 add(result, [StateDict(site)])
+            case Stored() if method == "item":
+                add(result, [owner])
             case Instance(of=of) if method in ("replace", "_replace"):
                 memory.store_fields(frozenset({owner}), given.named)
                 add(result, [owner])
@@ -328,7 +330,7 @@ class Calls:
             add(result, [Traversal(call.document, call.node)])
         elif known_names.is_optimizer(name):
             add(result, [Optimizer(Site(call.document, call.node, ""))])
-        elif known_names.returns_stored(name, call.node):
+        elif known_names.returns_stored(name, call.node, "state_dict(" in call.document.text):
             add(result, [Stored()])
         elif name in known_names.RETURNS_ARGUMENT:
             index, keyword = known_names.RETURNS_ARGUMENT[name]
@@ -501,6 +503,7 @@ _MATTER = frozenset(
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
         *known_names.PARTIALS,
+        *known_names.READ_ANYTHING,
         known_names.MAKES_NAMED_TUPLE,
         *known_names.MAKE_NAMESPACES,
         "getattr",
@@ -515,6 +518,7 @@ _METHODS = frozenset(
         *containers.METHODS,
         "_asdict",
         "create",
+        "item",
         "optimize",
         "replicate",
         "state_dict",

@@ -73,7 +73,7 @@ class Hints:
         found: Object = _FOREIGN
         if hints_at_definition(attribute, name):
             found = Definition(None)
-        elif not hints_at_optimizer(attribute, name):
+        elif not hints_at_optimizer(attribute, name, is_own=attribute in self._memory.method_names):
             return 0
         by_itself = isinstance(owner, ast.Name) or tells_optimizer(asked.node)
         if by_itself and isinstance(asked.owner, Variable):

@@ -90,16 +90,17 @@ def tells_optimizer(node: ast.Attribute) -> bool:
     return node.attr in TELLING and isinstance(node.value, ast.Call | ast.Subscript)
 
 
-def hints_at_optimizer(attribute: str, owner: str) -> bool:
+def hints_at_optimizer(attribute: str, owner: str, *, is_own: bool = False) -> bool:
     """Whether something is used as only optimizers are.
 
     Args:
       attribute: what it is asked for.
       owner: what it is called.
+      is_own: whether a class of the program has such a method, too.
     """
-    if attribute in TELLING:
+    if attribute in TELLING and not is_own:
         return True
-    return attribute in _AMBIGUOUS and _CALLED_OPTIMIZER.search(owner) is not None
+    return attribute in _AMBIGUOUS | TELLING and _CALLED_OPTIMIZER.search(owner) is not None
 
 
 def hints_at_definition(attribute: str, owner: str) -> bool:
@@ -181,10 +182,35 @@ def axis_of(replicate: ast.Call) -> str:
     return ""
 
 
-def returns_stored(name: str, call: ast.Call) -> bool:
-    """Whether a call returns what a checkpoint has, not in the structure of anything."""
+# What reads whatever it was that a program wrote.
+READ_ANYTHING = frozenset(
+    {
+        "cloudpickle.load",
+        "cloudpickle.loads",
+        "dill.load",
+        "dill.loads",
+        "joblib.load",
+        "json.load",
+        "json.loads",
+        "numpy.load",
+        "pickle.load",
+        "pickle.loads",
+    }
+)
+
+
+def returns_stored(name: str, call: ast.Call, writes_state_dicts: bool) -> bool:
+    """Whether a call returns what a checkpoint has, not in the structure of anything.
+
+    Args:
+      name: what is called.
+      call: the call.
+      writes_state_dicts: whether the file makes nested dicts of optimizers to write them.
+    """
     if name == "flax.serialization.msgpack_restore":
         return True
+    if name in READ_ANYTHING:
+        return writes_state_dicts
     if name not in (RESTORE, "flax.serialization.from_bytes"):
         return False
     position, target = RETURNS_ARGUMENT[name]

@@ -549,6 +549,21 @@ class Memory:
             yield each, bases
             classes += [one for one in bases if isinstance(one, Class) and one not in classes]
 
+    @functools.cached_property
+    def method_names(self) -> frozenset[str]:
+        """The methods of the classes of the program that are no definitions of optimizers."""
+        return frozenset(
+            method.name
+            for document, node in self.classes
+            for method in node.body
+            if isinstance(method, ast.FunctionDef)
+            and not self._makes_definitions(Class(document, node))
+        )
+
+    def _makes_definitions(self, of: Class) -> bool:
+        bases = (base for _, bases in self.ancestry(of) for base in bases)
+        return any(isinstance(each, External) and known_names.is_base(each.name) for each in bases)
+
     def tuple_fields(self, of: Class) -> dict[str, Variable]:
         """The fields of the objects of a class in their order, if they are named tuples."""
         for each, bases in self.ancestry(of):

@@ -188,6 +188,10 @@ class PointsTo:
         """A class and those that it is derived from, however far, each with what its bases are."""
         return self._memory.ancestry(of)
 
+    def is_own_method(self, name: str) -> bool:
+        """Whether a class of the program has this method, and makes no definitions."""
+        return name in self._memory.method_names
+
     def package_names(self, node: ast.AST) -> frozenset[str]:
         """The full names of what an expression can be of packages that are not read."""
         return frozenset(each.name for each in self.values(node) if isinstance(each, External))

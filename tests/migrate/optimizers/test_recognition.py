@@ -334,3 +334,28 @@ def test_what_a_test_is_called_with_is_followed(decorator: str) -> None:
     assert "tx=definition" in rewritten
     assert rewritten.endswith("    assert optimizer.params == {}\n")
     assert not [*marks_in(rewritten)]
+
+
+OWN_STATE = """\
+from flax import struct
+from flaxoptim_compat import transforms
+
+
+class State(struct.PyTreeNode):
+    tx: object
+
+    def apply_gradient(self, grads):
+        return self
+
+
+def step({name}, grads):
+    return {name}.apply_gradient(grads), transforms
+"""
+
+
+@pytest.mark.parametrize(("name", "is_hint"), [("state", False), ("optimizer", True)])
+def test_what_a_class_of_the_program_has_tells_no_optimizer(name: str, is_hint: bool) -> None:
+    text = OWN_STATE.replace("{name}", name)
+    assert ("FOC205: Nothing in these" in rewrite(text, "optax")) == is_hint
+    (file,) = findings_of(text)
+    assert not file.unknown

@@ -268,3 +268,41 @@ def test_what_a_process_reads_of_its_own_holds(read: str) -> None:
         found = rewrite_all({"train": text}, "optax")["train"]
         assert "# FOC215: It may be saved in train.py" in found
         assert "TrainState" not in found.replace("a TrainState has", "")
+
+
+WRITTEN = "import json, pickle\n\nimport numpy as np\nfrom flax import optim, serialization\n\n\n"
+MAKES = "def f(params, path):\n    o = optim.Adam(0.1).create(params)\n    d = {}\n"
+READS_BACK = {
+    "pickle": "    pickle.dump({'o': d}, open(path, 'wb'))\n"
+    "    return pickle.load(open(path, 'rb'))['o']['target']\n",
+    "an array of one object": "    np.save(path, d)\n"
+    "    return np.load(path, allow_pickle=True).item()['target']\n",
+    "a flat file": "    np.savez(path, **flat(d))\n"
+    "    with np.load(path) as f:\n        return f['target/w']\n",
+    "json": "    return json.loads(json.dumps(d))['state']['step']\n",
+}
+
+
+@pytest.mark.parametrize("reads", READS_BACK.values(), ids=READS_BACK)
+@pytest.mark.parametrize("dicts", ["serialization.to_state_dict(o)", "o.state_dict()"])
+def test_what_was_written_as_dicts_is_not_read_by_entries_of_others(reads: str, dicts: str) -> None:
+    text = after_rewriting(WRITTEN + MAKES.format(dicts) + reads)
+    assert text.count("# FOC215: It may be saved in") == 1
+    # Data have such entries, too.
+    apart = WRITTEN + MAKES.replace("    d = {}\n", "    d = o.target\n") + reads
+    assert "FOC215" not in after_rewriting(apart)
+
+
+def after_rewriting(text: str) -> str:
+    return rewrite_all({"program": text}, "optax")["program"]
+
+
+@pytest.mark.parametrize("named", ["p[0] == 'target'", "'target' in p", "True"])
+def test_who_goes_through_all_entries_may_name_those_of_an_optimizer(named: str) -> None:
+    text = after_rewriting(
+        "from flax import optim, serialization, traverse_util\n\n\n"
+        "def f(params):\n    o = optim.Adam(0.1).create(params)\n"
+        "    flat = traverse_util.flatten_dict(serialization.to_state_dict(o))\n"
+        f"    return {{p: v for p, v in flat.items() if {named}}}\n"
+    )
+    assert ("# FOC210: A TrainState has other entries" in text) == (named != "True")
