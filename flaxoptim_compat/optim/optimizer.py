@@ -303,7 +303,10 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         hyper_params = definition.update_hyper_params(**hyper_param_overrides)
         tx, opt_state = definition.to_opt_state(hyper_params, params, state, inject)
         train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)
-        return unshared(train_state)  # type: ignore[no-any-return]
+        made: TrainState = unshared(train_state)
+        # Programs may hold on to the tree that they gave, as with TrainState.create.
+        same = zip(jax.tree.leaves(made.params), jax.tree.leaves(params), strict=True)
+        return made.replace(params=params) if all(one is other for one, other in same) else made
 
     @classmethod
     def from_train_state(

@@ -267,3 +267,15 @@ def test_an_override_of_a_weight_norm_in_a_weight_norm_is_for_the_outer_one() ->
     after = optimizer.apply_gradient(params, wn_decay=0.1)
     # A parameter and its update are added up, which can miss the last bit.
     assert_same(state.params, after.target, ulps=1.0)
+
+
+def test_the_tree_of_the_target_stays_the_same_object() -> None:
+    params = {"w": jnp.ones(2), "b": jnp.ones(1)}
+    optimizer = optim.Adam(0.1).create(params)
+    assert optimizer.target is params
+    assert optimizer.to_train_state().params is params
+    assert optimizer.to_train_state(inject=False).params is params
+    # Unless an array stands in it twice, which could not be donated.
+    tied = {"v": params["w"], "w": params["w"]}
+    state = optim.Adam(0.1).create(tied).to_train_state()
+    assert state.params["v"] is tied["v"] is not state.params["w"]

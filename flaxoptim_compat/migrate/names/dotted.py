@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import absolute
 
 _BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
@@ -139,3 +140,35 @@ def asks_by_name(call: ast.Call) -> bool:
         case [_, ast.Constant(value=str()), *_]:
             return True
     return False
+
+
+def names_asked(document: Document, call: ast.Call) -> tuple[str, ...]:
+    """The names that such a call writes out, or the loop around it; () if they show later."""
+    match call.args:
+        case [_, ast.Constant(value=str(name)), *_]:
+            return (name,)
+        case [_, ast.Name(id=variable), *_]:
+            return _names_of_loop(document, call, variable)
+    return ()
+
+
+def _names_of_loop(document: Document, call: ast.Call, variable: str) -> tuple[str, ...]:
+    node: ast.AST = call
+    while not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module):
+        node = document.parents[node]
+        loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
+        for loop in loops:
+            match loop.target, loop.iter:
+                case ast.Name(id=name), ast.Tuple(elts=names) | ast.List(elts=names):
+                    if name != variable:
+                        continue
+                    values = [getattr(each, "value", None) for each in names]
+                    texts = tuple(each for each in values if isinstance(each, str))
+                    is_all = len(texts) == len(names) and _is_assigned_once(node, variable)
+                    return texts if is_all else ()
+    return ()
+
+
+def _is_assigned_once(within: ast.AST, variable: str) -> bool:
+    names = (each for each in ast.walk(within) if isinstance(each, ast.Name))
+    return sum(each.id == variable and isinstance(each.ctx, ast.Store) for each in names) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable, Iterator
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
+from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
@@ -134,10 +134,10 @@ _FIELD = (
 def _looked_up(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
     """A field of an object with optimizers, by a name that only shows when the program runs."""
     match call:
-        case ast.Call(func=ast.Name(id="getattr"), args=[owner, name, *_]):
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, _, *_]):
             # Of one that hands on all that it is asked for, the question is the place to look at.
             asked = getattr(document.function(call), "name", "")
-            if isinstance(name, ast.Constant) or asked == "__getattr__":
+            if names_asked(document, call) or asked == "__getattr__":
                 return
             held = points_to.inside(
                 frozenset(each for each in points_to.legacy(owner) if isinstance(each, Instance))

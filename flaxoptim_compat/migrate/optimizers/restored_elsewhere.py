@@ -67,9 +67,20 @@ def _restored_dicts(points_to: PointsTo, call: ast.Call) -> Iterator[tuple[ast.e
     """The keys of a dict into which a checkpoint is restored."""
     if points_to.package_names(call.func) & RESTORING:
         for given in arguments_of(call):
-            for key in given.keys if isinstance(given, ast.Dict) else ():
+            if not isinstance(given, ast.Dict):
+                continue
+            held = (points_to.values(each) for each in copies(given))
+            # What is set in a copy of the nested dicts of an optimizer is FOC210.
+            if any(sites_of(each, StateDict) for each in held):
+                continue
+            for key in given.keys:
                 if isinstance(key, ast.Constant) and key.value in _TODAY:
                     yield key, _TODAY[key.value]
+
+
+def copies(made: ast.Dict) -> list[ast.expr]:
+    """The dicts that are copied into one, ``**entries``."""
+    return [value for key, value in zip(made.keys, made.values, strict=True) if key is None]
 
 
 def _texts(document: Document) -> dict[str, str]:

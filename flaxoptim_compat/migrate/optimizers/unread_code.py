@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of, asks_by_name
+from flaxoptim_compat.migrate.names.dotted import arguments_of, asks_by_name, names_asked
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
@@ -59,7 +59,7 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         for each in takers
         if isinstance(each, External)
         and not _takes_any_tree(each.name)
-        and not (each.name in _BY_NAME and asks_by_name(call))
+        and not (each.name in _BY_NAME and _is_followed(document, call, is_holder))
         and not (is_holder and _takes_out_nothing(each.name))
     }
     if points_to.is_unknown(call.func):
@@ -75,6 +75,11 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
 
 # Attributes of which the name is written out are followed.
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr"})
+
+
+def _is_followed(document: Document, call: ast.Call, is_holder: bool) -> bool:
+    # What an optimizer itself is asked for changes its name, so that is to stand there.
+    return bool(names_asked(document, call)) if is_holder else asks_by_name(call)
 
 
 def _takes_out_nothing(name: str) -> bool:

@@ -122,9 +122,13 @@ def _use(asked: Asked) -> Use | None:
 
 
 def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:
-    """Whether it is as in ``jax.jit(definition.create)(params)``."""
+    """Whether it is as in ``jax.jit(definition.create)(params)``, or ``jax.eval_shape`` has it."""
     maker = document.parents[create]
-    if not isinstance(maker, ast.Call) or not _transforms(points_to, maker, create):
+    if not isinstance(maker, ast.Call):
+        return False
+    if points_to.package_names(maker.func) == {"jax.eval_shape"}:
+        return maker.args[:1] == [create] and len(maker.args) == 2 and not maker.keywords
+    if not _transforms(points_to, maker, create):
         return False
     call = document.parents[maker]
     return isinstance(call, ast.Call) and call.func is maker and _gives_target(call)

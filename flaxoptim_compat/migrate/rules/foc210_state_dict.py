@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.optimizers.fragments import renamed_string, replac
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
-from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entries
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import copies, stored_entries
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
@@ -92,8 +92,21 @@ def _entry(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[U
             ) and not _may_be_another(points_to, document, holder):
                 yield Use(RULE.code, document, key, sites_of(values, StateDict))
             case _:
-                problem = f"A TrainState has other entries than `{ast.unparse(key)}` and its like."
+                problem = _OTHER_ENTRIES.format(ast.unparse(key))
                 yield Use(RULE.code, document, node, sites, problem)
+
+
+def _of_copy(points_to: PointsTo, document: Document, made: ast.Dict) -> Iterator[Use]:
+    """The entries that are set in a copy of a state dict, ``{**entries, "target": params}``."""
+    for copied in copies(made):
+        values = points_to.values(copied)
+        for key in made.keys if sites_of(values, StateDict) else ():
+            match key:
+                case ast.Constant(value="target") if all(map(_is_nested, values)):
+                    yield Use(RULE.code, document, key, sites_of(values, StateDict))
+                case ast.expr():
+                    problem = _OTHER_ENTRIES.format(ast.unparse(key))
+                    yield Use(RULE.code, document, key, sites_of(values, StateDict), problem)
 
 
 def _may_be_another(points_to: PointsTo, document: Document, holder: ast.expr) -> bool:
@@ -130,13 +143,19 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
                 yield Use(RULE.code, document, call, sites, _KNOWN_ENTRIES)
 
 
+_OTHER_ENTRIES = "A TrainState has other entries than `{}` and its like."
 _RESTORES = "flax.serialization.from_state_dict"
 _KNOWN_ENTRIES = (
     "It is restored from dicts of which the program knows the entries, and a TrainState has others."
 )
 RECOGNISES = Recognises(
     {Optimizer: {"state_dict": _use, "restore_state": _use}, StateDict: {ANY: _use_of_dict}},
-    [(ast.Subscript, _entry), (ast.Compare, _entry), (ast.Call, _put_together)],
+    [
+        (ast.Subscript, _entry),
+        (ast.Compare, _entry),
+        (ast.Dict, _of_copy),
+        (ast.Call, _put_together),
+    ],
 )
 
 

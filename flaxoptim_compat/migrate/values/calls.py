@@ -6,6 +6,7 @@ import ast
 import functools
 from collections.abc import Callable, Hashable, Iterable
 
+from flaxoptim_compat.migrate.names.dotted import names_asked
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
@@ -384,9 +385,8 @@ class Calls:
             if len(positional) == 3:
                 memory.flow(positional[2], result)
         elif name == "setattr" and len(call.node.args) == len(positional) == 3:
-            attribute = call.node.args[1]
-            if isinstance(attribute, ast.Constant) and isinstance(attribute.value, str):
-                memory.store_field(positional[0], attribute.value, positional[2])
+            for each in names_asked(call.document, call.node):
+                memory.store_field(positional[0], each, positional[2])
         else:
             self._control_flow(call, name, given, result)
 
@@ -421,9 +421,10 @@ class Calls:
         return Class(call.document, self._classes[call.node])
 
     def _getattr(self, call: Call, owner: Held, result: Variable) -> None:
-        attribute = call.node.args[1]
-        if isinstance(attribute, ast.Constant) and isinstance(attribute.value, str):
-            self._memory.flow(self._memory.attribute(owner, attribute.value, {}), result)
+        names = names_asked(call.document, call.node)
+        for each in names:
+            self._memory.flow(self._memory.attribute(owner, each, {}), result)
+        if names:
             return
 
         def follow(each: Object) -> None:

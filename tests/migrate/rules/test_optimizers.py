@@ -153,6 +153,10 @@ BODIES = {
         "o = checkpoints.restore_checkpoint(f, target=o)\n    return o.target",
         "o = checkpoints.restore_checkpoint(f, target=o)\n    return o.params",
     ),
+    "other parameters in its entries": (
+        "return serialization.from_state_dict(o, {**serialization.to_state_dict(o), 'target': g})",
+        "return serialization.from_state_dict(o, {**serialization.to_state_dict(o), 'params': g})",
+    ),
 }
 
 
@@ -571,6 +575,25 @@ def test_a_create_of_a_choice_that_jax_calls_at_once_keeps_its_brackets() -> Non
     assert f"lambda target: {choice}\n        .create(target)\n" in rewrite(program, "optax")
 
 
+def test_the_shapes_of_an_optimizer_are_those_of_a_train_state() -> None:
+    body = "    return jax.eval_shape(optim.Adam(0.1).create, p).target\n"
+    text = rewrite(f"import jax\n{HEAD}def f(p):\n{body}", "optax")
+    assert "jax.eval_shape(\n        lambda target: train_state.TrainState.create(\n" in text
+    assert text.endswith("        p,\n    ).params\n")
+
+
+def test_an_optimizer_is_looked_up_by_the_names_in_a_loop() -> None:
+    program = (
+        f"import typing\n\n{HEAD}class State(typing.NamedTuple):\n    a: object\n    b: object\n\n\n"
+        "def f(p):\n    state = State(optim.Adam(0.1).create(p), optim.Adam(0.2).create(p))\n"
+        "    for name in ('a', 'b'):\n        {}print(getattr(state, name).target)\n"
+    )
+    moved = rewrite(program.format(""), "optax")
+    assert "print(getattr(state, name).params)" in moved and "FOC" not in moved
+    # Another name shows only when the program runs.
+    assert "FOC218" in rewrite(program.format("name = name.lower()\n        "), "optax")
+
+
 def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:
     text = rewrite(f"{HEAD}def f():\n    return optim.Adam(0.1).create\n", "optax")
     assert "# FOC202: It is not seen what calls it: call it where it stands.\n" in text
@@ -704,6 +727,11 @@ HELD = {
         "    state = dataclasses.replace(State(o, 1), n=2)\n"
         "    setattr(g, 'state', state)\n"
         "    return hasattr(state, 'n') and getattr(state, 'o')"
+    ),
+    "what is looked up by the names in a loop": (
+        "class State(struct.PyTreeNode):\n        o: object\n        n: int\n"
+        "    state = State(o, 1)\n"
+        "    return {name: getattr(state, name) for name in ('o', 'n')}"
     ),
     # Who calls f and hands it this function has to be given too, as for what f returns.
     "what a function takes that is handed in with it": (
