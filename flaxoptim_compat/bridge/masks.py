@@ -91,12 +91,13 @@ def select(
     proxies = list(map(_ShapeDtype.create, leaves))
     index_of = {id(proxy): index for index, proxy in enumerate(proxies)}
     tree = jax.tree.unflatten(treedef, proxies)
-    by_name = _ByName(tree)
+    # What a traversal with nothing but a filter asks about is listed once for all of its class.
+    listed: dict[type, list[tuple[str, PyTree]]] = {}
     allowed = set(eligible)
     selected: list[tuple[int, ...]] = []
     for number, traversal in enumerate(traversals):
         matches: list[int] = []
-        for match in by_name.selected_by(traversal):
+        for match in _selected(traversal, tree, listed):
             # A traversal may stop at a container: then all that is in it is meant.
             for proxy in (match,) if type(match) is _ShapeDtype else jax.tree.leaves(match):
                 index = index_of[id(proxy)]
@@ -110,35 +111,21 @@ def select(
     return selected
 
 
-class _ByName:
-    """A tree whose names are listed once, for all traversals that ask but a filter about them.
-
-    Args:
-      tree: the parameters, or what stands for them.
-    """
-
-    def __init__(self, tree: PyTree) -> None:
-        self._tree = tree
-        self._listed: dict[type, list[tuple[str, PyTree]]] = {}
-
-    def selected_by(self, traversal: traverse_util.Traversal) -> Iterator[PyTree]:
-        """What a traversal iterates over, in its order."""
-        kind = type(traversal)
-        if kind not in _NOTHING_BUT_A_FILTER or vars(traversal).keys() != {"_filter_fn"}:
-            return iter(traversal.iterate(self._tree))
-        if kind not in self._listed:
-            self._listed[kind] = self._list(kind)
-        accepts = traversal._filter_fn
-        return (value for name, value in self._listed[kind] if accepts(name, value))
-
-    def _list(self, kind: type) -> list[tuple[str, PyTree]]:
-        """All names and values, in the order in which a traversal of this class comes to them."""
-        listed: list[tuple[str, PyTree]] = []
+def _selected(
+    traversal: traverse_util.Traversal, tree: PyTree, listed: dict[type, list[tuple[str, PyTree]]]
+) -> Iterator[PyTree]:
+    """What a traversal iterates over, in its order."""
+    kind = type(traversal)
+    if kind not in _NOTHING_BUT_A_FILTER or vars(traversal).keys() != {"_filter_fn"}:
+        return iter(traversal.iterate(tree))
+    if kind not in listed:
+        names = listed[kind] = []
         listing: Any = object.__new__(kind)
-        listing._filter_fn = lambda name, value: listed.append((name, value))
-        # Its filter is asked about everything, and accepts nothing: append returns None.
-        list(listing.iterate(self._tree))
-        return listed
+        # It is asked about everything, and accepts nothing: append returns None.
+        listing._filter_fn = lambda name, value: names.append((name, value))
+        list(listing.iterate(tree))
+    accepts = traversal._filter_fn
+    return (value for name, value in listed[kind] if accepts(name, value))
 
 
 # Classes whose instances differ in nothing but their filter. A subclass may differ in more.

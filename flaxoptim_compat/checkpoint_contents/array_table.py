@@ -22,11 +22,6 @@ def leaves_of(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield path, tree
 
 
-def total_size(tree: Any) -> int:
-    """How many bytes all arrays of a tree have."""
-    return sum(leaf.nbytes for _, leaf in leaves_of(tree) if isinstance(leaf, StoredArray))
-
-
 def size_text(size: int) -> str:
     """A number of bytes in a unit that suits it."""
     value, unit = float(size), "B"

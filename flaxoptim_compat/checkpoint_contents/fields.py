@@ -67,11 +67,7 @@ class Kind:
         if not self.names:
             fields = ", ".join(self.fields) or "none"
             return f"no optimizer of flax.optim (fields of its state: {fields})"
-        return (
-            f"WeightNorm over {alternatives(self.names)}"
-            if self.weight_norm
-            else (alternatives(self.names))
-        )
+        return f"{'WeightNorm over ' if self.weight_norm else ''}{alternatives(self.names)}"
 
 
 def alternatives(names: Iterable[str]) -> str:

@@ -119,21 +119,17 @@ def find_optimizers(tree: Any) -> list[FoundOptimizer]:
 def _found(node: Any, path: Path) -> Iterator[FoundOptimizer]:
     if not isinstance(node, Mapping):
         return
-    inside: tuple[str, ...] = ()
+    found = None
     if _is_legacy(node):
         found = _legacy(node, path)
-        inside = found.entries
-        yield found
     elif "params" in node and "opt_state" in node:
         found = _train_state(node, path)
-        inside = found.entries
-        yield found
     elif _is_nnx(node):
         found = _nnx(node, path)
-        inside = found.entries
+    if found is not None:
         yield found
     for name, child in node.items():
-        if name not in inside:
+        if found is None or name not in found.entries:
             yield from _found(child, (*path, name))
 
 

@@ -9,7 +9,6 @@ from flaxoptim_compat.checkpoint_contents.array_table import (
     leaves_of,
     size_text,
     table,
-    total_size,
     value_text,
 )
 from flaxoptim_compat.checkpoint_contents.optax_states import injected
@@ -18,6 +17,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
     Path,
     find_optimizers,
 )
+from flaxoptim_compat.checkpoint_files.leaves import size_of
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 
@@ -40,7 +40,7 @@ def summary(checkpoint: Checkpoint) -> str:
 def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     steps = checkpoint.directory_of_steps
     lines = [
-        f"{checkpoint.path}: {checkpoint.format}, {size_text(total_size(checkpoint.tree))} in"
+        f"{checkpoint.path}: {checkpoint.format}, {size_text(size_of(checkpoint.tree))} in"
         f" {_count(sum(1 for _ in leaves_of(checkpoint.tree)), 'entry', 'entries')}"
     ]
     if len(steps) > 1:
@@ -106,7 +106,7 @@ def _moments(found: FoundOptimizer) -> str:
     fields = list(dict.fromkeys(field for kind in found.kinds for field in kind.fields))
     if any(kind.weight_norm for kind in found.kinds):
         fields.append("directions and scales")
-    return f"{', '.join(fields)}, {size_text(total_size(state))}" if fields else "none"
+    return f"{', '.join(fields)}, {size_text(size_of(state))}" if fields else "none"
 
 
 def _row(path: Path, leaf: Any) -> tuple[str, ...]:

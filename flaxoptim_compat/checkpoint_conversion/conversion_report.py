@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from flaxoptim_compat.checkpoint_contents.array_table import (
-    leaves_of,
     size_text,
-    total_size,
     value_text,
 )
 from flaxoptim_compat.checkpoint_contents.optax_states import injected
 from flaxoptim_compat.checkpoint_contents.recognise import Form
 from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted
-from flaxoptim_compat.checkpoint_files.stored import StoredArray
+from flaxoptim_compat.checkpoint_files.leaves import arrays, size_of
 
 _RATE = """\
 A legacy checkpoint holds no learning rate. It is NaN in the new one, until you set it:
@@ -91,9 +89,9 @@ def report(
       to: the form of the optimizers in it.
       converted: these.
     """
-    arrays = [leaf for _, leaf in leaves_of(tree) if isinstance(leaf, StoredArray)]
+    count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]
-    lines.append(f"Wrote {path}: {format_}, {len(arrays):,} arrays, {size_text(total_size(tree))}.")
+    lines.append(f"Wrote {path}: {format_}, {count:,} arrays, {size_text(size_of(tree))}.")
     sections = ["\n".join(lines), _how_to_restore(path, format_, to, converted)]
     sections += _about_rates(to, converted)
     return "\n\n".join(sections)

@@ -76,12 +76,13 @@ class _Part(NamedTuple):
     def states(self, params: Any, placeholders: Placeholders) -> list[Any]:
         """Their legacy states."""
         formula = formula_of(self.assignment.definition)
-        fields_of_state = formula.state_fields
+        # Classes of named tuples.
+        fields_of_state: Mapping[Any, Any] = formula.state_fields
         nodes = {
             kind: kind(**placeholders.put(one.node))
             for one in self.moments
             for kind in fields_of_state
-            if set(_fields_of(kind)) == set(one.node)
+            if set(kind._fields) == set(one.node)
         }
         needed = {WeightNormState} & set(fields_of_state) - set(nodes)
         if len(nodes) < len(self.moments) or (fields_of_state and not nodes) or needed:
@@ -115,12 +116,6 @@ class _Part(NamedTuple):
             if value is None:
                 raise CheckpointError(f"a moment of the parameter {'/'.join(path)} is missing.")
         return values
-
-
-def _fields_of(kind: Any) -> tuple[str, ...]:
-    """The fields of a class of named tuples."""
-    fields: tuple[str, ...] = kind._fields
-    return fields
 
 
 def _by_moments(

@@ -31,7 +31,6 @@ _NUMBERS = {
     0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
 }  # fmt: skip
 _CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
-_LENGTH_FORMATS = {1: ">B", 2: ">H", 4: ">I"}
 # The first byte of a value whose length follows, and how many bytes the length has.
 _BINARIES = {0xC4: 1, 0xC5: 2, 0xC6: 4}
 _STRINGS = {0xD9: 1, 0xDA: 2, 0xDB: 4}
@@ -96,7 +95,7 @@ class _Reader:
             self._fail(f"{size:,} bytes should follow, but only {self._end - self._offset:,} do")
 
     def _length(self, width: int) -> int:
-        return int(struct.unpack(_LENGTH_FORMATS[width], self._take(width))[0])
+        return int.from_bytes(self._take(width), "big")
 
     def _value(self) -> Tree:
         first = self._take(1)[0]

@@ -62,12 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     Args:
       argv: the arguments; those of the process if None.
     """
-    return _run(_parsed(argv))
+    return _run(_parser().parse_args(argv))
 
 
 def command() -> NoReturn:
     """Run one subcommand as a process of its own, and end it."""
-    arguments = _parsed()
+    arguments = _parser().parse_args()
     status = _run(arguments)
     if arguments.subcommand in SUBCOMMANDS and SUBCOMMANDS[arguments.subcommand].leaves_much:
         # Of the time for a large repository a sixth would go into freeing what was read.
@@ -75,10 +75,6 @@ def command() -> NoReturn:
         sys.stderr.flush()
         os._exit(status)
     sys.exit(status)
-
-
-def _parsed(argv: Sequence[str] | None = None) -> argparse.Namespace:
-    return _parser().parse_args(argv)
 
 
 def _run(arguments: argparse.Namespace) -> int:

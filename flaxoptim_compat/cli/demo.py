@@ -106,8 +106,8 @@ def _compare(seed: int, steps: int, switch: int) -> list[Row]:
 
     shown = {math.ceil(steps * row / _ROWS) for row in range(1, _ROWS + 1)}
     runs = zip(
-        training.legacy(seed, steps),
-        training.with_train_state(seed, steps, switch),
+        training.trained(seed, steps, switch=steps),
+        training.trained(seed, steps, switch),
         strict=True,
     )
     rows = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flaxoptim_compat.cli import program_files
-from flaxoptim_compat.cli.output import print_error, print_text
+from flaxoptim_compat.cli.output import print_error, print_styled, print_text
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.editing.replacing_files import Outcome
@@ -109,13 +109,12 @@ def _stopped() -> int:
 
 
 def _show(report: Report, arguments: argparse.Namespace) -> int:
-    from flaxoptim_compat.cli.diff_output import print_diffs
     from flaxoptim_compat.migrate.formats.account import account
 
     say: Callable[[str], None] = print_text
     if not arguments.check:
         # What is on stdout is a patch, and nothing else.
-        print_diffs(report)
+        _print_patch(report)
         say = _print_aside
     changed = [each for each in report.files if each.new is not None]
     verb = "would be changed" if arguments.check else "changed in the patch"
@@ -128,6 +127,24 @@ def _show(report: Report, arguments: argparse.Namespace) -> int:
     if report.is_trouble:
         return 2
     return 1 if changed else 0
+
+
+# The styles of lines of a patch, by how they begin.
+_STYLES = {"---": "bold", "+++": "bold", "@@ ": "cyan"}
+_FIRST = {"-": "red", "+": "green"}
+
+
+def _print_patch(report: Report) -> None:
+    from flaxoptim_compat.migrate.editing.edits import unified_diff
+
+    lines = [
+        (line, _STYLES.get(line[:3]) or _FIRST.get(line[:1], ""))
+        for each in report.files
+        if each.new is not None
+        for line in unified_diff(each.path, each.old, each.new)
+    ]
+    if lines:
+        print_styled(lines)
 
 
 def _write(report: Report, arguments: argparse.Namespace) -> int:

@@ -70,16 +70,12 @@ def run(arguments: argparse.Namespace) -> int:
         print_error("stopped.")
         return 130
     if arguments.format == "text" and not arguments.statistics:
-        print_styled(_styled_lines(report, arguments))
+        from flaxoptim_compat.migrate.formats.as_text import as_text
+
+        print_styled(list(as_text(report, _rules(), _rewrite(arguments))))
     else:
         print_text("\n".join(_lines(report, arguments)))
     return report.status
-
-
-def _styled_lines(report: Report, arguments: argparse.Namespace) -> list[tuple[str, str]]:
-    from flaxoptim_compat.migrate.formats.as_text import as_text
-
-    return list(as_text(report, _rules(), _rewrite(arguments)))
 
 
 def _rules() -> dict[str, Rule]:

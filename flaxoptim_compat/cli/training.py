@@ -54,17 +54,11 @@ def rate(number: int, steps: int) -> float:
     return PEAK * min(10 * done, 0.5 * (1 + math.cos(math.pi * done)) + 0.01)
 
 
-def legacy(seed: int, steps: int) -> Iterator[Step]:
-    """Train with flax.optim as programs up to Flax 0.5.3 did."""
-    model, params, data = _start(seed)
-    optimizer = optim.Adam(learning_rate=PEAK, weight_decay=1e-3).create(params)
-    for number in range(steps):
-        optimizer, loss = _legacy_step(model.apply, optimizer, data, rate(number, steps))
-        yield Step(loss, optimizer.target)
+def trained(seed: int, steps: int, switch: int) -> Iterator[Step]:
+    """Train with flax.optim as programs up to Flax 0.5.3 did, but only so many of the steps.
 
-
-def with_train_state(seed: int, steps: int, switch: int) -> Iterator[Step]:
-    """Train the same, but go on with a TrainState and optax after ``switch`` steps."""
+    The rest is done with a TrainState and optax.
+    """
     model, params, data = _start(seed)
     optimizer = optim.Adam(learning_rate=PEAK, weight_decay=1e-3).create(params)
     for number in range(switch):

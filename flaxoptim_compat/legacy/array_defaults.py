@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from flaxoptim_compat.legacy.replacing import replace
+
 _REFUSED = re.compile(r"mutable default .* for field (\w+) is not allowed", re.DOTALL)
 
 
@@ -16,8 +18,7 @@ def accept_array_defaults() -> Callable[[], None]:
     Lists, dicts and sets were always refused, and are. Who has imported the decorator by name
     before now is reached too, which is why it is not the decorator that is replaced.
     """
-    attributes: dict[str, Any] = vars(dataclasses)
-    original = attributes["_process_class"]
+    original = vars(dataclasses)["_process_class"]
 
     def process(cls: type, *args: Any, **kwargs: Any) -> type:
         defaults: dict[str, Any] = {}
@@ -33,13 +34,7 @@ def accept_array_defaults() -> Callable[[], None]:
                     setattr(made, name, default)
                 return made
 
-    attributes["_process_class"] = process
-
-    def undo() -> None:
-        if attributes["_process_class"] is process:
-            attributes["_process_class"] = original
-
-    return undo
+    return replace(dataclasses, "_process_class", process)
 
 
 def _give_factory(cls: type, name: str, defaults: dict[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from flaxoptim_compat.legacy.replacing import replace
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS, UNTIL
 
 
@@ -18,23 +19,22 @@ def accept_lists() -> Callable[[], None]:
 
     Only who looks a function up in its module gets the one that takes lists; jax itself does not.
     """
-    replaced = []
+    undo = []
     for module_name, functions in TOOK_LISTS.items():
-        attributes = vars(importlib.import_module(module_name))
+        module = importlib.import_module(module_name)
         for name, arguments in functions.items():
-            original = attributes[name]
+            original = vars(module)[name]
             if _refuses_lists(f"{module_name}.{name}") and not hasattr(original, "_takes_lists"):
-                attributes[name] = taking = _taking_lists(original, arguments.split())
+                taking = _taking_lists(original, arguments.split())
                 # By this it is pickled, and it leads to it: some say where jax has them itself.
                 taking.__module__ = module_name
-                replaced.append((attributes, name, taking, original))
+                undo.append(replace(module, name, taking))
 
-    def undo() -> None:
-        for attributes, name, taking, original in replaced:
-            if attributes.get(name) is taking:
-                attributes[name] = original
+    def undo_all() -> None:
+        for each in undo:
+            each()
 
-    return undo
+    return undo_all
 
 
 def _refuses_lists(name: str) -> bool:

@@ -24,24 +24,18 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         "flaxoptim_compat.legacy.linen_behaviour:return_frozen_dicts",
         "flaxoptim_compat.legacy.linen_behaviour:msgpack_checkpoints",
         "flaxoptim_compat.legacy.linen_behaviour:ignore_new_deprecations",
-        "flaxoptim_compat.legacy.calls.linen_cells:let_features_out",
+        "flaxoptim_compat.legacy.calls.linen_modules:let_features_out",
     ),
 }
 
 
 # The modules of which something is switched on, when they are imported.
-MODULES = frozenset(
-    {*BEHAVIOURS, *calls.LOST_BY_MODULE, *calls.BY_MODULE, *calls.ANSWERS_BY_MODULE}
-)
+MODULES = calls.MODULES | BEHAVIOURS.keys()
 
 
 def switch_on(module: str) -> list[Callable[[], None]]:
     """Switch the behaviours of a module on; returns what undoes each."""
     undo = [object_at(path)() for path in BEHAVIOURS.get(module, ())]
-    if module in calls.LOST_BY_MODULE:
-        undo += object_at("flaxoptim_compat.legacy.calls.serving:serve_methods")(module)
-    if module in calls.BY_MODULE:
+    if module in calls.MODULES:
         undo += object_at("flaxoptim_compat.legacy.calls.serving:serve")(module)
-    if module in calls.ANSWERS_BY_MODULE:
-        undo += object_at("flaxoptim_compat.legacy.calls.serving:warn_of_answers")(module)
     return undo

@@ -20,10 +20,6 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
-def _from_the_front(axes: Iterable[int], ndim: int) -> tuple[int, ...]:
-    return tuple(axis if axis >= 0 else ndim + axis for axis in axes)
-
-
 class DenseGeneral(Module):
     """``inputs · kernel + bias``, summed over some axes."""
 
@@ -56,7 +52,7 @@ class DenseGeneral(Module):
         features, batch_dims = _as_tuple(features), _as_tuple(batch_dims)
         if batch_dims and set(batch_dims) != set(range(max(batch_dims) + 1)):
             raise ValueError(f"batch_dims is {batch_dims}: it must be the first axes, (0, 1, ...).")
-        axis = _from_the_front(_as_tuple(axis), inputs.ndim)
+        axis = tuple(each if each >= 0 else inputs.ndim + each for each in _as_tuple(axis))
         batch_shape = tuple(inputs.shape[each] for each in batch_dims)
         summed_shape = tuple(inputs.shape[each] for each in axis)
         batches, summed = len(batch_dims), len(axis)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,18 +16,6 @@ from flaxoptim_compat.nn.call_stack import CallStack
 _KEYS = CallStack()
 
 
-class _Keys:
-    """The keys that a context gives out: ``fold_in(rng, 1)``, ``fold_in(rng, 2)`` and so on."""
-
-    def __init__(self, rng: Any) -> None:
-        self.rng = rng
-        self.given = 0
-
-    def next(self) -> Any:
-        self.given += 1
-        return random.fold_in(self.rng, self.given)
-
-
 @contextmanager
 def stochastic(rng: Any) -> Iterator[None]:
     """Give ``make_rng``, and so ``dropout``, keys while a ``with`` block runs.
@@ -33,7 +23,8 @@ def stochastic(rng: Any) -> Iterator[None]:
     Args:
       rng: the key that all of them come from.
     """
-    with _KEYS.frame(_Keys(rng)):
+    # fold_in(rng, 1), fold_in(rng, 2) and so on.
+    with _KEYS.frame(map(functools.partial(random.fold_in, rng), itertools.count(1))):
         yield
 
 
@@ -48,7 +39,7 @@ def make_rng() -> Any:
         raise ValueError(
             "There are no random keys here: run this in a block of `with flax.nn.stochastic(rng):`."
         )
-    return _KEYS[-1].next()
+    return next(_KEYS[-1])
 
 
 def dropout(inputs: Any, rate: float, deterministic: bool = False, rng: Any = None) -> Any:

@@ -13,11 +13,12 @@ import numpy as np
 from flaxoptim_compat.parity import partings
 from flaxoptim_compat.parity.causes import Context, find, fitting
 from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.findings import Parting, Track
 from flaxoptim_compat.parity.gradients import Gradients, gradients
 from flaxoptim_compat.parity.lockstep import Progress, Run
 from flaxoptim_compat.parity.overrides import overrides as read_overrides
 from flaxoptim_compat.parity.recordings.recording import Recording
-from flaxoptim_compat.parity.report import Parting, Report, Track
+from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.sides import Side, one_ulp_off, side
 from flaxoptim_compat.parity.tolerance import Series, Tolerance
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.findings import PARAMETER, Track
 from flaxoptim_compat.parity.gradients import Gradients
 from flaxoptim_compat.parity.matching import Matching
 from flaxoptim_compat.parity.measuring import (
@@ -24,7 +25,6 @@ from flaxoptim_compat.parity.measuring import (
     measured,
 )
 from flaxoptim_compat.parity.overrides import Overrides
-from flaxoptim_compat.parity.report import PARAMETER, Track
 from flaxoptim_compat.parity.sides import Side
 from flaxoptim_compat.parity.stepping import Stepper
 from flaxoptim_compat.versions.of_jax import optimization_barrier

@@ -12,8 +12,8 @@ from jax.tree_util import tree_leaves_with_path
 
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.parity.errors import ParityError
+from flaxoptim_compat.parity.findings import PARAMETER
 from flaxoptim_compat.parity.moments import Moment
-from flaxoptim_compat.parity.report import PARAMETER
 from flaxoptim_compat.parity.sides import Side
 from flaxoptim_compat.versions.of_jax import slashed
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.report import PARAMETER, Parting, Track
+from flaxoptim_compat.parity.findings import PARAMETER, Parting, Track
 from flaxoptim_compat.parity.tolerance import Series, Tolerance
 
 

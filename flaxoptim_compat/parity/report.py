@@ -8,15 +8,12 @@ from pathlib import Path
 
 from flaxoptim_compat.atomic import appearing_file
 from flaxoptim_compat.parity.errors import ParityError
-from flaxoptim_compat.parity.findings import PARAMETER, Cause, Findings, Parting, Track
+from flaxoptim_compat.parity.findings import Findings
 from flaxoptim_compat.parity.renderings.as_json import to_json
 from flaxoptim_compat.parity.renderings.page import to_html
 from flaxoptim_compat.parity.renderings.png import require_matplotlib, to_png
 from flaxoptim_compat.parity.renderings.svg import to_svg
 from flaxoptim_compat.parity.renderings.table import table
-
-# A report, and what it holds.
-__all__ = ["PARAMETER", "Cause", "Parting", "Report", "Track", "check"]
 
 _FORMS: dict[str, Callable[[Findings], str | bytes]] = {
     ".html": to_html,

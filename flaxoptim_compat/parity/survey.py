@@ -15,9 +15,10 @@ from flaxoptim_compat.columns import in_columns
 from flaxoptim_compat.optim.to_optax import to_optax
 from flaxoptim_compat.parity import trial
 from flaxoptim_compat.parity.comparison import compare
+from flaxoptim_compat.parity.findings import PARAMETER
 from flaxoptim_compat.parity.genuine import find
 from flaxoptim_compat.parity.renderings.wording import versions_text
-from flaxoptim_compat.parity.report import PARAMETER, Report
+from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.versions.of_python import warnings_ignored
 
 _STEPS = 20

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.parity.report import PARAMETER, Cause, Parting, Report, Track
+from flaxoptim_compat.parity.findings import PARAMETER, Cause, Parting, Track
+from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Tolerance
 
 NAMES = ("optim.RMSProp(0.01)", "optax.rmsprop(0.01)")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.calls.row import Call, Lost
 
-_CELLS = "flaxoptim_compat.legacy.calls.linen_cells:"
-_ATTENTION = "flaxoptim_compat.legacy.calls.linen_attention:"
+_LINEN = "flaxoptim_compat.legacy.calls.linen_modules:"
 _STOPPING = "flaxoptim_compat.legacy.calls.flax_early_stopping:"
 
 
@@ -14,8 +13,8 @@ def _cell(name: str, arguments: str, carry: str) -> Call:
         f"flax.linen.{name}.initialize_carry",
         "rng batch_dims size init_fn",
         f"flax.linen.{name}({arguments}).initialize_carry(rng, input_shape)",
-        by=f"{_CELLS}{carry}",
-        old_if=f"{_CELLS}is_of_the_class",
+        by=f"{_LINEN}{carry}",
+        old_if=f"{_LINEN}is_of_the_class",
     )
 
 
@@ -26,8 +25,8 @@ CELLS = (
             "self gate_fn activation_fn kernel_init recurrent_kernel_init bias_init dtype"
             " param_dtype parent name",
             f"flax.linen.{name}(features)",
-            by=f"{_CELLS}without_features",
-            old_if=f"{_CELLS}has_no_features",
+            by=f"{_LINEN}without_features",
+            old_if=f"{_LINEN}has_no_features",
         )
         for name in ("LSTMCell", "OptimizedLSTMCell", "GRUCell")
     ),
@@ -42,7 +41,7 @@ LAYERS = (
         "flax.linen.MultiHeadDotProductAttention.__call__",
         "self inputs_q inputs_kv=inputs_k | mask deterministic",
         "attention(inputs_q, inputs_k, mask=..., deterministic=...)",
-        old_if=f"{_ATTENTION}has_its_mask_third",
+        old_if=f"{_LINEN}has_its_mask_third",
     ),
 )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.calls.row import Call, Lost
 
-_HERE = "flaxoptim_compat.legacy.calls."
-_ARRAYS = f"{_HERE}arrays:"
+_FUNCTIONS = "flaxoptim_compat.legacy.calls.jax_functions:"
+_ARRAYS = "flaxoptim_compat.legacy.calls.arrays:"
 
 
 def _renamed(name: str, took: str, today: str) -> Call:
@@ -78,8 +78,8 @@ TRANSFORMATIONS = (
         "fun / | in_shardings out_shardings static_argnums static_argnames donate_argnums"
         " keep_unused device backend inline abstracted_axes=-",
         "jax.jit(fun, static_argnums=..., ...)",
-        by=f"{_HERE}jax_jit:jit",
-        old_if=f"{_HERE}jax_jit:has_numbers_first",
+        by=f"{_FUNCTIONS}jit",
+        old_if=f"{_FUNCTIONS}has_numbers_first",
     ),
     _renamed(
         "jax.make_jaxpr",
@@ -129,8 +129,8 @@ OTHER = (
         "jax.dlpack.from_dlpack",
         "dlpack=external_array backend=",
         "jax.dlpack.from_dlpack(x), of an array",
-        by=f"{_HERE}jax_dlpack_capsules:from_dlpack",
-        old_if=f"{_HERE}jax_dlpack_capsules:is_a_capsule",
+        by=f"{_FUNCTIONS}from_dlpack",
+        old_if=f"{_FUNCTIONS}is_a_capsule",
     ),
     _renamed(
         "jax.dtypes.canonicalize_dtype",
@@ -141,7 +141,7 @@ OTHER = (
         "jax.scipy.linalg.solve",
         "a b sym_pos= lower overwrite_a overwrite_b debug check_finite | assume_a",
         "jax.scipy.linalg.solve(a, b, assume_a='pos')",
-        by=f"{_HERE}jax_scipy_solve:solve",
+        by=f"{_FUNCTIONS}solve",
     ),
     *(
         _renamed(f"jax.scipy.stats.gennorm.{name}", "x p=beta", "x, beta")
@@ -154,29 +154,29 @@ VALUES = (
         "jax.random.fold_in",
         "key data",
         "jax.random.fold_in(key, data % 2**32)",
-        by=f"{_HERE}jax_values:fold_in",
-        old_if=f"{_HERE}jax_values:is_negative",
+        by=f"{_FUNCTIONS}fold_in",
+        old_if=f"{_FUNCTIONS}is_negative",
     ),
     Call(
         "jax.tree_util.tree_map",
         "f tree *rest is_leaf",
         "jax.tree.map(f, tree, *rest, is_leaf=lambda x: x is None), and have f return None for it",
-        by=f"{_HERE}jax_tree_map:tree_map",
-        old_if=f"{_HERE}jax_tree_map:has_none_for_something",
+        by=f"{_FUNCTIONS}tree_map",
+        old_if=f"{_FUNCTIONS}has_none_for_something",
     ),
     Call(
         "jax.Array.__float__ jax.Array.__int__ jax.Array.__complex__",
         "self",
         "float(x.item())",
-        by=f"{_HERE}jax_values:as_scalar",
-        old_if=f"{_HERE}jax_values:has_one_number",
+        by=f"{_FUNCTIONS}as_scalar",
+        old_if=f"{_FUNCTIONS}has_one_number",
     ),
     Call(
         "jax.Array.__bool__",
         "self",
         "x.size > 0 and bool(x)",
-        by=f"{_HERE}jax_values:false",
-        old_if=f"{_HERE}jax_values:has_no_number",
+        by=f"{_FUNCTIONS}false",
+        old_if=f"{_FUNCTIONS}has_no_number",
     ),
 )
 

@@ -26,6 +26,7 @@ from flaxoptim_compat.legacy.calls.tables import (
     LOST_BY_MODULE,
 )
 from flaxoptim_compat.legacy.entry import object_at
+from flaxoptim_compat.legacy.replacing import replace
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
 _MARK = "_function_of_today"
@@ -36,15 +37,16 @@ _taking_both: dict[tuple[Callable[..., Any], Call], Callable[..., Any]] = {}
 
 
 def serve(module: str) -> list[Callable[[], None]]:
-    """Let the functions of a module take their old arguments too, and return what ends that."""
-    return [_serve(name, row) for name, row in BY_MODULE[module].items()]
+    """Do to a module what the tables say, and return what ends each.
 
-
-def serve_methods(module: str) -> list[Callable[[], None]]:
-    """Give the classes of a module what they have lost, and return what takes it away again."""
+    Its classes get back what they have lost, its functions take their old arguments too, and those
+    that answer otherwise say so.
+    """
     # Which classes lack it is asked of all before any has it.
-    found = [(row, object_at(row.classes)()) for row in LOST_BY_MODULE[module]]
-    return [_serve_lost(row, classes) for row, classes in found]
+    lost = [(row, object_at(row.classes)()) for row in LOST_BY_MODULE.get(module, ())]
+    undo = [each for row, classes in lost for each in _serve_lost(row, classes)]
+    undo += [_serve(name, row) for name, row in BY_MODULE.get(module, {}).items()]
+    return undo + list(map(_warn_of, ANSWERS_BY_MODULE.get(module, ())))
 
 
 def _serve(name: str, row: Call) -> Callable[[], None]:
@@ -81,7 +83,7 @@ def _value(holder: Any, attribute: str) -> Any:
         return getattr(holder, attribute, None)
 
 
-def _serve_lost(row: Lost, classes: list[type]) -> Callable[[], None]:
+def _serve_lost(row: Lost, classes: list[type]) -> list[Callable[[], None]]:
     attribute = row.attribute or row.old.rpartition(".")[2].removesuffix("()")
     served = object_at(row.served_by)
     is_property = isinstance(served, property)
@@ -92,27 +94,9 @@ def _serve_lost(row: Lost, classes: list[type]) -> Callable[[], None]:
         usage.record(row.old, row.notice)
         return function(*args, **kwargs)
 
-    put: Any = property(counted) if is_property else counted
     # Some are there still, only to say that they are gone.
-    before = [(each, vars(each).get(attribute)) for each in classes]
-    for each, _ in before:
-        setattr(each, attribute, put)
-
-    def undo() -> None:
-        for each, value in before:
-            if vars(each).get(attribute) is not put:
-                continue
-            if value is None:
-                delattr(each, attribute)
-            else:
-                setattr(each, attribute, value)
-
-    return undo
-
-
-def warn_of_answers(module: str) -> list[Callable[[], None]]:
-    """Let functions of a module say where they answer otherwise, and return what ends that."""
-    return [_warn_of(row) for row in ANSWERS_BY_MODULE[module]]
+    put = property(counted) if is_property else counted
+    return [replace(each, attribute, put) for each in classes]
 
 
 def _warn_of(row: OtherAnswer) -> Callable[[], None]:
@@ -128,13 +112,7 @@ def _warn_of(row: OtherAnswer) -> Callable[[], None]:
         return answer
 
     _look_like(original, warning, row.name)
-    setattr(holder, attribute, warning)
-
-    def undo() -> None:
-        if vars(holder).get(attribute) is warning:
-            setattr(holder, attribute, original)
-
-    return undo
+    return replace(holder, attribute, warning)
 
 
 def _places_of(name: str) -> tuple[list[Any], str]:

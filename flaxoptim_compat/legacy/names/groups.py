@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from flaxoptim_compat.legacy.entry import Entry
 
@@ -25,3 +25,19 @@ def group(
         old, _, new = name.partition("=")
         served = f"{served_by}:{new or old}"
         yield Entry(f"{module}.{old}", served, gone_since, instead.format(new or old))
+
+
+def stand_ins(
+    module: str, stand_in: str, gone_since: str, instead: Mapping[str, str]
+) -> Iterator[Entry]:
+    """Make the entries of names that a stand-in serves.
+
+    Args:
+      module: the module that had the names.
+      stand_in: the module of ``legacy.stand_ins`` that serves them.
+      gone_since: the first release without them.
+      instead: what to write today for each name, or for several with blanks between them; both as
+        for ``group``.
+    """
+    for names, today in instead.items():
+        yield from group(module, STAND_INS + stand_in, gone_since, names, today)

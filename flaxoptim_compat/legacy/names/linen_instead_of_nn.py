@@ -28,8 +28,8 @@ _STATE = (
 )
 _INTERNAL = "it served the machinery of flax.nn, which Linen does without."
 
-# What ``flax.nn`` itself had.
-_IN_PACKAGE = {
+# What programs that move to Linen write, by the name in ``flax.nn`` or in one of its modules.
+LINEN_INSTEAD_OF_NN = {
     "BatchNorm": (
         "flax.nn.BatchNorm(x, use_running_average=u) is "
         "flax.linen.BatchNorm(use_running_average=u)(x), with use_bias= for bias= and use_scale= "
@@ -108,10 +108,7 @@ _IN_PACKAGE = {
         "nothing is random by context: pass rngs={'dropout': rng} to module.apply, "
         "and use flax.linen.Dropout, or self.make_rng('dropout'), in the module."
     ),
-}
-
-# What only its modules had.
-_IN_PARTS = {
+    # What only its modules had.
     "Cache": (
         "flax.linen.MultiHeadDotProductAttention(..., decode=True) keeps its cache in the "
         "collection 'cache' of the variables."
@@ -140,6 +137,3 @@ _IN_PARTS = {
         "pairwise_fn=jnp.equal for segmentations."
     ),
 }
-
-# What programs that move to Linen write, by the name in ``flax.nn`` or in one of its modules.
-LINEN_INSTEAD_OF_NN = _IN_PACKAGE | _IN_PARTS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+from flaxoptim_compat.legacy.names.groups import STAND_INS, group, stand_ins
 
 _NN = "flaxoptim_compat.nn"
 # Modules of flax.nn, and what serves them.
@@ -47,14 +47,9 @@ def _nn(name: str) -> tuple[Entry, ...]:
     )
 
 
-def _conv_lstm(module: str) -> Entry:
-    return Entry(
-        f"{module}.ConvLSTM",
-        f"{STAND_INS}flax_linen_conv_lstm:ConvLSTM",
-        "flax 0.6.4",
-        instead="flax.linen.ConvLSTMCell, whose initialize_carry takes the shape of the input",
-    )
-
+_CONV_LSTM = {
+    "ConvLSTM": "flax.linen.ConvLSTMCell, whose initialize_carry takes the shape of the input"
+}
 
 ENTRIES: tuple[Entry, ...] = (
     *_nn("flax.nn"),
@@ -65,8 +60,8 @@ ENTRIES: tuple[Entry, ...] = (
         instead="flax.linen",
     ),
     *_nn("flax.deprecated.nn"),
-    _conv_lstm("flax.linen"),
-    _conv_lstm("flax.linen.recurrent"),
+    *stand_ins("flax.linen", "flax_linen_conv_lstm", "flax 0.6.4", _CONV_LSTM),
+    *stand_ins("flax.linen.recurrent", "flax_linen_conv_lstm", "flax 0.6.4", _CONV_LSTM),
     # What modules of Linen had imported for themselves, and others took from there.
     *group("flax.linen.attention", "jax.nn.initializers", "flax 0.6.5", "zeros"),
     *group(
@@ -81,18 +76,13 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("flax.linen.module.Array", "flax.typing:Array", "flax 0.8.1"),
     Entry("flax.core.scope.jax_config", "jax:config", "flax 0.7.5"),
     Entry("flax.jax_utils.config", "jax:config", "flax 0.6.6"),
-    Entry(
-        "flax.training.checkpoints.GlobalDeviceArray",
-        f"{STAND_INS}jax_global_device_array:GlobalDeviceArray",
+    *stand_ins(
+        "flax.training.checkpoints",
+        "jax_global_device_array",
         "flax 0.6.7",
-        instead="jax.Array",
+        {"GlobalDeviceArray": "jax.Array"},
     ),
-    Entry(
-        "flax.core.lift.named_call",
-        f"{STAND_INS}flax_core_lift:named_call",
-        "flax 0.6.0",
-        instead="jax.named_call",
-    ),
+    *stand_ins("flax.core.lift", "flax_core_lift", "flax 0.6.0", {"named_call": "jax.named_call"}),
     Entry(
         "flax.config",
         f"{STAND_INS}flax_config",

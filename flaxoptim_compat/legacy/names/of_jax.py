@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_jax_internals, of_jax_modules, of_jax_private
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+from flaxoptim_compat.legacy.names.groups import group, stand_ins
 
 TREES = (
-    *group("jax", STAND_INS + "jax_trees", "jax 0.6.0", "tree_map", "jax.tree.map"),
-    *group("jax", STAND_INS + "jax_trees", "jax 0.3.16", "tree_multimap=tree_map", "jax.tree.map"),
-    *group(
+    *stand_ins("jax", "jax_trees", "jax 0.6.0", {"tree_map": "jax.tree.map"}),
+    *stand_ins("jax", "jax_trees", "jax 0.3.16", {"tree_multimap=tree_map": "jax.tree.map"}),
+    *stand_ins(
         "jax.tree_util",
-        STAND_INS + "jax_trees",
+        "jax_trees",
         "jax 0.3.16",
-        "tree_multimap=tree_map",
-        "jax.tree_util.tree_map",
+        {"tree_multimap=tree_map": "jax.tree_util.tree_map"},
     ),
     *group(
         "jax",
@@ -32,63 +31,57 @@ TRANSFORMATIONS = (
     *group("jax", "jax.api_util", "jax 0.4.16", "flatten_fun_nokwargs"),
     Entry("jax.clear_backends", "jax.extend.backend:clear_backends", "jax 0.4.36"),
     Entry("jax.ShapedArray", "jax.core:ShapedArray", "jax 0.4.14"),
-    Entry(
-        "jax.xla_computation",
-        STAND_INS + "jax_xla_computation:xla_computation",
+    *stand_ins(
+        "jax",
+        "jax_xla_computation",
         "jax 0.4.34",
-        "jax.jit(fun).lower(*args).compiler_ir('hlo')",
+        {"xla_computation": "jax.jit(fun).lower(*args).compiler_ir('hlo')"},
     ),
-    *group(
+    *stand_ins(
         "jax",
-        STAND_INS + "jax_device_put",
+        "jax_device_put",
         "jax 0.10.0",
-        "device_put_replicated device_put_sharded",
-        "jax.device_put with a jax.sharding.NamedSharding",
+        {
+            "device_put_replicated device_put_sharded": (
+                "jax.device_put with a jax.sharding.NamedSharding"
+            )
+        },
     ),
-    *group(
+    *stand_ins(
         "jax",
-        STAND_INS + "jax_custom_transforms",
+        "jax_custom_transforms",
         "jax 0.2.12",
-        "custom_transforms defjvp defjvp_all",
-        "jax.custom_jvp",
-    ),
-    *group(
-        "jax",
-        STAND_INS + "jax_custom_transforms",
-        "jax 0.2.12",
-        "defvjp defvjp_all",
-        "jax.custom_vjp",
+        {
+            "custom_transforms defjvp defjvp_all": "jax.custom_jvp",
+            "defvjp defvjp_all": "jax.custom_vjp",
+        },
     ),
 )
 
 # Of these a program can be imported, and run as far as it does without.
 MAPPED = (
-    *group(
+    *stand_ins(
         "jax",
-        STAND_INS + "jax_masking",
+        "jax_masking",
         "jax 0.3.16",
-        "mask",
-        "padded arrays, with their lengths passed along",
+        {"mask": "padded arrays, with their lengths passed along"},
     ),
-    *group("jax", STAND_INS + "jax_soft_pmap", "jax 0.3.18", "soft_pmap", "jax.jit(jax.vmap(fun))"),
+    *stand_ins("jax", "jax_soft_pmap", "jax 0.3.18", {"soft_pmap": "jax.jit(jax.vmap(fun))"}),
 )
 
 INDEXED_UPDATES = (
-    Entry("jax.ops.index", STAND_INS + "jax_ops:index", "jax 0.3.2", "numpy.s_"),
-    *(
-        Entry(
-            f"jax.ops.index_{name}",
-            f"{STAND_INS}jax_ops:index_{name}",
-            "jax 0.3.2",
-            f"x.at[index].{method}(y)",
-        )
-        for name, method in (
-            ("update", "set"),
-            ("add", "add"),
-            ("mul", "multiply"),
-            ("min", "min"),
-            ("max", "max"),
-        )
+    *stand_ins(
+        "jax.ops",
+        "jax_ops",
+        "jax 0.3.2",
+        {
+            "index": "numpy.s_",
+            "index_update": "x.at[index].set(y)",
+            "index_add": "x.at[index].add(y)",
+            "index_mul": "x.at[index].multiply(y)",
+            "index_min": "x.at[index].min(y)",
+            "index_max": "x.at[index].max(y)",
+        },
     ),
 )
 
@@ -102,44 +95,45 @@ NUMPY = (
     ),
     *group("jax.numpy", "jax.numpy", "jax 0.4.24", "row_stack=vstack trapz=trapezoid"),
     *group("jax.numpy", "jax.numpy", "jax 0.4.38", "round_=round"),
-    *group("jax.numpy", STAND_INS + "numpy_names", "jax 0.4.24", "NINF", "-jax.numpy.inf"),
-    *group("jax.numpy", STAND_INS + "numpy_names", "jax 0.4.24", "NZERO", "-0.0"),
-    *group("jax.numpy", STAND_INS + "numpy_names", "jax 0.4.24", "PZERO", "0.0"),
-    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.4.24", "in1d", "jax.numpy.isin"),
-    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.4.9", "msort", "jax.numpy.sort(a, axis=0)"),
-    *group("jax.numpy", STAND_INS + "jax_numpy", "jax 0.10.0", "fix", "jax.numpy.trunc"),
-    *group(
-        "jax.numpy", STAND_INS + "numpy_types", "jax 0.4.24", "issubsctype", "jax.numpy.issubdtype"
+    *stand_ins(
+        "jax.numpy",
+        "numpy_names",
+        "jax 0.4.24",
+        {"NINF": "-jax.numpy.inf", "NZERO": "-0.0", "PZERO": "0.0"},
     ),
+    *stand_ins("jax.numpy", "jax_numpy", "jax 0.4.24", {"in1d": "jax.numpy.isin"}),
+    *stand_ins("jax.numpy", "jax_numpy", "jax 0.4.9", {"msort": "jax.numpy.sort(a, axis=0)"}),
+    *stand_ins("jax.numpy", "jax_numpy", "jax 0.10.0", {"fix": "jax.numpy.trunc"}),
+    *stand_ins("jax.numpy", "numpy_types", "jax 0.4.24", {"issubsctype": "jax.numpy.issubdtype"}),
 )
 
 RANDOM = (
     *group("jax.random", "jax", "jax 0.4.24", "KeyArray=Array PRNGKeyArray=Array"),
     *group("jax.random", "jax.extend.random", "jax 0.4.24", "threefry_2x32 threefry2x32_p"),
-    Entry(
-        "jax.random.threefry2x32_key",
-        STAND_INS + "jax_random:threefry2x32_key",
+    *stand_ins(
+        "jax.random",
+        "jax_random",
         "jax 0.4.24",
-        "jax.random.PRNGKey(seed, impl='threefry2x32')",
+        {"threefry2x32_key": "jax.random.PRNGKey(seed, impl='threefry2x32')"},
     ),
-    Entry(
-        "jax.random.shuffle",
-        STAND_INS + "jax_random:shuffle",
+    *stand_ins(
+        "jax.random",
+        "jax_random",
         "jax 0.4.31",
-        "jax.random.permutation(key, x, axis, independent=True)",
+        {"shuffle": "jax.random.permutation(key, x, axis, independent=True)"},
     ),
 )
 
 OTHER = (
-    Entry("jax.lax.tie_in", STAND_INS + "jax_lax:tie_in", "jax 0.4.29", "the second argument"),
+    *stand_ins("jax.lax", "jax_lax", "jax 0.4.29", {"tie_in": "the second argument"}),
     Entry("jax.lax.zeros_like_array", "jax.numpy:zeros_like", "jax 0.9.0"),
     Entry("jax.nn.normalize", "jax.nn:standardize", "jax 0.4.29"),
     *group("jax.scipy.linalg", "jax.numpy", "jax 0.4.24", "tril triu"),
-    Entry(
-        "jax.scipy.special.sph_harm",
-        STAND_INS + "jax_scipy:sph_harm",
+    *stand_ins(
+        "jax.scipy.special",
+        "jax_scipy",
         "jax 0.10.0",
-        "jax.scipy.special.sph_harm_y",
+        {"sph_harm": "jax.scipy.special.sph_harm_y"},
     ),
     *group(
         "jax.profiler",
@@ -148,26 +142,16 @@ OTHER = (
         "StepTraceContext=StepTraceAnnotation TraceContext=TraceAnnotation"
         " trace_function=annotate_function",
     ),
-    Entry(
-        "jax.dlpack.to_dlpack", STAND_INS + "jax_dlpack:to_dlpack", "jax 0.7.0", "x.__dlpack__()"
-    ),
+    *stand_ins("jax.dlpack", "jax_dlpack", "jax 0.7.0", {"to_dlpack": "x.__dlpack__()"}),
     *group("jax.dtypes", "jax.numpy", "jax 0.2.13", "can_cast promote_types"),
     Entry("jax.sharding.MeshPspecSharding", "jax.sharding:NamedSharding", "jax 0.4.8"),
     Entry("jax.sharding.XLACompatibleSharding", "jax.sharding:Sharding", "jax 0.4.34"),
     Entry("jax.experimental.PartitionSpec", "jax.sharding:PartitionSpec", "jax 0.4.11"),
-    *group(
+    *stand_ins(
         "jax.experimental",
-        STAND_INS + "jax_x64",
+        "jax_x64",
         "jax 0.9.0",
-        "enable_x64",
-        "jax.enable_x64(True)",
-    ),
-    *group(
-        "jax.experimental",
-        STAND_INS + "jax_x64",
-        "jax 0.9.0",
-        "disable_x64",
-        "jax.enable_x64(False)",
+        {"enable_x64": "jax.enable_x64(True)", "disable_x64": "jax.enable_x64(False)"},
     ),
     *group("jax.experimental.pjit", "jax.sharding", "jax 0.4.11", "NamedSharding PartitionSpec"),
     Entry(

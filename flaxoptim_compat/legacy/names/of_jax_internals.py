@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+from flaxoptim_compat.legacy.names.groups import STAND_INS, group, stand_ins
+
+# The same helpers, wherever programs took them from.
+_OF_UTIL = {
+    "safe_map": "list(map(..., strict=True))",
+    "safe_zip": "list(zip(..., strict=True))",
+    "map=safe_map": "list(map(...))",
+    "zip=safe_zip": "list(zip(...))",
+    "unzip2": "zip(*pairs)",
+    "unzip3": "zip(*triples)",
+}
+
+
+def _of_util(module: str, gone_since: str, *names: str) -> Iterator[Entry]:
+    return stand_ins(module, "jax_util", gone_since, {name: _OF_UTIL[name] for name in names})
+
 
 CORE = (
     *group(
@@ -36,74 +53,63 @@ CORE = (
     ),
     *group("jax.core", "jax.errors", "jax 0.11.0", "InconclusiveDimensionOperation JaxprTypeError"),
     Entry("jax.core.abstract_token", "jax.ffi:abstract_token", "jax 0.11.0"),
-    *group("jax.core", STAND_INS + "jax_core", "jax 0.11.0", "gensym", "jax.extend.core.gensym()"),
-    *group("jax.core", STAND_INS + "jax_core", "jax 0.6.0", "raise_to_shaped", "jax.typeof"),
-    *group("jax.core", STAND_INS + "jax_core", "jax 0.7.0", "axis_frame", "jax.lax.axis_size"),
-    *group(
-        "jax.core", STAND_INS + "jax_util", "jax 0.4.24", "safe_map", "list(map(..., strict=True))"
-    ),
-    *group(
-        "jax.core", STAND_INS + "jax_util", "jax 0.4.24", "safe_zip", "list(zip(..., strict=True))"
-    ),
-    *group("jax.core", STAND_INS + "jax_util", "jax 0.4.24", "map=safe_map", "list(map(...))"),
-    *group("jax.core", STAND_INS + "jax_util", "jax 0.4.24", "zip=safe_zip", "list(zip(...))"),
-    *group(
+    *stand_ins("jax.core", "jax_core", "jax 0.11.0", {"gensym": "jax.extend.core.gensym()"}),
+    *stand_ins("jax.core", "jax_core", "jax 0.6.0", {"raise_to_shaped": "jax.typeof"}),
+    *stand_ins("jax.core", "jax_core", "jax 0.7.0", {"axis_frame": "jax.lax.axis_size"}),
+    *_of_util("jax.core", "jax 0.4.24", "safe_map", "safe_zip", "map=safe_map", "zip=safe_zip"),
+    *stand_ins(
         "jax.core",
-        STAND_INS + "jax_core",
+        "jax_core",
         "jax 0.4.36",
-        "MainTrace Sublevel cur_sublevel thread_local_state",
-        "isinstance(x, jax.core.Tracer), which says whether a function is being traced",
+        {
+            "MainTrace Sublevel cur_sublevel thread_local_state": (
+                "isinstance(x, jax.core.Tracer), which says whether a function is being traced"
+            )
+        },
     ),
-    *group(
+    *stand_ins(
         "jax.core",
-        STAND_INS + "jax_core",
+        "jax_core",
         "jax 0.3.15",
-        "UnitVar unit unitvar",
-        "nothing: no jaxpr has one",
+        {"UnitVar unit unitvar": "nothing: no jaxpr has one"},
     ),
-    *group(
+    *stand_ins(
         "jax.core",
-        STAND_INS + "jax_core",
+        "jax_core",
         "jax 0.3.0",
-        "extract_call_jaxpr",
-        "the parameter of the equation that is a jaxpr",
+        {"extract_call_jaxpr": "the parameter of the equation that is a jaxpr"},
     ),
 )
 
-BATCHING = (
-    *group("jax.interpreters.batching", STAND_INS + "jax_core", "jax 0.10.2", "not_mapped", "None"),
-)
-
-XLA = (
-    *group(
+INTERPRETERS = (
+    *stand_ins("jax.interpreters.batching", "jax_core", "jax 0.10.2", {"not_mapped": "None"}),
+    *stand_ins(
         "jax.interpreters.xla",
-        STAND_INS + "jax_translations",
+        "jax_translations",
         "jax 0.4.29",
-        "backend_specific_translations register_translation translations"
-        " _translations=translations",
-        "jax.interpreters.mlir.register_lowering",
+        {
+            "backend_specific_translations register_translation translations"
+            " _translations=translations": "jax.interpreters.mlir.register_lowering"
+        },
     ),
-    *group(
+    *stand_ins(
         "jax.interpreters.xla",
-        STAND_INS + "jax_translations",
+        "jax_translations",
         "jax 0.3.16",
-        "lower_fun",
-        "jax.interpreters.mlir.lower_fun",
+        {"lower_fun": "jax.interpreters.mlir.lower_fun"},
     ),
-    *group(
+    *stand_ins(
         "jax.interpreters.xla",
-        STAND_INS + "jax_core",
+        "jax_core",
         "jax 0.4.1",
-        "xla_call_p=jit_p",
-        "the primitive of jax.jit, which is another in some releases",
+        {"xla_call_p=jit_p": "the primitive of jax.jit, which is another in some releases"},
     ),
     Entry("jax.interpreters.xla.xe", STAND_INS + "jaxlib_xla_extension", "jax 0.4.36", "jax"),
-    *group(
+    *stand_ins(
         "jax.interpreters.pxla",
-        STAND_INS + "jax_core",
+        "jax_core",
         "jax 0.4.16",
-        "multi_host_supported_collectives",
-        "nothing: all primitives are supported",
+        {"multi_host_supported_collectives": "nothing: all primitives are supported"},
     ),
     *group("jax.interpreters.xla", "jax", "jax 0.4.11", "Device DeviceArray=Array"),
     # A rule was annotated with it: any function that can be called so was one.
@@ -116,6 +122,12 @@ XLA = (
     Entry("jax.interpreters.pxla.ShardedDeviceArray", "jax:Array", "jax 0.4.14"),
 )
 
+_DEVICES = {
+    "CpuDevice": "device.platform == 'cpu'",
+    "GpuDevice": "device.platform == 'gpu'",
+    "TpuDevice": "device.platform == 'tpu'",
+}
+
 LIB = (
     *group(
         "jax.lib.xla_bridge",
@@ -123,29 +135,19 @@ LIB = (
         "jax 0.2.21",
         "devices host_count=process_count host_id=process_index local_devices process_count",
     ),
-    Entry(
-        "jax.lib.xla_bridge.host_ids",
-        STAND_INS + "jax_xla_bridge:host_ids",
+    *stand_ins(
+        "jax.lib.xla_bridge",
+        "jax_xla_bridge",
         "jax 0.2.21",
-        "jax.process_indices",
-    ),
-    Entry(
-        "jax.lib.xla_bridge.get_device_backend",
-        STAND_INS + "jax_xla_bridge:get_device_backend",
-        "jax 0.2.21",
-        "device.client",
+        {"host_ids": "jax.process_indices", "get_device_backend": "device.client"},
     ),
     *group(
         "jax.lib.xla_bridge", "jax", "jax 0.4.3", "device_count local_device_count process_index"
     ),
     Entry("jax.lib.xla_bridge.default_backend", "jax:default_backend", "jax 0.4.38"),
     Entry("jax.lib.xla_bridge.xla_client", "jaxlib.xla_client", "jax 0.4.38"),
-    *group(
-        "jax.lib.xla_client",
-        STAND_INS + "jax_xla_client",
-        "jax 0.4.38",
-        "bfloat16",
-        "ml_dtypes.bfloat16",
+    *stand_ins(
+        "jax.lib.xla_client", "jax_xla_client", "jax 0.4.38", {"bfloat16": "ml_dtypes.bfloat16"}
     ),
     Entry("jax.lib.xla_client._xla", "jaxlib.xla_client:_xla", "jax 0.4.38"),
     Entry("jax.lib.xla_client.Device", "jax:Device", "jax 0.5.0"),
@@ -161,47 +163,33 @@ LIB = (
     Entry("jaxlib.xla_extension.Device", "jax:Device", "jaxlib 0.6.1"),
     # Gone by then; the index has no older wheels any more.
     Entry("jaxlib.xla_extension.DeviceArray", "jax:Array", "jaxlib 0.4.13"),
-    *(
-        Entry(f"{module}.{name}Device", f"{STAND_INS}jaxlib_xla_extension:{name}Device", since, how)
-        for module, since in (
-            ("jax.lib.xla_extension", "jax 0.4.3"),
-            ("jaxlib.xla_extension", "jaxlib 0.4.3"),
-        )
-        for name, how in (
-            ("Cpu", "device.platform == 'cpu'"),
-            ("Gpu", "device.platform == 'gpu'"),
-            ("Tpu", "device.platform == 'tpu'"),
-        )
-    ),
+    *stand_ins("jax.lib.xla_extension", "jaxlib_xla_extension", "jax 0.4.3", _DEVICES),
+    *stand_ins("jaxlib.xla_extension", "jaxlib_xla_extension", "jaxlib 0.4.3", _DEVICES),
     Entry("jaxlib.xla_extension.XlaRuntimeError", "jax.errors:JaxRuntimeError", "jaxlib 0.6.1"),
 )
 
 # The module jax.util is empty in 0.7, and gone after it.
 UTIL = (
-    *group(
-        "jax.util", STAND_INS + "jax_util", "jax 0.7.0", "safe_map", "list(map(..., strict=True))"
-    ),
-    *group(
-        "jax.util", STAND_INS + "jax_util", "jax 0.7.0", "safe_zip", "list(zip(..., strict=True))"
-    ),
-    *group("jax.util", STAND_INS + "jax_util", "jax 0.7.0", "unzip2", "zip(*pairs)"),
-    *group("jax.util", STAND_INS + "jax_util", "jax 0.2.8", "unzip3", "zip(*triples)"),
+    *_of_util("jax.util", "jax 0.7.0", "safe_map", "safe_zip", "unzip2"),
+    *_of_util("jax.util", "jax 0.2.8", "unzip3"),
     *group("jax.util", "functools", "jax 0.2.22", "partial"),
     *group("jax.util", "math", "jax 0.2.8", "prod"),
     *group("jax.util", "functools", "jax 0.7.0", "wraps"),
-    *group(
+    *stand_ins(
         "jax.util",
-        STAND_INS + "jax_util",
+        "jax_util",
         "jax 0.7.0",
-        "split_dict split_list split_merge subvals wrap_name",
-        "your own {}",
+        {"split_dict split_list split_merge subvals wrap_name": "your own {}"},
     ),
-    *group(
+    *stand_ins(
         "jax.util",
-        STAND_INS + "jax_util",
+        "jax_util",
         "jax 0.2.8",
-        "canonicalize_axis ceil_of_ratio concatenate curry tuple_delete tuple_insert",
-        "your own {}",
+        {
+            "canonicalize_axis ceil_of_ratio concatenate curry tuple_delete tuple_insert": (
+                "your own {}"
+            )
+        },
     ),
 )
 
@@ -238,11 +226,9 @@ EXPERIMENTAL = (
         "jax 0.6.1",
         "global_array_to_host_local_array host_local_array_to_global_array",
     ),
-    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "split_list", "your own {}"),
-    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "unzip2", "zip(*pairs)"),
-    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.4.36", "unzip3", "zip(*triples)"),
-    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "map=safe_map", "list(map(...))"),
-    *group(_SHARD_MAP, STAND_INS + "jax_util", "jax 0.6.1", "zip=safe_zip", "list(zip(...))"),
+    *stand_ins(_SHARD_MAP, "jax_util", "jax 0.6.1", {"split_list": "your own {}"}),
+    *_of_util(_SHARD_MAP, "jax 0.6.1", "unzip2", "map=safe_map", "zip=safe_zip"),
+    *_of_util(_SHARD_MAP, "jax 0.4.36", "unzip3"),
 )
 
-ENTRIES: tuple[Entry, ...] = (*CORE, *BATCHING, *XLA, *LIB, *UTIL, *EXPERIMENTAL)
+ENTRIES: tuple[Entry, ...] = (*CORE, *INTERPRETERS, *LIB, *UTIL, *EXPERIMENTAL)

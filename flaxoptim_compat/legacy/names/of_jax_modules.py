@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+from flaxoptim_compat.legacy.names.groups import STAND_INS, group, stand_ins
 
 MOVED = (
     Entry("jax.abstract_arrays", "jax.core", "jax 0.4.17"),
@@ -83,44 +83,22 @@ STOOD_IN_FOR = (
 
 # From 0.4.35 to 0.7 the module was there, but with two other functions only, which just raised.
 HOST_CALLBACK = (
-    *group(
+    *stand_ins(
         "jax.experimental.host_callback",
-        STAND_INS + "jax_host_callback",
+        "jax_host_callback",
         "jax 0.4.35",
-        "id_print",
-        "jax.debug.print",
-    ),
-    *group(
-        "jax.experimental.host_callback",
-        STAND_INS + "jax_host_callback",
-        "jax 0.4.35",
-        "barrier_wait",
-        "jax.effects_barrier",
+        {"id_print": "jax.debug.print", "barrier_wait": "jax.effects_barrier"},
     ),
 )
 
 TEST_UTIL = (
-    *group(
+    *stand_ins(
         "jax.test_util",
-        STAND_INS + "jax_test_util",
+        "jax_test_util",
         "jax 0.3.8",
-        "check_eq",
-        "numpy.testing.assert_allclose",
+        {"check_eq check_close": "numpy.testing.assert_allclose"},
     ),
-    *group(
-        "jax.test_util",
-        STAND_INS + "jax_test_util",
-        "jax 0.3.8",
-        "check_close",
-        "numpy.testing.assert_allclose",
-    ),
-    *group(
-        "jax.test_util",
-        STAND_INS + "jax_test_case",
-        "jax 0.3.8",
-        "JaxTestCase",
-        "unittest.TestCase",
-    ),
+    *stand_ins("jax.test_util", "jax_test_case", "jax 0.3.8", {"JaxTestCase": "unittest.TestCase"}),
     *group("jax.test_util", "unittest", "jax 0.3.8", "JaxTestLoader=TestLoader"),
     *group("jax.test_util", "jax", "jax 0.3.8", "device_under_test=default_backend"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+from flaxoptim_compat.legacy.names.groups import group, stand_ins
 
 BUILTINS = (
     *group(
@@ -59,34 +59,37 @@ MOVED = (
 )
 
 STOOD_IN_FOR = (
-    *(
-        Entry(f"numpy.{name}", f"{STAND_INS}numpy_names:{name}", f"numpy {gone_since}", instead)
-        for name, gone_since, instead in (
-            ("NINF", "2.0.0", "-numpy.inf"),
-            ("NZERO", "2.0.0", "-0.0"),
-            ("PZERO", "2.0.0", "0.0"),
-            ("alen", "1.23.0", "len(a)"),
-            ("asfarray", "2.0.0", "numpy.asarray(a, dtype=float)"),
-            ("asscalar", "1.23.0", "a.item()"),
-            ("disp", "2.0.0", "print"),
-            ("in1d", "2.4.0", "numpy.isin"),
-            ("msort", "2.0.0", "numpy.sort(a, axis=0)"),
-        )
+    *stand_ins("numpy", "numpy_names", "numpy 1.23.0", {"alen": "len(a)", "asscalar": "a.item()"}),
+    *stand_ins("numpy", "numpy_names", "numpy 2.4.0", {"in1d": "numpy.isin"}),
+    *stand_ins(
+        "numpy",
+        "numpy_names",
+        "numpy 2.0.0",
+        {
+            "NINF": "-numpy.inf",
+            "NZERO": "-0.0",
+            "PZERO": "0.0",
+            "asfarray": "numpy.asarray(a, dtype=float)",
+            "disp": "print",
+            "msort": "numpy.sort(a, axis=0)",
+        },
     ),
-    *(
-        Entry(f"numpy.{name}", f"{STAND_INS}numpy_types:{name}", "numpy 2.0.0", instead)
-        for name, instead in (
-            ("cast", "numpy.asarray(x).astype(dtype)"),
-            ("find_common_type", "numpy.result_type"),
-            ("issctype", "issubclass(rep, numpy.generic)"),
-            ("issubclass_", "issubclass"),
-            ("issubsctype", "numpy.issubdtype"),
-            ("maximum_sctype", "the type that you need"),
-            ("nbytes", "numpy.dtype(type).itemsize"),
-            ("obj2sctype", "numpy.dtype(rep).type"),
-            ("sctype2char", "numpy.dtype(sctype).char"),
-            ("sctypes", "the types that you need"),
-        )
+    *stand_ins(
+        "numpy",
+        "numpy_types",
+        "numpy 2.0.0",
+        {
+            "cast": "numpy.asarray(x).astype(dtype)",
+            "find_common_type": "numpy.result_type",
+            "issctype": "issubclass(rep, numpy.generic)",
+            "issubclass_": "issubclass",
+            "issubsctype": "numpy.issubdtype",
+            "maximum_sctype": "the type that you need",
+            "nbytes": "numpy.dtype(type).itemsize",
+            "obj2sctype": "numpy.dtype(rep).type",
+            "sctype2char": "numpy.dtype(sctype).char",
+            "sctypes": "the types that you need",
+        },
     ),
 )
 

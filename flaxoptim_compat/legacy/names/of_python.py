@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group
+from flaxoptim_compat.legacy.names.groups import group, stand_ins
 
 ENTRIES: tuple[Entry, ...] = (
     *group(
@@ -15,12 +15,7 @@ ENTRIES: tuple[Entry, ...] = (
         " MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
     ),
     Entry("fractions.gcd", "math:gcd", "Python 3.9"),
-    Entry(
-        "inspect.getargspec",
-        STAND_INS + "python_names:getargspec",
-        "Python 3.11",
-        "inspect.getfullargspec",
-    ),
+    *stand_ins("inspect", "python_names", "Python 3.11", {"getargspec": "inspect.getfullargspec"}),
     *group(
         "base64",
         "base64",

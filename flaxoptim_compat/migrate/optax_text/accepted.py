@@ -78,13 +78,14 @@ def measured(bound: Bound) -> str:
     from flaxoptim_compat.parity import compare, trial
     from flaxoptim_compat.parity.survey import Namesake, final_error
 
+    literals = {name: each.value for name, each in bound.arguments.items() if each.is_literal}
     with warnings_ignored():
         usual = Namesake(*BY_NAME[bound.name].suggested[0]).definition(optim)
-    assumed = {
-        name: getattr(usual.hyper_params, name) if name != DTYPE else usual.dtype_momentum.name
-        for name in _unknown(bound)
-    }
-    definition = _definition_of(bound, assumed)
+        assumed = {
+            name: getattr(usual.hyper_params, name) if name != DTYPE else usual.dtype_momentum.name
+            for name in _unknown(bound)
+        }
+        definition = getattr(optim, bound.name)(**literals, **assumed)
     terms = definition.values(terms_of(definition.hyper_params))
     text = syntax.in_one_line(namesake(bound.name, terms))
     transformation = eval(text, {"optax": optax, "jnp": jnp})
@@ -97,15 +98,6 @@ def measured(bound: Bound) -> str:
         f"after {_STEPS} steps of a small model the parameters differ by {error:.2g} of the"
         f" distance travelled{given}"
     )
-
-
-def _definition_of(bound: Bound, assumed: Mapping[str, Any]) -> Any:
-    """The definition with those arguments of a call that are literals, and with these values."""
-    from flaxoptim_compat import optim
-
-    literals = {name: each.value for name, each in bound.arguments.items() if each.is_literal}
-    with warnings_ignored():
-        return getattr(optim, bound.name)(**literals, **assumed)
 
 
 def _unknown(bound: Bound) -> list[str]:

@@ -47,7 +47,7 @@ def literal(node: ast.expr) -> Any:
                 value = _BINARY[type(node.op)](left, right)
             except ArithmeticError as error:
                 raise ValueError(str(error)) from error
-            if isinstance(value, int | float) and not (isinstance(value, int) and _large(value)):
+            if isinstance(value, float) or (isinstance(value, int) and abs(value) <= _LARGEST):
                 return value
     raise ValueError(f"{type(node).__name__} is not made of literals")
 
@@ -57,10 +57,6 @@ def _number(node: ast.expr) -> Any:
     if value is None or isinstance(value, bool):
         raise ValueError(f"{value} is no number")
     return value
-
-
-def _large(value: int) -> bool:
-    return abs(value) > _LARGEST
 
 
 def may_act(node: ast.expr) -> bool:
@@ -174,7 +170,8 @@ class Settled:
         """Whether the only binding of a name is an assignment that is run once, if at all."""
         (binding,) = home.bindings[name]
         # The cell of a notebook can be run again.
-        if binding.kind not in ("value", "other") or (home.parent is None and self._in_notebook):
+        in_cell = home.parent is None and self._document.path.suffix == ".ipynb"
+        if binding.kind not in ("value", "other") or in_cell:
             return False
         line, _ = binding.after
         for node in ast.walk(home.node):
@@ -183,10 +180,6 @@ class Settled:
             if isinstance(node, _REPEATED) and node.lineno <= line <= (node.end_lineno or line):
                 return False
         return True
-
-    @property
-    def _in_notebook(self) -> bool:
-        return self._document.path.suffix == ".ipynb"
 
 
 def _parameters(scope: Scope) -> set[str]:

@@ -19,7 +19,7 @@ from flaxoptim_compat.parity.causes.legacy_side import Legacy, legacy
 from flaxoptim_compat.parity.causes.of_optax import definition_of
 from flaxoptim_compat.parity.causes.search import explained
 from flaxoptim_compat.parity.causes.surgery import from_state
-from flaxoptim_compat.parity.report import Cause
+from flaxoptim_compat.parity.findings import Cause
 
 __all__ = ["Context", "find", "fitting"]
 

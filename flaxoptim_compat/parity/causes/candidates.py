@@ -29,7 +29,6 @@ FRESH = Mistake(
     (),
     says="starts with new moments and at step 0; the Optimizer goes on with those that it has",
     remedy=_REMEDY,
-    made=lambda recipe: recipe,
     slot="state",
 )
 RESTARTED = Mistake(
@@ -40,7 +39,6 @@ RESTARTED = Mistake(
         " counting"
     ),
     remedy=_REMEDY,
-    made=lambda recipe: recipe,
     slot="state",
 )
 

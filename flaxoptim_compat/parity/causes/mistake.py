@@ -20,7 +20,8 @@ class Mistake:
       kinds: the classes of flax.optim that it can happen to.
       says: what the side with the mistake does, and what flax.optim does; its subject is left out.
       remedy: what to write instead.
-      made: the recipe with the mistake in it; None where it makes no sense.
+      made: the recipe with the mistake in it; None where it makes no sense. By
+        default as it is, for a mistake that is made elsewhere.
       slot: two mistakes in one slot exclude each other; that of its own key if it is empty.
       slight: whether the effect is no more than rounding to half precision.
     """
@@ -30,7 +31,7 @@ class Mistake:
     _: dataclasses.KW_ONLY
     says: str
     remedy: str = EXACTLY
-    made: Callable[[Recipe], Recipe | None]
+    made: Callable[[Recipe], Recipe | None] = lambda recipe: recipe
     slot: str = ""
     slight: bool = False
 

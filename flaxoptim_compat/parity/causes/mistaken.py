@@ -89,7 +89,6 @@ RAW = Mistake(
         " does; flax.optim leaves them alone"
     ),
     remedy='optax.partition({..., "frozen": optax.set_to_zero()}, labels)',
-    made=lambda recipe: recipe,
     slot="raw",
 )
 

@@ -23,7 +23,7 @@ from flaxoptim_compat.parity.causes.mistakes.rate import off_by_a_step
 from flaxoptim_compat.parity.causes.race import LOOSER, Entry, fits, may_be_compiled
 from flaxoptim_compat.parity.causes.recipe import recipe_of
 from flaxoptim_compat.parity.causes.scope import LARGE, Scope, scopes, size_of
-from flaxoptim_compat.parity.report import Cause
+from flaxoptim_compat.parity.findings import Cause
 
 # Of mistakes made together: more would be a different optimizer, and could hardly be told apart.
 _MOST_TOGETHER = 3

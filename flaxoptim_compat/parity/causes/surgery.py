@@ -12,7 +12,7 @@ import numpy as np
 
 from flaxoptim_compat.parity.causes.context import Context
 from flaxoptim_compat.parity.causes.race import Entry, fits, may_be_compiled
-from flaxoptim_compat.parity.report import Cause
+from flaxoptim_compat.parity.findings import Cause
 from flaxoptim_compat.parity.sides import Side, side
 
 _HALF = ("bfloat16", "float16")

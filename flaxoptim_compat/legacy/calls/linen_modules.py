@@ -1,4 +1,4 @@
-"""Recurrent cells of Linen, which took their number of features from the carry."""
+"""Modules of Linen: cells took their features from the carry, attention had its mask third."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from flax import linen
 
 CELLS = (linen.LSTMCell, linen.OptimizedLSTMCell, linen.GRUCell)
@@ -69,3 +70,10 @@ def _of_old(
 ) -> tuple[Any, tuple[int, ...], Callable[..., Any]]:
     last = size if isinstance(size, tuple) else (size,)
     return rng, (*batch_dims, *last), init_fn
+
+
+def has_its_mask_third(*args: Any, **_: Any) -> bool:
+    """Whether the third input has one dimension more than the first, as only a mask has."""
+    if len(args) < 4 or args[3] is None:
+        return False
+    return bool(jnp.ndim(args[3]) == jnp.ndim(args[1]) + 1)

@@ -1,0 +1,147 @@
+"""Old calls of functions of jax that need more than other names for their arguments.
+
+Before what makes a call stands what tells that it is an old one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from flaxoptim_compat.legacy.stand_ins import jax_trees
+
+# Before jax 0.4.7 numbers of arguments came first, and after it shardings.
+_ORDERS = (
+    "static_argnums device backend donate_argnums inline",
+    "in_shardings out_shardings static_argnums static_argnames donate_argnums keep_unused device"
+    " backend inline abstracted_axes",
+)
+
+
+def has_numbers_first(*args: Any, **_: Any) -> bool:
+    """Whether numbers come after the function, where a jax of this time takes shardings."""
+    return len(args) > 1 and _numbers(args[1])
+
+
+def jit(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``jax.jit`` with positional arguments after the function, of which there were two orders."""
+    fun, *others = args or (kwargs.pop("fun"),)
+    order = _ORDERS[0 if has_numbers_first(fun, *others) else 1].split()
+    named = dict(zip(order, others, strict=False))
+    if len(named) < len(others) or named.keys() & kwargs.keys():
+        return original(*args, **kwargs)
+    named.update(kwargs)
+    if named.get("abstracted_axes") is None:
+        named.pop("abstracted_axes", None)
+    return original(fun, **named)
+
+
+def _numbers(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(isinstance(each, int) for each in value)
+    return isinstance(value, int)
+
+
+def solve(
+    original: Callable[..., Any],
+    a: Any,
+    b: Any,
+    sym_pos: bool = False,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Any:
+    """Solve a linear equation, which had an argument for positive definite matrices."""
+    assume_a = "pos" if sym_pos else assume_a
+    return original(a, b, lower, overwrite_a, overwrite_b, debug, check_finite, assume_a)
+
+
+def has_none_for_something(
+    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
+    """Whether trees fit only if None in the first one stands for whatever is in the others."""
+    del f
+    if not rest or _fit(tree, rest, is_leaf):
+        return False
+    return _fit(tree, rest, lambda node: node is None or (is_leaf is not None and is_leaf(node)))
+
+
+def _fit(tree: Any, rest: tuple[Any, ...], is_leaf: Callable[[Any], bool] | None) -> bool:
+    structure: Any = jax.tree.structure(tree, is_leaf)
+    try:
+        for other in rest:
+            structure.flatten_up_to(other)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def tree_map(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Map where there is no None."""
+    del original
+    return jax_trees.tree_map(*args, **kwargs)
+
+
+def is_negative(key: Any, data: Any) -> bool:
+    """Whether what is folded into a key is a number below zero."""
+    return isinstance(data, int) and data < 0
+
+
+def fold_in(original: Callable[..., Any], key: Any, data: int) -> Any:
+    """Take the number modulo 2³²."""
+    return original(key, data % 2**32)
+
+
+def has_one_number(self: jax.Array) -> bool:
+    """Whether an array has axes, but only one number."""
+    return self.ndim > 0 and self.size == 1
+
+
+def as_scalar(original: Callable[..., Any], self: jax.Array) -> Any:
+    """Convert the one number of an array."""
+    return original(self.reshape(()))
+
+
+def has_no_number(self: jax.Array) -> bool:
+    """Whether an array is empty; whether one that is traced is true was never known."""
+    return self.size == 0 and not isinstance(self, jax.core.Tracer)
+
+
+def false(original: Callable[..., Any], self: jax.Array) -> bool:
+    """What an empty array was."""
+    return False
+
+
+class _OfCapsule:
+    """What hands a capsule out as an array would."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        read = ctypes.pythonapi.PyCapsule_GetPointer
+        read.restype, read.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        # DLPack begins with the address of the data, and the kind and number of their device.
+        address = read(self._capsule, b"dltensor") + ctypes.sizeof(ctypes.c_void_p)
+        kind, number = (ctypes.c_int32 * 2).from_address(address)
+        return kind, number
+
+
+def is_a_capsule(*args: Any, **_: Any) -> bool:
+    """Whether a capsule is to become an array."""
+    return bool(args) and type(args[0]).__name__ == "PyCapsule"
+
+
+def from_dlpack(original: Callable[..., Any], dlpack: Any, backend: Any = None) -> Any:
+    """The array of a capsule, or of what can make one."""
+    del backend  # The capsule knows its device.
+    return original(_OfCapsule(dlpack) if is_a_capsule(dlpack) else dlpack)
