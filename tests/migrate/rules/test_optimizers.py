@@ -584,7 +584,8 @@ def test_the_shapes_of_an_optimizer_are_those_of_a_train_state() -> None:
 
 def test_an_optimizer_is_looked_up_by_the_names_in_a_loop() -> None:
     program = (
-        f"import typing\n\n{HEAD}class State(typing.NamedTuple):\n    a: object\n    b: object\n\n\n"
+        f"import typing\n\n{HEAD}class State(typing.NamedTuple):\n"
+        "    a: object\n    b: object\n\n\n"
         "def f(p):\n    state = State(optim.Adam(0.1).create(p), optim.Adam(0.2).create(p))\n"
         "    for name in ('a', 'b'):\n        {}print(getattr(state, name).target)\n"
     )
