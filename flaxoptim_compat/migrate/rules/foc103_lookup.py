@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names.surface import is_of_flax_optim
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.names_of_flax_optim import GONE, finding, uses_for
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.table_of_flax_optim_names import GONE, finding, uses_for
 
 RULE = Rule(
     code="FOC103",

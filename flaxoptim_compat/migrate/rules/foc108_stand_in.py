@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.names_of_flax_optim import is_in_modules_of_sys, uses_for
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.table_of_flax_optim_names import uses_for
 
 _AFTER = """\
 import sys
@@ -66,3 +66,30 @@ def find(reading: Reading) -> Iterator[Finding]:
                 None,
                 reason="Nothing needs this once no file uses flax.optim.",
             )
+
+
+def is_in_modules_of_sys(node: ast.Constant, reading: Reading) -> bool:
+    """Whether a string names an entry of ``sys.modules``.
+
+    As in ``sys.modules["flax.optim"]``, ``sys.modules.setdefault("flax.optim", fake)`` and
+    ``mock.patch.dict("sys.modules", {"flax.optim": fake})``.
+    """
+    parent = reading.document.parents[node]
+    if isinstance(parent, ast.Subscript):
+        return _is_modules(parent.value, reading)
+    if isinstance(parent, ast.Compare):
+        return any(_is_modules(each, reading) for each in parent.comparators)
+    if isinstance(parent, ast.Dict):
+        around = reading.document.parents[parent]
+        parent = around if isinstance(around, ast.Call) and node in parent.keys else parent
+    if isinstance(parent, ast.Call):
+        first = parent.args[0] if parent.args else None
+        is_named = isinstance(first, ast.Constant) and first.value == "sys.modules"
+        function = parent.func
+        is_method = isinstance(function, ast.Attribute) and _is_modules(function.value, reading)
+        return is_method or is_named or (first is not None and _is_modules(first, reading))
+    return False
+
+
+def _is_modules(node: ast.expr, reading: Reading) -> bool:
+    return reading.names.full_name(node) == "sys.modules"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.names import Names, NameUse
+from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.names_of_flax_optim import finding, uses_for
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 
 _SCALED = """\
@@ -190,8 +195,118 @@ optax` the rules about optimizers know what it is.""",
     ),
 )
 
+GONE = "gone since flax 0.6.0"
+
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
     """The names that one of these rules is about, each served from elsewhere now."""
     for use in uses_for(code, reading):
         yield finding(code, reading, use)
+
+
+def uses_for(code: str, reading: Reading) -> Iterator[NameUse]:
+    """The uses of flax.optim in a file that a rule is about, unless it is ignored there."""
+    for use in _uses(reading).get(code, ()):
+        if reading.allows(code, use.node):
+            yield use
+
+
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _uses(reading: Reading) -> dict[str, list[NameUse]]:
+    """The uses of flax.optim, by the rules that are about them."""
+    by_code: dict[str, list[NameUse]] = {}
+    for use in reading.names.uses:
+        if is_of_flax_optim(use.name):
+            by_code.setdefault(_code(use, reading.names), []).append(use)
+    return by_code
+
+
+def finding(code: str, reading: Reading, use: NameUse) -> Finding:
+    """The finding about one use: its name comes from elsewhere now."""
+    start, end = reading.document.span(use.node)
+    what = f"{use.name}, {GONE}"
+    instead = served(use.name)
+    if instead is None:
+        reason = f"flaxoptim_compat.optim has no {use.name.removeprefix('flax.optim.')}."
+        return Finding(code, start, end, what, "code of your own", None, None, reason=reason)
+    change = _change(use, reading)
+    return Finding(code, start, end, what, instead, change, change)
+
+
+def _code(use: NameUse, names: Names) -> str:
+    if use.way == "project":
+        return "FOC110"
+    is_changed = isinstance(getattr(use.node, "ctx", None), ast.Store | ast.Del)
+    if is_changed and use.name == "flax.optim":
+        return "FOC108"
+    if is_dynamic_scale(use.name):
+        return "FOC107"
+    if isinstance(use.node, ast.alias):
+        return "FOC109" if use.node.name == "*" else "FOC101"
+    if use.node in names.quoted:
+        return "FOC105"
+    return "FOC103" if any(isinstance(each, ast.Call) for each in _parts(use.node)) else "FOC102"
+
+
+def _change(use: NameUse, reading: Reading) -> tuple[Edit, ...] | Change:
+    if use.way == "project":
+        return ()
+    if isinstance(use.node, ast.alias):
+        return Change(moves={use.node: served(use.name) or ""})
+    anchor = _anchor(use, reading.names)
+    if anchor is None:
+        return ()
+    old = reading.names.full_name(anchor) or ""
+    start, end = reading.document.span(anchor)
+    if isinstance(anchor, ast.Call) and not isinstance(anchor.func, ast.Name):
+        return Change(_new_module_name(anchor, old, reading), unless=use.node)
+    new = served(old) or ""
+    if isinstance(anchor, ast.Name) or new.endswith(".DynamicScale"):
+        new = ":".join(new.rsplit(".", 1))  # that it is looked up on its module
+    wanted = "dynamic_scale_lib" if is_dynamic_scale(old) else ""
+    node = use.node
+
+    def edits_with(imports: ImportPlan) -> tuple[Edit, ...]:
+        return (Edit(start, end, (imports.name_of(new, node, wanted),)),)
+
+    return Change(edits_with, drops=(anchor,), unless=node)
+
+
+def _anchor(use: NameUse, names: Names) -> ast.expr | None:
+    """The part of a chain that has to be written differently; None if its import does it all."""
+    assert isinstance(use.node, ast.expr)
+    parts = _parts(use.node)
+    if is_dynamic_scale(use.name):
+        named = [each for each in parts if is_dynamic_scale(names.full_name(each) or "")]
+    else:
+        named = [each for each in parts if is_of_flax_optim(names.full_name(each) or "")]
+    innermost = named[-1]
+    if not isinstance(innermost, ast.Name):
+        return innermost
+    # `import *` brings the modules of flax.optim no more, only what is in them.
+    by_star = use.binding is not None and use.binding.name == "*"
+    is_module = (names.full_name(innermost) or "").rpartition(".")[2].islower()
+    return innermost if by_star and is_module else None
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    """A chain, then it without its last attribute, and so on to its root."""
+    parts = [node]
+    while not isinstance(node, ast.Name):
+        if isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+            node = node.args[0]
+        else:
+            break
+        parts.append(node)
+    return parts
+
+
+def _new_module_name(call: ast.Call, old: str, reading: Reading) -> tuple[Edit, ...]:
+    """Change the text in ``importlib.import_module("flax.optim")``."""
+    start, _ = reading.document.span(call.args[0])
+    inside = reading.document.source(call.args[0]).find(old)
+    if inside < 0:
+        return ()
+    return (Edit(start + inside, start + inside + len(old), (served(old) or old,)),)
