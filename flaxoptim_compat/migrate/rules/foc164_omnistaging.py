@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.lost_uses import without
 
 RULE = Rule(
     code="FOC164",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.releases.forms import SPHERICAL_HARMONICS
 from flaxoptim_compat.migrate.successors.evident_arrays import is_array
@@ -15,7 +16,6 @@ from flaxoptim_compat.migrate.successors.lost_uses import (
     Making,
     Rearranged,
     Rearrangement,
-    without,
 )
 from flaxoptim_compat.migrate.successors.successor import Successor
 
