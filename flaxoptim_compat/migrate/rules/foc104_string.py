@@ -40,7 +40,7 @@ no Python: only the program tells what the text is for. Where gin would not know
 such as that of a class of the program's own under `flax.optim`. Docstrings and prose are not
 reported.""",
     examples=(
-        Example(
+        Example.alike(
             before="""\
 from unittest import mock
 
@@ -49,15 +49,7 @@ def test_training(train):
     with mock.patch("flax.optim.Adam"):
         train()
 """,
-            shim="""\
-from unittest import mock
-
-
-def test_training(train):
-    with mock.patch("flaxoptim_compat.optim.Adam"):
-        train()
-""",
-            optax="""\
+            after="""\
 from unittest import mock
 
 
@@ -66,7 +58,7 @@ def test_training(train):
         train()
 """,
         ),
-        Example(
+        Example.alike(
             before="""\
 import gin
 from flax import optim
@@ -74,8 +66,7 @@ from flax import optim
 gin.external_configurable(optim.Adam, module="flax.optim")
 gin.bind_parameter("flax.optim.Adam.beta1", 0.8)
 """,
-            shim=_GIN,
-            optax=_GIN,
+            after=_GIN,
         ),
     ),
 )

@@ -29,15 +29,14 @@ nothing looks at `flax.optim` any more, so the line has no effect and can be del
 until now, and whether anybody relied on that, only its owner can tell.""",
     refuses="Always.",
     examples=(
-        Example(
+        Example.alike(
             before="""\
 import sys
 from unittest import mock
 
 sys.modules["flax.optim"] = mock.MagicMock()
 """,
-            shim=_AFTER,
-            optax=_AFTER,
+            after=_AFTER,
         ),
     ),
 )

@@ -37,10 +37,9 @@ Names in strings, macros, names that `flax.optim` never had, and `DynamicScale`,
 another module. Bindings on command lines are not seen. Give the gin files together with the program
 that registers the classes.""",
     examples=(
-        Example(
+        Example.alike(
             before=_AFTER.replace("flaxoptim_compat.optim", "flax.optim"),
-            shim=_AFTER,
-            optax=_AFTER,
+            after=_AFTER,
             language="gin",
         ),
     ),

@@ -20,10 +20,9 @@ RULE = Rule(
     ),
     refuses="Where the method is used in any other way than by a statement that calls it.",
     examples=(
-        Example(
+        Example.alike(
             before="from jax.config import config\n\nconfig.enable_omnistaging()\nprint(config)\n",
-            shim="from jax import config\n\nprint(config)\n",
-            optax="from jax import config\n\nprint(config)\n",
+            after="from jax import config\n\nprint(config)\n",
         ),
     ),
 )

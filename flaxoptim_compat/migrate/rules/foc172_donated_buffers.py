@@ -20,19 +20,12 @@ RULE = Rule(
     ),
     refuses="Always. It finds names only, of functions that are made and called in the same file.",
     examples=(
-        Example(
+        Example.alike(
             before=(
                 "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
                 "def train(x):\n    y = step(x)\n    return x + y\n"
             ),
-            shim=(
-                "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
-                "def train(x):\n"
-                "    # FOC172: x is used again after it was donated to step, which deletes it:"
-                " use the\n    #   result, or take donate_argnums out\n"
-                "    y = step(x)\n    return x + y\n"
-            ),
-            optax=(
+            after=(
                 "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
                 "def train(x):\n"
                 "    # FOC172: x is used again after it was donated to step, which deletes it:"

@@ -38,7 +38,7 @@ RULE = Rule(
         " an `EarlyStopping`, and unpacked in the same statement; `flaxoptim-compat run` warns of"
         " the others."
     ),
-    examples=(Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),),
+    examples=(Example.alike(before=_BEFORE, after=_AFTER),),
 )
 _CLASS = "flax.training.early_stopping.EarlyStopping"
 _WHAT = "the pair that EarlyStopping.update returned before flax 0.7.5"

@@ -145,14 +145,13 @@ numbers. Today's class has bounds besides: the scale stops at the largest float3
 became infinite, and at the smallest normal one (`minimum_scale`) where it once became 0.""",
         refuses="",
         examples=(
-            Example(
+            Example.alike(
                 before="""\
 from flax import optim
 
 scale = optim.DynamicScale(growth_interval=10)
 """,
-                shim=_SCALED,
-                optax=_SCALED,
+                after=_SCALED,
             ),
         ),
     ),

@@ -219,14 +219,9 @@ RULES = (
         why="What came after was made differently, so that the program around it has to change.",
         refuses="Always.",
         examples=(
-            Example(
+            Example.alike(
                 before="from jax.experimental.maps import xmap\n",
-                shim=(
-                    "# FOC159: jax.experimental.maps.xmap, gone since jax 0.4.31: use"
-                    " jax.shard_map, or\n#   jax.jit with jax.sharding.NamedSharding\n"
-                    "from jax.experimental.maps import xmap\n"
-                ),
-                optax=(
+                after=(
                     "# FOC159: jax.experimental.maps.xmap, gone since jax 0.4.31: use"
                     " jax.shard_map, or\n#   jax.jit with jax.sharding.NamedSharding\n"
                     "from jax.experimental.maps import xmap\n"
@@ -248,14 +243,9 @@ RULES = (
         ),
         refuses="Always.",
         examples=(
-            Example(
+            Example.alike(
                 before="from flax.metrics import tensorboard\n",
-                shim=(
-                    "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow"
-                    " and\n#   tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
-                    " other names\nfrom flax.metrics import tensorboard\n"
-                ),
-                optax=(
+                after=(
                     "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow"
                     " and\n#   tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
                     " other names\nfrom flax.metrics import tensorboard\n"

@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.releases.forms import SPHERICAL_HARMONICS
-from flaxoptim_compat.migrate.successors.evident_arrays import is_array
+from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.lost_uses import (
     LostUse,
     Making,
