@@ -179,10 +179,3 @@ def unread_files(report: Report) -> int:
 def unknown_names(report: Report) -> int:
     """How many names were not understood."""
     return sum(len(each.unknown) for each in report.files)
-
-
-def summary(report: Report) -> Iterator[str]:
-    """What the findings do not say, and how many there are, line by line."""
-    for lines in asides(report):
-        yield from lines
-    yield from counts(report)
