@@ -115,7 +115,7 @@ def laid_out(lines: Sequence[Line]) -> str:
 def _blocks_in(document: Document, body: Sequence[ast.stmt]) -> Iterator[Block]:
     run: list[Statement] = []
     for index, each in enumerate([*body, None]):
-        if isinstance(each, Statement) and _stands_alone(document, each):
+        if isinstance(each, Statement) and document.has_its_lines(each):
             if run and _is_apart(document, run[-1], each):
                 yield _block(document, run, each)
                 run = []
@@ -123,14 +123,6 @@ def _blocks_in(document: Document, body: Sequence[ast.stmt]) -> Iterator[Block]:
         elif run:
             yield _block(document, run, body[index] if index < len(body) else None)
             run = []
-
-
-def _stands_alone(document: Document, statement: ast.stmt) -> bool:
-    """Whether no other statement shares its lines."""
-    start, end = document.span(statement)
-    before = document.text[document.text.rfind("\n", 0, start) + 1 : start]
-    behind = document.text[end : _line_end(document, end)].strip()
-    return not before.strip() and (not behind or behind.startswith("#"))
 
 
 def _is_apart(document: Document, one: ast.stmt, other: ast.stmt) -> bool:
@@ -150,14 +142,14 @@ def _block(
         above = [line.rstrip("\n") for line in lines[done : each.lineno - 1]]
         comments = tuple(line for line in above if line.strip())
         start = document.line_starts[each.lineno - 1]
-        text = document.text[start : _line_end(document, document.span(each)[1])]
+        text = document.text[start : document.line_end(document.span(each)[1])]
         found.append(_line(each, text, comments, len(above) - len(comments)))
         done = _last(each)
     behind = 0
     while done + behind < len(lines) and not lines[done + behind].strip():
         behind += 1
     indentation = lines[statements[0].lineno - 1][: statements[0].col_offset]
-    start, end = document.line_starts[first], _line_end(document, document.span(statements[-1])[1])
+    start, end = document.line_starts[first], document.line_end(document.span(statements[-1])[1])
     return Block(
         start,
         end,
@@ -180,11 +172,6 @@ def _line(statement: Statement, text: str, above: tuple[str, ...], gap: int) -> 
 def _last(statement: ast.stmt) -> int:
     assert statement.end_lineno is not None
     return statement.end_lineno
-
-
-def _line_end(document: Document, offset: int) -> int:
-    found = document.text.find("\n", offset)
-    return len(document.text) if found < 0 else found
 
 
 _FUTURE, _STANDARD, _OTHERS, _OWN, _RELATIVE = range(5)

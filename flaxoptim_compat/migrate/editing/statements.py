@@ -17,32 +17,20 @@ def without(document: Document, statement: ast.stmt) -> Edit:
       statement: the statement.
     """
     start, end = document.span(statement)
-    text = document.text
-    line_start = text.rfind("\n", 0, start) + 1
-    line_end = text.find("\n", end)
-    line_end = len(text) if line_end < 0 else line_end
-    front, behind = text[line_start:start].strip(), text[end:line_end].strip()
-    if _is_alone(document, statement) or front or not (behind == "" or behind.startswith("#")):
+    text, block = document.text, document.block(statement)
+    is_top = block is document.tree.body
+    if (block == [statement] and not is_top) or not document.has_its_lines(statement):
         # A block needs a statement, and so does what stands before or after a semicolon.
         return Edit(start, end, ("pass",))
-    if behind:
+    if document.behind(statement).strip():
         return Edit(start, text.index("#", end), ())  # the comment stays
-    body = document.parents[statement]
-    if isinstance(body, ast.Module):
+    line_start, line_end = start - len(document.before(statement)), document.line_end(end)
+    if is_top:
         # What stood in a paragraph of its own leaves no hole.
         before = text[:line_start].endswith("\n\n")
         while before and text.startswith("\n", line_end + 1):
             line_end += 1
     return Edit(line_start, min(line_end + 1, len(text)), ())
-
-
-def _is_alone(document: Document, statement: ast.stmt) -> bool:
-    """Whether it is the only statement of its block."""
-    parent = document.parents[statement]
-    if isinstance(parent, ast.Module):
-        return False
-    blocks = [getattr(parent, name, None) for name in ("body", "orelse", "finalbody")]
-    return any(isinstance(block, list) and block == [statement] for block in blocks)
 
 
 class Gap(NamedTuple):

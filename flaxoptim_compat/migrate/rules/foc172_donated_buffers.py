@@ -82,9 +82,7 @@ def _lives_on(reading: Reading, call: ast.Call, argument: ast.Name) -> bool:
     statement = reading.document.statement(call)
     if any(not is_read for is_read in _uses(reading, statement, argument.id)):
         return False  # the result takes its name
-    parent = reading.document.parents[statement]
-    blocks = [getattr(parent, name, None) for name in ("body", "orelse", "finalbody")]
-    block = next(each for each in blocks if isinstance(each, list) and statement in each)
+    block = reading.document.block(statement)
     following = block[block.index(statement) + 1 :]
     uses = [each for node in following for each in _uses(reading, node, argument.id)]
     return bool(uses) and uses[0]

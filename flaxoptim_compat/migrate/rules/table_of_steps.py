@@ -229,10 +229,7 @@ def _one_statement(document: Document, call: ast.Call) -> str:
     results = taken_apart(document, call)
     if not results or isinstance(results[0], ast.Tuple | ast.List):
         return NOT_TAKEN_APART
-    start, end = document.span(document.statement(call))
-    line = document.text.rfind("\n", 0, start) + 1
-    after = document.text[end:].partition("\n")[0].strip()
-    if document.text[line:start].strip() or (after and not after.startswith("#")):
+    if not document.has_its_lines(document.statement(call)):
         return "Its statement shares a line with something else."
     stored = {ast.unparse(each) for each in _inside(results[1:]) if _is_stored(each)}
     given = [call.func, *(each.value for each in call.keywords if each.arg != "loss_fn")]
