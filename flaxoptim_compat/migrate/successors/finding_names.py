@@ -14,8 +14,13 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.successors import rearranged_calls
-from flaxoptim_compat.migrate.successors.lost_uses import LostUse, Rearranged
+from flaxoptim_compat.migrate.successors.rearranged_calls import (
+    REARRANGED,
+    YOUNG,
+    LostUse,
+    Rearranged,
+    is_inlined,
+)
 from flaxoptim_compat.migrate.successors.successor import (
     OBJECTS_TODAY,
     SERVED_NN,
@@ -51,7 +56,6 @@ def _makes_none(node: ast.AST) -> bool:
 
 _IN_NN = tuple(f"{module}." for module in NN)
 _OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
-REARRANGED = {**rearranged_calls.OF_JAX, **rearranged_calls.OF_NUMPY}
 
 
 def code_of(found: Successor) -> str:
@@ -183,7 +187,7 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
         rearranged = REARRANGED[found.old](lost)
         if rearranged is not None:
             return _changed(lost, use, rearranged)
-    if rearranged_calls.is_index(found) and rearranged_calls.is_inlined(reading, part):
+    if is_inlined(lost):
         return None  # part of what the update becomes
     today = stand_in(lost) or found.today
     if imported and today == found.today:
@@ -196,9 +200,8 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
     def make(imports: ImportPlan) -> tuple[Edit, ...]:
         return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
 
-    span = lost.span(part)
     shown = _dotted(today) if today != found.today else _shown(found)
-    return _changed(lost, use, Rearranged(span.start, span.end, shown, make))
+    return _changed(lost, use, Rearranged(lost.span(part), shown, make))
 
 
 def _part(node: ast.expr, surplus: int) -> ast.expr | None:
@@ -225,7 +228,7 @@ def _bound_to(reading: Reading, node: ast.expr) -> str:
 
 def _lacking(reading: Reading, found: Successor, today: str) -> str:
     """Why what takes the place of a name is not written for these versions; "" if it is."""
-    form = rearranged_calls.YOUNG.get(found.old, today)
+    form = YOUNG.get(found.old, today)
     lacking = reading.releases.lacking(form)
     if lacking is None:
         return ""
@@ -252,7 +255,7 @@ def _left(lost: LostUse, lacking: str) -> Finding:
     span, found = lost.span(lost.node), lost.successor
     reason = f"{found.what}: {lacking or found.instead}"
     code = code_of(found)
-    return Finding(code, span.start, span.end, found.what, found.instead, None, None, reason=reason)
+    return Finding(code, *span, found.what, found.instead, None, None, reason=reason)
 
 
 def _changed(lost: LostUse, use: NameUse, rearranged: Rearranged) -> Finding:
@@ -265,15 +268,8 @@ def _changed(lost: LostUse, use: NameUse, rearranged: Rearranged) -> Finding:
         if each.node in gone and isinstance(each.node, ast.expr)
     ]
     change = Change(rearranged.make, drops=tuple(nodes), unless=use.node)
-    return Finding(
-        code_of(found),
-        rearranged.start,
-        rearranged.end,
-        found.what,
-        rearranged.instead,
-        change,
-        change,
-    )
+    code = code_of(found)
+    return Finding(code, *rearranged.span, found.what, rearranged.instead, change, change)
 
 
 def _dotted(path: str) -> str:
