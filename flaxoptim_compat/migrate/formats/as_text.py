@@ -84,7 +84,7 @@ def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterat
     )
     yield "", ""
     yield from _plain(_of_shim(plan) if has_names else [_NO_NAMES])
-    yield from _plain(_of_optax(plan))
+    yield from _plain(_of_optax(report, plan))
     yield from _commands(rewrite, has_names, bool(plan.optax))
     files = _most_first(report)
     heading, *rows = _kinds(report, rules)
@@ -110,7 +110,7 @@ def _of_shim(plan: Plan) -> Iterator[str]:
     yield from _folded(f"rewrite --to shim {_deals(plan.shim, plan.findings)}{where}.")
 
 
-def _of_optax(plan: Plan) -> Iterator[str]:
+def _of_optax(report: Report, plan: Plan) -> Iterator[str]:
     deals = f"rewrite --to optax {_deals(plan.optax, plan.findings)}"
     if plan.reasons:
         yield f"{deals}, most for these reasons:"
@@ -120,7 +120,7 @@ def _of_optax(plan: Plan) -> Iterator[str]:
             yield from _folded(text, f"  {each.number:>{width},}  ")
     else:
         yield f"{deals}."
-    yield from _of_optimizers(plan)
+    yield from _of_optimizers(report)
     if plan.begin_with and plan.optax < plan.findings:
         yield from _folded(f"Nothing stays in {_files(plan.begin_with)}.")
 
@@ -131,11 +131,11 @@ def _deals(done: int, findings: int) -> str:
     return f"deals with {done:,} and leaves {findings - done:,}" if done else "deals with none"
 
 
-def _of_optimizers(plan: Plan) -> Iterator[str]:
-    text = how_many(plan.becoming, plan.staying)
-    if plan.staying:
-        most = max(plan.staying, key=lambda each: each.optimizers)
-        text += f" {_what_holds(most, len(plan.staying) - 1)}"
+def _of_optimizers(report: Report) -> Iterator[str]:
+    text = how_many(report)
+    if staying := report.staying:
+        most = max(staying, key=lambda each: each.optimizers)
+        text += f" {_what_holds(most, len(staying) - 1)}"
     if text:
         yield from _folded(text)
 

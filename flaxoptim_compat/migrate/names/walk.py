@@ -249,7 +249,7 @@ class Walk(Expressions):
         elif isinstance(value, ast.Constant) and value.value is None:
             self._bind(target.id, value, "nothing")
         elif taken_apart(value) is not None:
-            self._bind(target.id, value, "value", value=value, scope=self._scope)
+            self._bind(target.id, value, "value", value=value)
         else:
             self._bind(target.id, value, "other")
 
