@@ -353,30 +353,26 @@ def _is_sorted(line: Line) -> bool:
 
 def _apart(line: Line, indentation: str) -> list[Line]:
     """Those names of a statement that get another name each by itself, and last the rest."""
-    start = f"{indentation}from {line.module} import "
-    found = [
-        Line(line.module, False, ((name, asname),), f"{start}{name} as {asname}")
-        for name, asname in line.names
-        if asname
-    ]
-    rest = tuple(each for each in line.names if not each[1])
-    listed = ", ".join(name for name, _ in rest)
-    found[0] = Line(found[0].module, False, found[0].names, found[0].text, line.above)
-    return [*found, Line(line.module, False, rest, f"{start}{listed}")]
+    renamed = [_part(line, [each], indentation) for each in line.names if each[1]]
+    renamed[0] = dataclasses.replace(renamed[0], above=line.above)
+    rest = [each for each in line.names if not each[1]]
+    return [*renamed, _part(line, rest, indentation)]
 
 
 def _singles(line: Line, indentation: str) -> list[Line]:
     """A statement for each name."""
-    if len(line.names) == 1 or _is_commented_within(line) or "#" in line.text:
+    if len(line.names) == 1 or "#" in line.text:
         return [line]
+    first, *others = (_part(line, [each], indentation) for each in line.names)
+    return [dataclasses.replace(first, above=line.above), *others]
+
+
+def _part(line: Line, names: Sequence[tuple[str, str]], indentation: str) -> Line:
+    """A statement that imports only these names of one."""
     start = indentation + ("import " if line.is_plain else f"from {line.module} import ")
-    found: list[Line] = []
-    for name, asname in line.names:
-        text = start + (f"{name} as {asname}" if asname else name)
-        module = name if line.is_plain else line.module
-        above = line.above if not found else ()
-        found.append(Line(module, line.is_plain, ((name, asname),), text, above))
-    return found
+    listed = ", ".join(f"{name} as {asname}" if asname else name for name, asname in names)
+    module = names[0][0] if line.is_plain else line.module
+    return Line(module, line.is_plain, tuple(names), f"{start}{listed}")
 
 
 def _member_key(name: tuple[str, str]) -> tuple[Any, ...]:
