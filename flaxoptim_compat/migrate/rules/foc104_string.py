@@ -11,9 +11,8 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.surface import served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.foc108_stand_in import is_in_modules_of_sys
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.rules.table_of_flax_optim_names import GONE
+from flaxoptim_compat.migrate.rules.table_of_flax_optim_names import GONE, is_in_modules_of_sys
 
 _GIN = """\
 import gin

@@ -103,6 +103,50 @@ def is_optimizer(value):
         ),
     ),
     Rule(
+        code="FOC103",
+        name="looked-up-name",
+        summary=(
+            "`flax.optim` or a name of it, looked up by `getattr`, `import_module` and the like"
+        ),
+        what="""\
+The module in `getattr(flax.optim, name)` becomes `flaxoptim_compat.optim`, with either target, and
+the text in `importlib.import_module("flax.optim")` names the new module.""",
+        why="""\
+`flaxoptim_compat.optim` has every name that `flax.optim` had, so whichever is looked up is found.
+Which one it is shows only when the program runs, so no text of optax can be written for it.""",
+        refuses="""\
+`hasattr(flax, "optim")` stays: it is false since Flax 0.6, and what follows from that is the
+program's own business. The name of a module that is put together
+(`import_module(f"flax.optim.{name}")`) stays too, and so does `__import__("flax.optim")`, which
+gives `flax`. With `--to optax` a computed name is left on `flaxoptim_compat` and marked.""",
+        examples=(
+            Example(
+                before="""\
+import flax
+
+
+def make(name, **settings):
+    return getattr(flax.optim, name)(**settings)
+""",
+                shim="""\
+from flaxoptim_compat import optim
+
+
+def make(name, **settings):
+    return getattr(optim, name)(**settings)
+""",
+                optax="""\
+from flaxoptim_compat import optim
+
+
+def make(name, **settings):
+    # FOC103: Which optimizer this is shows only when it runs.
+    return getattr(optim, name)(**settings)
+""",
+            ),
+        ),
+    ),
+    Rule(
         code="FOC105",
         name="quoted-annotation",
         summary="a name of `flax.optim` in an annotation in quotes",
@@ -156,6 +200,34 @@ scale = optim.DynamicScale(growth_interval=10)
         ),
     ),
     Rule(
+        code="FOC108",
+        name="stand-in",
+        summary="something put in the place of `flax.optim` by hand",
+        what="Nothing: it is reported, and marked.",
+        why="""\
+Programs helped themselves when `flax.optim` was gone, with copies and with mocks. After a rewrite
+nothing looks at `flax.optim` any more, so the line has no effect and can be deleted; what it did
+until now, and whether anybody relied on that, only its owner can tell.""",
+        refuses="Always.",
+        examples=(
+            Example.alike(
+                before="""\
+import sys
+from unittest import mock
+
+sys.modules["flax.optim"] = mock.MagicMock()
+""",
+                after="""\
+import sys
+from unittest import mock
+
+# FOC108: Nothing needs this once no file uses flax.optim.
+sys.modules["flax.optim"] = mock.MagicMock()
+""",
+            ),
+        ),
+    ),
+    Rule(
         code="FOC109",
         name="star-import",
         summary="`from flax.optim import *`",
@@ -195,19 +267,19 @@ optax` the rules about optimizers know what it is.""",
 )
 
 GONE = "gone since flax 0.6.0"
+_INSTEAD = "flaxoptim_compat.optim"
 
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
-    """The names that one of these rules is about, each served from elsewhere now."""
-    for use in uses_for(code, reading):
-        yield finding(code, reading, use)
-
-
-def uses_for(code: str, reading: Reading) -> Iterator[NameUse]:
-    """The uses of flax.optim in a file that a rule is about, unless it is ignored there."""
+    """What one of these rules is about; most names are served from elsewhere now."""
+    if code == "FOC108":
+        yield from _stand_ins(reading)
+        return
     for use in _uses(reading).get(code, ()):
         if reading.allows(code, use.node):
-            yield use
+            yield _finding(code, reading, use)
+    if code == "FOC103":
+        yield from _lookups(reading)
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
@@ -220,7 +292,7 @@ def _uses(reading: Reading) -> dict[str, list[NameUse]]:
     return by_code
 
 
-def finding(code: str, reading: Reading, use: NameUse) -> Finding:
+def _finding(code: str, reading: Reading, use: NameUse) -> Finding:
     """The finding about one use: its name comes from elsewhere now."""
     start, end = reading.document.span(use.node)
     what = f"{use.name}, {GONE}"
@@ -309,3 +381,83 @@ def _new_module_name(call: ast.Call, old: str, reading: Reading) -> tuple[Edit, 
     if inside < 0:
         return ()
     return (Edit(start + inside, start + inside + len(old), (served(old) or old,)),)
+
+
+def _lookups(reading: Reading) -> Iterator[Finding]:
+    """What is looked up in flax.optim while the program runs."""
+    for call in reading.names.lookups:
+        function = call.func.id if isinstance(call.func, ast.Name) else ""
+        if function not in ("setattr", "delattr") and reading.allows("FOC103", call):
+            yield from _computed(call, function, reading)
+
+
+def _computed(call: ast.Call, function: str, reading: Reading) -> Iterator[Finding]:
+    start, end = reading.document.span(call)
+    base = reading.names.full_name(call.args[0]) or ""
+    if function == "getattr":
+        what = f"a name of {base} that is computed"
+        reason = "Which optimizer this is shows only when it runs."
+        yield Finding("FOC103", start, end, what, _INSTEAD, (), None, reason=reason)
+    elif function == "hasattr" and is_of_flax_optim(base):
+        what = f"a question for a name of {base}, {GONE}"
+        yield Finding("FOC103", start, end, what, _INSTEAD)
+    elif function == "hasattr" and base == "flax":
+        what = f"a question for flax.optim, {GONE}"
+        reason = f"{reading.document.source(call)} is False since flax 0.6.0."
+        yield Finding("FOC103", start, end, what, "nothing", None, None, reason=reason)
+    elif function != "hasattr":
+        what = f"an import of flax.optim by its name, {GONE}"
+        reason = "Which module this is shows only when it runs."
+        yield Finding("FOC103", start, end, what, _INSTEAD, None, None, reason=reason)
+
+
+def _stand_ins(reading: Reading) -> Iterator[Finding]:
+    """Each assignment to ``flax.optim`` and each use of its entry in ``sys.modules``."""
+    nodes: list[ast.expr] = [
+        node for node, _ in reading.names.strings if is_in_modules_of_sys(node, reading)
+    ]
+    nodes += [
+        call
+        for call in reading.names.lookups
+        if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr")
+    ]
+    uses = (use.node for use in _uses(reading).get("FOC108", ()))
+    nodes += [each for each in uses if isinstance(each, ast.expr)]
+    for node in nodes:
+        if reading.allows("FOC108", node):
+            yield Finding(
+                "FOC108",
+                *reading.document.span(node),
+                "a stand-in for flax.optim",
+                "nothing, once no code needs flax.optim",
+                None,
+                None,
+                reason="Nothing needs this once no file uses flax.optim.",
+            )
+
+
+def is_in_modules_of_sys(node: ast.Constant, reading: Reading) -> bool:
+    """Whether a string names an entry of ``sys.modules``.
+
+    As in ``sys.modules["flax.optim"]``, ``sys.modules.setdefault("flax.optim", fake)`` and
+    ``mock.patch.dict("sys.modules", {"flax.optim": fake})``.
+    """
+    parent = reading.document.parents[node]
+    if isinstance(parent, ast.Subscript):
+        return _is_modules(parent.value, reading)
+    if isinstance(parent, ast.Compare):
+        return any(_is_modules(each, reading) for each in parent.comparators)
+    if isinstance(parent, ast.Dict):
+        around = reading.document.parents[parent]
+        parent = around if isinstance(around, ast.Call) and node in parent.keys else parent
+    if isinstance(parent, ast.Call):
+        first = parent.args[0] if parent.args else None
+        is_named = isinstance(first, ast.Constant) and first.value == "sys.modules"
+        function = parent.func
+        is_method = isinstance(function, ast.Attribute) and _is_modules(function.value, reading)
+        return is_method or is_named or (first is not None and _is_modules(first, reading))
+    return False
+
+
+def _is_modules(node: ast.expr, reading: Reading) -> bool:
+    return reading.names.full_name(node) == "sys.modules"
