@@ -105,11 +105,11 @@ def _rewrite(arguments: argparse.Namespace) -> str:
 
 def _lines(report: Report, arguments: argparse.Namespace) -> Iterator[str]:
     if arguments.statistics:
-        from flaxoptim_compat.migrate.formats.as_statistics import as_statistics
+        from flaxoptim_compat.migrate.formats.as_text import as_statistics
 
         yield from as_statistics(report, _rules())
     elif arguments.format == "concise":
-        from flaxoptim_compat.migrate.formats.as_concise import as_concise
+        from flaxoptim_compat.migrate.formats.as_text import as_concise
 
         yield from as_concise(report)
     elif arguments.format == "github":

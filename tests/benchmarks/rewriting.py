@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.run.cache_folder import NAME
+from flaxoptim_compat.migrate.run.cache import NAME
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.repositories import write_repository
 from tests.support.oracle.wheel import genuine_wheel

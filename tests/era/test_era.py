@@ -14,7 +14,7 @@ from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.legacy.names.groups import STAND_INS
 from flaxoptim_compat.legacy.names.public import MODULES, NAMES
-from flaxoptim_compat.migrate.successors import finding_names
+from flaxoptim_compat.migrate.rules import table_of_removed_names
 from flaxoptim_compat.migrate.successors.successor import successor
 from tests.support.places import GUIDE, ROOT
 from tests.support.processes import output_of
@@ -57,7 +57,7 @@ def test_no_program_is_made_to_import_what_is_not_public(entry: Entry) -> None:
 
 def test_every_public_name_is_of_use() -> None:
     found = [successor(each.name) for each in ENTRIES]
-    written = {finding_names.STAND_IN, *(each.today for each in found if each is not None)}
+    written = {table_of_removed_names.STAND_IN, *(each.today for each in found if each is not None)}
     assert {f"flaxoptim_compat.era:{name}" for name in NAMES} <= written
     assert {f"flaxoptim_compat.era.{name}" for name in MODULES.values()} <= written
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flaxoptim_compat.migrate.editing.replacing_files import Replacement
-from flaxoptim_compat.migrate.run.cache_folder import NAME
+from flaxoptim_compat.migrate.run.cache import NAME
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
 NEW = b"import jax\njax.tree.map(f, x)\n"

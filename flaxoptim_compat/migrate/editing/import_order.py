@@ -115,7 +115,7 @@ def laid_out(lines: Sequence[Line]) -> str:
 def _blocks_in(document: Document, body: Sequence[ast.stmt]) -> Iterator[Block]:
     run: list[Statement] = []
     for index, each in enumerate([*body, None]):
-        if isinstance(each, Statement) and _stands_alone(document, each):
+        if isinstance(each, Statement) and document.has_its_lines(each):
             if run and _is_apart(document, run[-1], each):
                 yield _block(document, run, each)
                 run = []
@@ -123,14 +123,6 @@ def _blocks_in(document: Document, body: Sequence[ast.stmt]) -> Iterator[Block]:
         elif run:
             yield _block(document, run, body[index] if index < len(body) else None)
             run = []
-
-
-def _stands_alone(document: Document, statement: ast.stmt) -> bool:
-    """Whether no other statement shares its lines."""
-    start, end = document.span(statement)
-    before = document.text[document.text.rfind("\n", 0, start) + 1 : start]
-    behind = document.text[end : _line_end(document, end)].strip()
-    return not before.strip() and (not behind or behind.startswith("#"))
 
 
 def _is_apart(document: Document, one: ast.stmt, other: ast.stmt) -> bool:
@@ -150,14 +142,14 @@ def _block(
         above = [line.rstrip("\n") for line in lines[done : each.lineno - 1]]
         comments = tuple(line for line in above if line.strip())
         start = document.line_starts[each.lineno - 1]
-        text = document.text[start : _line_end(document, document.span(each)[1])]
+        text = document.text[start : document.line_end(document.span(each)[1])]
         found.append(_line(each, text, comments, len(above) - len(comments)))
         done = _last(each)
     behind = 0
     while done + behind < len(lines) and not lines[done + behind].strip():
         behind += 1
     indentation = lines[statements[0].lineno - 1][: statements[0].col_offset]
-    start, end = document.line_starts[first], _line_end(document, document.span(statements[-1])[1])
+    start, end = document.line_starts[first], document.line_end(document.span(statements[-1])[1])
     return Block(
         start,
         end,
@@ -180,11 +172,6 @@ def _line(statement: Statement, text: str, above: tuple[str, ...], gap: int) -> 
 def _last(statement: ast.stmt) -> int:
     assert statement.end_lineno is not None
     return statement.end_lineno
-
-
-def _line_end(document: Document, offset: int) -> int:
-    found = document.text.find("\n", offset)
-    return len(document.text) if found < 0 else found
 
 
 _FUTURE, _STANDARD, _OTHERS, _OWN, _RELATIVE = range(5)
@@ -366,30 +353,26 @@ def _is_sorted(line: Line) -> bool:
 
 def _apart(line: Line, indentation: str) -> list[Line]:
     """Those names of a statement that get another name each by itself, and last the rest."""
-    start = f"{indentation}from {line.module} import "
-    found = [
-        Line(line.module, False, ((name, asname),), f"{start}{name} as {asname}")
-        for name, asname in line.names
-        if asname
-    ]
-    rest = tuple(each for each in line.names if not each[1])
-    listed = ", ".join(name for name, _ in rest)
-    found[0] = Line(found[0].module, False, found[0].names, found[0].text, line.above)
-    return [*found, Line(line.module, False, rest, f"{start}{listed}")]
+    renamed = [_part(line, [each], indentation) for each in line.names if each[1]]
+    renamed[0] = dataclasses.replace(renamed[0], above=line.above)
+    rest = [each for each in line.names if not each[1]]
+    return [*renamed, _part(line, rest, indentation)]
 
 
 def _singles(line: Line, indentation: str) -> list[Line]:
     """A statement for each name."""
-    if len(line.names) == 1 or _is_commented_within(line) or "#" in line.text:
+    if len(line.names) == 1 or "#" in line.text:
         return [line]
+    first, *others = (_part(line, [each], indentation) for each in line.names)
+    return [dataclasses.replace(first, above=line.above), *others]
+
+
+def _part(line: Line, names: Sequence[tuple[str, str]], indentation: str) -> Line:
+    """A statement that imports only these names of one."""
     start = indentation + ("import " if line.is_plain else f"from {line.module} import ")
-    found: list[Line] = []
-    for name, asname in line.names:
-        text = start + (f"{name} as {asname}" if asname else name)
-        module = name if line.is_plain else line.module
-        above = line.above if not found else ()
-        found.append(Line(module, line.is_plain, ((name, asname),), text, above))
-    return found
+    listed = ", ".join(f"{name} as {asname}" if asname else name for name, asname in names)
+    module = names[0][0] if line.is_plain else line.module
+    return Line(module, line.is_plain, tuple(names), f"{start}{listed}")
 
 
 def _member_key(name: tuple[str, str]) -> tuple[Any, ...]:

@@ -109,12 +109,11 @@ def last_of_their_blocks(document: Document, going: Collection[Statement]) -> se
     """
     last: set[Statement] = set()
     for statement in going:
-        parent = document.parents[statement]
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(parent, field, [])
-            if statement is next(reversed(block), None) and set(block) <= set(going):
-                last.add(statement)
-    return {each for each in last if document.parents[each] is not document.tree}
+        block = document.block(statement)
+        is_last = statement is block[-1] and block is not document.tree.body
+        if is_last and set(block) <= set(going):
+            last.add(statement)
+    return last
 
 
 def removals(document: Document, going: Collection[ast.stmt]) -> Iterator[Edit]:
@@ -215,8 +214,8 @@ def _changed(
     lines = sorted([*lines, *new], key=lambda each: (each.startswith("from"), each))
     if not staying:
         start, end = document.span(statement)
-        alone, indentation = _layout(document, statement)
-        separator = f"\n{indentation}" if alone else "; "
+        has_its_lines = document.has_its_lines(statement)
+        separator = f"\n{document.before(statement)}" if has_its_lines else "; "
         yield Edit(start, end, (separator.join(lines),))
         return
     yield from _taken_out(document, statement, staying)
@@ -294,23 +293,12 @@ def _after_comma(document: Document, end: int) -> int:
     return found.end() if found and "#" not in found.group() else end
 
 
-def _layout(document: Document, statement: ast.stmt) -> tuple[bool, str]:
-    """Whether no other statement shares its lines, and how far it is indented."""
-    text = document.text
-    start, end = document.span(statement)
-    indentation = text[text.rfind("\n", 0, start) + 1 : start]
-    rest = re.compile(r"[ \t]*(#[^\n]*)?(\n|\Z)").match(text, end)
-    return not indentation.strip() and rest is not None, indentation
-
-
 def _after(document: Document, statement: ast.stmt, lines: Sequence[str]) -> Edit:
     """Statements behind one: on the next lines, or on the same if it shares its line."""
     _, end = document.span(statement)
-    alone, indentation = _layout(document, statement)
-    if not alone:
+    if not document.has_its_lines(statement):
         return Edit(end, end, (f"; {'; '.join(lines)}",))
-    line_end = document.text.find("\n", end)
-    line_end = len(document.text) if line_end < 0 else line_end
+    line_end, indentation = document.line_end(end), document.before(statement)
     return Edit(line_end, line_end, ("".join(f"\n{indentation}{each}" for each in lines),))
 
 

@@ -32,7 +32,7 @@ def as_github(report: Report) -> Iterator[str]:
         if one.joining:
             yield _command("notice", *one.unit.joined[0], "joins optimizers", one.joining)
     yield from counts(report)
-    yield from filter(None, [others(staying), how_many(report.becoming, staying)])
+    yield from filter(None, [others(staying), how_many(report)])
 
 
 def _command(kind: str, path: Path, place: Place | None, title: str, message: str) -> str:

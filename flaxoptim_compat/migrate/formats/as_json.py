@@ -70,8 +70,8 @@ def as_json(report: Report) -> str:
             "shim": plan.shim,
             "optax": plan.optax,
             "optimizers": {
-                "becoming": plan.becoming,
-                "staying": sum(each.optimizers for each in plan.staying),
+                "becoming": report.becoming,
+                "staying": sum(each.optimizers for each in report.staying),
                 "held": [
                     {
                         "reason": each.reason,
@@ -80,7 +80,7 @@ def as_json(report: Report) -> str:
                         "held_by": [_place(*spot) for spot in each.held],
                         "joined_by": [_place(*spot) for spot in each.joined],
                     }
-                    for each in plan.staying
+                    for each in report.staying
                 ],
             },
             "begin_with": [str(path) for path in plan.begin_with],

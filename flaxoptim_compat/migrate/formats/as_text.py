@@ -1,22 +1,24 @@
-"""A report for people who see it for the first time: what to do first, then what was found."""
+"""A report as text: for people who see it for the first time, line by line, or in numbers."""
 
 from __future__ import annotations
 
+import collections
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.columns import in_columns
-from flaxoptim_compat.migrate.formats.as_statistics import kinds, most_first
 from flaxoptim_compat.migrate.formats.sentences import (
     LEGEND,
     asides,
     counted,
+    counts,
     first_of,
     found,
     how_many,
     mark,
+    optimizers,
     unknown_names,
     unread_files,
 )
@@ -24,7 +26,14 @@ from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.pages import targets
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.run.plan import Plan, plan_of
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, UnitReport, line_of
+from flaxoptim_compat.migrate.run.reports import (
+    FileReport,
+    Noted,
+    Report,
+    UnitReport,
+    line_of,
+    place_of,
+)
 
 # With any number of files and findings it is about two screens long.
 _WIDTH = 80
@@ -36,6 +45,7 @@ _ASIDES = 5
 _NUMBERS = 3
 # Findings of a kind that are told apart in a file.
 _TEXTS = 2
+_COLUMNS = ("found", "code", "name", "--to shim", "--to optax")
 _HEADING = "bold"
 _COMMAND = "cyan"
 
@@ -44,7 +54,7 @@ Line = tuple[str, str]
 
 
 def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
-    """The lines of a report, each with its style.
+    """What to do first, then what was found: lines, each with its style.
 
     Args:
       report: what was found.
@@ -74,10 +84,10 @@ def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterat
     )
     yield "", ""
     yield from _plain(_of_shim(plan) if has_names else [_NO_NAMES])
-    yield from _plain(_of_optax(plan))
+    yield from _plain(_of_optax(report, plan))
     yield from _commands(rewrite, has_names, bool(plan.optax))
-    files = most_first(report)
-    heading, *rows = kinds(report, rules)
+    files = _most_first(report)
+    heading, *rows = _kinds(report, rules)
     if len(files) > 1:
         yield "", ""
         yield heading, _HEADING
@@ -100,7 +110,7 @@ def _of_shim(plan: Plan) -> Iterator[str]:
     yield from _folded(f"rewrite --to shim {_deals(plan.shim, plan.findings)}{where}.")
 
 
-def _of_optax(plan: Plan) -> Iterator[str]:
+def _of_optax(report: Report, plan: Plan) -> Iterator[str]:
     deals = f"rewrite --to optax {_deals(plan.optax, plan.findings)}"
     if plan.reasons:
         yield f"{deals}, most for these reasons:"
@@ -110,7 +120,7 @@ def _of_optax(plan: Plan) -> Iterator[str]:
             yield from _folded(text, f"  {each.number:>{width},}  ")
     else:
         yield f"{deals}."
-    yield from _of_optimizers(plan)
+    yield from _of_optimizers(report)
     if plan.begin_with and plan.optax < plan.findings:
         yield from _folded(f"Nothing stays in {_files(plan.begin_with)}.")
 
@@ -121,11 +131,11 @@ def _deals(done: int, findings: int) -> str:
     return f"deals with {done:,} and leaves {findings - done:,}" if done else "deals with none"
 
 
-def _of_optimizers(plan: Plan) -> Iterator[str]:
-    text = how_many(plan.becoming, plan.staying)
-    if plan.staying:
-        most = max(plan.staying, key=lambda each: each.optimizers)
-        text += f" {_what_holds(most, len(plan.staying) - 1)}"
+def _of_optimizers(report: Report) -> Iterator[str]:
+    text = how_many(report)
+    if staying := report.staying:
+        most = max(staying, key=lambda each: each.optimizers)
+        text += f" {_what_holds(most, len(staying) - 1)}"
     if text:
         yield from _folded(text)
 
@@ -261,3 +271,62 @@ def _folded(text: str, start: str = "") -> Iterator[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def as_concise(report: Report) -> Iterator[str]:
+    """A line for each finding, for editors, hooks and ``grep``.
+
+    Each begins with its place, but for the last ones, which count.
+    """
+    for file in report.files:
+        for each in file.findings:
+            place = place_of(file.path, each.place)
+            yield f"{place}: {each.code} {mark(each)} {each.what}: {each.instead}"
+    for lines in asides(report):
+        yield from lines
+    yield from optimizers(report, most=None)
+    if report.findings:
+        yield LEGEND
+    yield from counts(report)
+
+
+def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
+    """How many findings there are: of each kind, and in each file.
+
+    Args:
+      report: what was found.
+      rules: by their codes.
+    """
+    if report.findings:
+        yield from _kinds(report, rules)
+        yield ""
+    for file in _most_first(report):
+        codes = collections.Counter(each.code for each in file.findings)
+        several = ", ".join(f"{number:,} {code}" for code, number in sorted(codes.items()))
+        yield f"{file.path}: {counted(len(file.findings), 'finding')} ({several})"
+    for lines in asides(report):
+        yield from lines
+    yield from counts(report)
+
+
+def _kinds(report: Report, rules: Mapping[str, Rule]) -> list[str]:
+    """A table: how many there are of each kind, most frequent first, and what deals with them."""
+    found: collections.Counter[str] = collections.Counter()
+    shim: collections.Counter[str] = collections.Counter()
+    optax: collections.Counter[str] = collections.Counter()
+    for file in report.files:
+        for each in file.findings:
+            found[each.code] += 1
+            shim[each.code] += each.shim
+            optax[each.code] += each.optax
+    rows = [
+        (f"{number:,}", code, rules[code].name, f"{shim[code]:,}", f"{optax[code]:,}")
+        for code, number in sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return in_columns([_COLUMNS, *rows], right={0, 3, 4})
+
+
+def _most_first(report: Report) -> list[FileReport]:
+    """The files in which something was found, those with most findings first."""
+    files = [each for each in report.files if each.findings]
+    return sorted(files, key=lambda each: (-len(each.findings), each.path))

@@ -37,14 +37,9 @@ class Held(NamedTuple):
         return f"{number}, made in {made}" if made else "an optimizer from elsewhere"
 
 
-def how_many(becoming: int, staying: Sequence[UnitReport]) -> str:
-    """How many optimizers go and stay; "" if there are none.
-
-    Args:
-      becoming: how many become TrainStates.
-      staying: those that do not.
-    """
-    stay = sum(each.optimizers for each in staying)
+def how_many(report: Report) -> str:
+    """How many optimizers become TrainStates, and how many stay; "" if there are none."""
+    becoming, stay = report.becoming, sum(each.optimizers for each in report.staying)
     if not becoming + stay:
         return ""
     become = "becomes a TrainState" if becoming == 1 else "become TrainStates"
@@ -126,7 +121,7 @@ def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
             yield f"{line_of(*each.unit.joined[0])}: {each.joining}"
     if most is not None:
         yield from filter(None, [others(staying)])
-    yield from filter(None, [how_many(report.becoming, staying)])
+    yield from filter(None, [how_many(report)])
 
 
 def asides(report: Report) -> Iterator[list[str]]:
@@ -179,10 +174,3 @@ def unread_files(report: Report) -> int:
 def unknown_names(report: Report) -> int:
     """How many names were not understood."""
     return sum(len(each.unknown) for each in report.files)
-
-
-def summary(report: Report) -> Iterator[str]:
-    """What the findings do not say, and how many there are, line by line."""
-    for lines in asides(report):
-        yield from lines
-    yield from counts(report)

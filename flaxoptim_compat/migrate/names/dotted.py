@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.scopes import Scope
@@ -116,16 +115,6 @@ def imported_module(node: ast.ImportFrom, package: str) -> str | None:
     if node.level and (not package or node.level > package.count(".") + 1):
         return None
     return absolute("." * node.level + (node.module or ""), package)
-
-
-def imports_of(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[tuple[str, ast.alias]]:
-    """The full names of all that a statement imports; of ``import *`` that of the module."""
-    if isinstance(node, ast.Import):
-        yield from ((each.name, each) for each in node.names)
-        return
-    module = imported_module(node, package)
-    for each in node.names if module is not None else ():
-        yield f"{module}.{each.name}".removesuffix(".*"), each
 
 
 def name_of_function(node: ast.Call) -> ast.Name:

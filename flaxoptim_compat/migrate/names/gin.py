@@ -16,6 +16,7 @@ _OPAQUE = re.compile(
 )
 _PATH = r"flax\.optim(?:\.[A-Za-z_]\w*)*(?![\w.])"
 _SCOPES = r"(?:[\w.]+/)*"
+_WHOLE = re.compile(_PATH)
 _NAME = re.compile(rf"(?<![\w.]){_PATH}")
 # A parameter that is set, and a configurable that a value refers to.
 _BOUND = re.compile(rf"(?m)^[ \t]*{_SCOPES}({_PATH})[ \t]*=|@{_SCOPES}({_PATH})")
@@ -54,6 +55,13 @@ def renamed(name: str) -> str | None:
       name: such as ``flax.optim.Adam.beta1``, or a module alone.
     """
     return None if is_dynamic_scale(name) else served(name)
+
+
+def names_in_string(text: str) -> tuple[str, ...]:
+    """The full names of flax.optim that a text is or that it binds for gin; prose has none."""
+    if "flax.optim" not in text:
+        return ()
+    return (text,) if _WHOLE.fullmatch(text) else bound_names(text)
 
 
 def bound_names(text: str) -> tuple[str, ...]:

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from flaxoptim_compat.migrate.names import surface
-from flaxoptim_compat.migrate.names.dotted import imports_of, taken_apart
+from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.scopes import Binding, Scope
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim
 from flaxoptim_compat.migrate.names.walk import walk_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import meant, package_of
+from flaxoptim_compat.migrate.program.imported_files import meant
 
 
 class Exports:
@@ -311,15 +311,13 @@ class Exporter(Mapping[str, str]):
 
     def names_flax_optim(self) -> bool:
         """Whether the file names flax.optim, or what serves it; few names are read for that."""
-        package = package_of(self.document.module, self.document.is_package)
-        imported = (name for node, _ in self.walk.imports for name, _ in imports_of(node, package))
         meanings = (
             self.meanings.of_dotted(each.root, each.path)
             for each in self.walk.dotted_names
             if "optim" in each.path or isinstance(each.root, ast.Call)
         )
         return (
-            any(self._is_old(self.project.through(name)) for name in imported)
+            any(self._is_old(self.project.through(name)) for name in self.walk.imported.values())
             or any(each is not None and self._is_old(each.name) for each in meanings)
             or any(map(self._looks_up_optim, self.walk.lookups))
             or any(self._is_old(f"{root}.optim") for root in self._roots_in_quotes())

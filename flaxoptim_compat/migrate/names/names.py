@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -13,14 +12,12 @@ from flaxoptim_compat.migrate.names.dotted import (
     DottedName,
     constant_getattr,
     imports_by_name,
-    imports_of,
     taken_apart,
 )
 from flaxoptim_compat.migrate.names.meanings import Exporter, Way
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim, served
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import package_of
 
 
 def annotation(node: ast.Constant, document: Document) -> ast.expr | None:
@@ -61,19 +58,6 @@ def names_in_annotation(node: ast.AST) -> Iterator[tuple[ast.expr, ast.Name, tup
             return
     for each in ast.iter_child_nodes(node):
         yield from names_in_annotation(each)
-
-
-_NAME = r"flax\.optim(?:\.[A-Za-z_]\w*)*"
-_WHOLE = re.compile(_NAME)
-
-
-def names_in_string(text: str) -> tuple[str, ...]:
-    """The full names of flax.optim that a text is or that it binds for gin; prose has none."""
-    if "flax.optim" not in text:
-        return ()
-    if _WHOLE.fullmatch(text):
-        return (text,)
-    return gin.bound_names(text)
 
 
 _TAKE_TYPES = frozenset(
@@ -120,6 +104,7 @@ class Names:
         self._project = exporter.project
         self._scopes = exporter.names
         self.walk = exporter.walk
+        self.imported = self.walk.imported
         self.meanings = exporter.meanings
         self._read_imports()
         for dotted in self.walk.dotted_names:
@@ -127,7 +112,7 @@ class Names:
         strings_of_calls = self._read_annotations()
         self._read_lookups()
         for node in [*self.walk.strings, *strings_of_calls]:
-            found = names_in_string(str(node.value))
+            found = gin.names_in_string(str(node.value))
             if found:
                 self.strings.append((node, found))
         self.uses.sort(key=lambda use: (use.node.lineno, use.node.col_offset))
@@ -164,11 +149,7 @@ class Names:
         return found
 
     def _read_imports(self) -> None:
-        self.imported: dict[ast.alias, str] = {}
-        package = package_of(self.document.module, self.document.is_package)
-        named = (each for node, _ in self.walk.imports for each in imports_of(node, package))
-        for imported, alias in named:
-            self.imported[alias] = imported
+        for alias, imported in self.imported.items():
             name = self._project.through(imported)
             if self._project.is_own(imported):
                 continue

@@ -20,7 +20,6 @@ class Binding(NamedTuple):
       full_name: for an import that of what is imported.
       alias: for an import where it stands.
       value: for a plain assignment the expression.
-      scope: for a plain assignment the scope in which the expression is evaluated.
     """
 
     kind: Kind
@@ -28,7 +27,6 @@ class Binding(NamedTuple):
     full_name: str = ""
     alias: ast.alias | None = None
     value: ast.expr | None = None
-    scope: Scope | None = None
 
 
 @dataclasses.dataclass(eq=False, slots=True)

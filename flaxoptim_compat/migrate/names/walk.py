@@ -21,20 +21,25 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import package_of
 
 
-class Expressions:
-    """What is found in expressions, and what every visit needs.
+class Walk:
+    """What one walk over a tree finds.
 
     Args:
       tree: the file.
+      package: the package that relative imports start from; "" if it is not known.
     """
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, package: str) -> None:
+        self.imports: list[tuple[ast.Import | ast.ImportFrom, Scope]] = []
+        # The full name of what each import brings; of `import *` that of the module.
+        self.imported: dict[ast.alias, str] = {}
         self.scopes: dict[ast.AST, Scope] = {tree: Scope(tree)}
         self.names: dict[ast.Name, Scope] = {}
         self.dotted_names: list[DottedName] = []
         self.lookups: list[ast.Call] = []
         self.strings: list[ast.Constant] = []
         self.annotations: list[tuple[ast.Constant, Scope, ast.expr | None]] = []
+        self._package = package
         self._bound: list[tuple[Scope, str, Binding]] = []
         self._scope = self.scopes[tree]
         self._in_annotation = False
@@ -46,7 +51,36 @@ class Expressions:
             ast.Constant: self._constant,
             ast.NamedExpr: self._walrus,
             ast.Subscript: self._subscript,
+            ast.Expr: self._expression,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._annotated,
+            ast.AugAssign: self._augmented,
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.Lambda: self._lambda,
+            ast.ClassDef: self._class,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.Global: self._global,
+            ast.Nonlocal: self._nonlocal,
+            ast.ExceptHandler: self._handler,
+            ast.MatchAs: self._captured,
+            ast.MatchStar: self._captured,
+            ast.MatchMapping: self._captured,
         }
+        self._all(tree.body)
+        # Only now: where `nonlocal` leads to depends on what the functions around bind.
+        for scope, name, binding in self._bound:
+            if name not in scope.elsewhere:
+                scope.bindings.setdefault(name, []).append(binding)
+        for scope, name, binding in self._bound:
+            home = scope.home(name) if name in scope.elsewhere else None
+            if home is not None:
+                home.bindings.setdefault(name, []).append(binding)
 
     def _visit(self, node: ast.AST) -> None:
         method = self._methods.get(type(node))
@@ -150,62 +184,7 @@ class Expressions:
         after = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
         self._bound.append((self._scope, name, Binding(kind, after, **more)))
 
-
-_WALKS: weakref.WeakKeyDictionary[Document, Walk] = weakref.WeakKeyDictionary()
-
-
-def walk_of(document: Document) -> Walk:
-    """The walk over a file, which is walked over once however many ask."""
-    found = _WALKS.get(document)
-    if found is None:
-        package = package_of(document.module, document.is_package)
-        found = _WALKS[document] = Walk(document.tree, package)
-    return found
-
-
-class Walk(Expressions):
-    """What one walk over a tree finds.
-
-    Args:
-      tree: the file.
-      package: the package that relative imports start from; "" if it is not known.
-    """
-
-    def __init__(self, tree: ast.Module, package: str) -> None:
-        super().__init__(tree)
-        self.imports: list[tuple[ast.Import | ast.ImportFrom, Scope]] = []
-        self._package = package
-        self._methods |= {
-            ast.Expr: self._expression,
-            ast.Import: self._import,
-            ast.ImportFrom: self._import_from,
-            ast.Assign: self._assign,
-            ast.AnnAssign: self._annotated,
-            ast.AugAssign: self._augmented,
-            ast.FunctionDef: self._function,
-            ast.AsyncFunctionDef: self._function,
-            ast.Lambda: self._lambda,
-            ast.ClassDef: self._class,
-            ast.ListComp: self._comprehension,
-            ast.SetComp: self._comprehension,
-            ast.DictComp: self._comprehension,
-            ast.GeneratorExp: self._comprehension,
-            ast.Global: self._global,
-            ast.Nonlocal: self._nonlocal,
-            ast.ExceptHandler: self._handler,
-            ast.MatchAs: self._captured,
-            ast.MatchStar: self._captured,
-            ast.MatchMapping: self._captured,
-        }
-        self._all(tree.body)
-        # Only now: where `nonlocal` leads to depends on what the functions around bind.
-        for scope, name, binding in self._bound:
-            if name not in scope.elsewhere:
-                scope.bindings.setdefault(name, []).append(binding)
-        for scope, name, binding in self._bound:
-            home = scope.home(name) if name in scope.elsewhere else None
-            if home is not None:
-                home.bindings.setdefault(name, []).append(binding)
+    # Statements.
 
     def _expression(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -214,6 +193,7 @@ class Walk(Expressions):
     def _import(self, node: ast.Import) -> None:
         self.imports.append((node, self._scope))
         for each in node.names:
+            self.imported[each] = each.name
             root = each.name.partition(".")[0]
             name = root if each.asname is None else each.name
             self._bind(each.asname or root, node, "import", full_name=name, alias=each)
@@ -225,9 +205,10 @@ class Walk(Expressions):
             if module is None:
                 self._bind(each.asname or each.name, node, "other")
             elif each.name == "*":
+                self.imported[each] = module
                 self._bind("*", node, "star", full_name=module, alias=each)
             else:
-                name = f"{module}.{each.name}"
+                name = self.imported[each] = f"{module}.{each.name}"
                 self._bind(each.asname or each.name, node, "import", full_name=name, alias=each)
 
     def _assign(self, node: ast.Assign) -> None:
@@ -249,7 +230,7 @@ class Walk(Expressions):
         elif isinstance(value, ast.Constant) and value.value is None:
             self._bind(target.id, value, "nothing")
         elif taken_apart(value) is not None:
-            self._bind(target.id, value, "value", value=value, scope=self._scope)
+            self._bind(target.id, value, "value", value=value)
         else:
             self._bind(target.id, value, "other")
 
@@ -355,6 +336,18 @@ class Walk(Expressions):
         else:
             self._visit(node.elt)
         self._scope = around
+
+
+_WALKS: weakref.WeakKeyDictionary[Document, Walk] = weakref.WeakKeyDictionary()
+
+
+def walk_of(document: Document) -> Walk:
+    """The walk over a file, which is walked over once however many ask."""
+    found = _WALKS.get(document)
+    if found is None:
+        package = package_of(document.module, document.is_package)
+        found = _WALKS[document] = Walk(document.tree, package)
+    return found
 
 
 def parameters(node: ast.arguments) -> list[ast.arg]:

@@ -173,6 +173,32 @@ class Document:
             node = self.parents[node]
         return node
 
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements among which one stands."""
+        parent = self.parents[statement]
+        blocks = (getattr(parent, name, None) for name in ("body", "orelse", "finalbody"))
+        return next(each for each in blocks if isinstance(each, list) and statement in each)
+
+    def line_end(self, offset: int) -> int:
+        """Where the line of a place ends."""
+        found = self.text.find("\n", offset)
+        return len(self.text) if found < 0 else found
+
+    def before(self, statement: ast.stmt) -> str:
+        """What stands before a statement on its first line."""
+        start = self.span(statement)[0]
+        return self.text[self.text.rfind("\n", 0, start) + 1 : start]
+
+    def behind(self, statement: ast.stmt) -> str:
+        """What stands behind a statement on its last line."""
+        end = self.span(statement)[1]
+        return self.text[end : self.line_end(end)]
+
+    def has_its_lines(self, statement: ast.stmt) -> bool:
+        """Whether no other statement shares the lines of one; a comment may."""
+        behind = self.behind(statement).strip()
+        return not self.before(statement).strip() and behind[:1] in ("", "#")
+
     def place(self, node: ast.expr | ast.stmt) -> str:
         """Where a node is, for somebody who knows the folder."""
         return f"{self.path.name}:{node.lineno}"

@@ -17,7 +17,6 @@ from flaxoptim_compat.migrate.program.notebooks import Notebook
 from flaxoptim_compat.migrate.program.source_text import (
     Origin,
     Place,
-    PythonFile,
     Unreadable,
     decode,
 )
@@ -95,8 +94,8 @@ def load(file: FoundFile, source: bytes) -> Loaded:
         text, off_limits, broken, unknown = notebook.text, "", notebook.broken, notebook.unknown
         magics = notebook.magics
     else:
-        python = decode(source)
-        origin, text, broken, unknown = PythonFile(python), python.text, [], []
+        origin = python = decode(source)
+        text, broken, unknown = python.text, [], []
         off_limits = (
             "" if python.encoding == "utf-8" else f"it is in {python.encoding}, not in UTF-8"
         )

@@ -235,13 +235,12 @@ _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BOUNDARY = re.compile(r"^# flaxoptim-compat: cell (\d+)\n", re.MULTILINE)
 
 
-class _Cell:
+class _Cell(NamedTuple):
     """A code cell whose Python is part of the text."""
 
-    def __init__(self, raw: RawCell, masked: MaskedCell, first_line: int) -> None:
-        self.raw = raw
-        self.masked = masked
-        self.first_line = first_line
+    raw: RawCell
+    masked: MaskedCell
+    first_line: int
 
 
 class Notebook:

@@ -18,8 +18,8 @@ class Unreadable(Exception):
     """A file, or a part of it, that cannot be read as Python; the message says why."""
 
 
-class SourceText(NamedTuple):
-    r"""The text of a file.
+class PythonFile(NamedTuple):
+    r"""The text of a file of Python and nothing else.
 
     Args:
       text: with ``\n`` at the ends of lines, and without a byte order mark.
@@ -33,13 +33,17 @@ class SourceText(NamedTuple):
     has_mark: bool
     line_ends: tuple[str, ...]
 
+    def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
+        """The place as it is: only the code of a notebook stands elsewhere than it says."""
+        return Place(line, column, end_line, end_column, 0, line)
+
     def encoded(self, text: str) -> bytes:
         """The bytes of a changed text; lines that are still there keep their ends."""
         mark = codecs.BOM_UTF8 if self.has_mark else b""
         return mark + with_line_ends(self.text, self.line_ends, text).encode(self.encoding)
 
 
-def decode(source: bytes) -> SourceText:
+def decode(source: bytes) -> PythonFile:
     """Decode a Python file as Python does.
 
     Raises:
@@ -57,7 +61,7 @@ def decode(source: bytes) -> SourceText:
         raise Unreadable(_why_undetected(source, error)) from error
     has_mark = encoding == "utf-8-sig"
     encoding = "utf-8" if has_mark else encoding
-    return SourceText(without_line_ends(text), encoding, has_mark, line_ends(text))
+    return PythonFile(without_line_ends(text), encoding, has_mark, line_ends(text))
 
 
 def without_line_ends(text: str) -> str:
@@ -139,22 +143,3 @@ class Origin(Protocol):
 
     def encoded(self, text: str) -> bytes:
         """The bytes of the file with a changed text."""
-
-
-class PythonFile:
-    """A file of Python and nothing else.
-
-    Args:
-      source: its text.
-    """
-
-    def __init__(self, source: SourceText) -> None:
-        self._source = source
-
-    def place(self, line: int, column: int, end_line: int, end_column: int) -> Place:
-        """The place as it is: only the code of a notebook stands elsewhere than it says."""
-        return Place(line, column, end_line, end_column, 0, line)
-
-    def encoded(self, text: str) -> bytes:
-        """The bytes, with the line ends and the byte order mark that the file has."""
-        return self._source.encoded(text)

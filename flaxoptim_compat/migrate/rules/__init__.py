@@ -1,4 +1,4 @@
-"""The rules: one in a file, or several that differ in their texts only in a table."""
+"""The rules: one in a file, or in a table several that are found or edited in one way."""
 
 from __future__ import annotations
 

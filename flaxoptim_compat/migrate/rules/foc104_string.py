@@ -11,8 +11,8 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.surface import served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.names_of_flax_optim import GONE, is_in_modules_of_sys
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.table_of_flax_optim_names import GONE, is_in_modules_of_sys
 
 _GIN = """\
 import gin
@@ -39,7 +39,7 @@ no Python: only the program tells what the text is for. Where gin would not know
 such as that of a class of the program's own under `flax.optim`. Docstrings and prose are not
 reported.""",
     examples=(
-        Example(
+        Example.alike(
             before="""\
 from unittest import mock
 
@@ -48,15 +48,7 @@ def test_training(train):
     with mock.patch("flax.optim.Adam"):
         train()
 """,
-            shim="""\
-from unittest import mock
-
-
-def test_training(train):
-    with mock.patch("flaxoptim_compat.optim.Adam"):
-        train()
-""",
-            optax="""\
+            after="""\
 from unittest import mock
 
 
@@ -65,7 +57,7 @@ def test_training(train):
         train()
 """,
         ),
-        Example(
+        Example.alike(
             before="""\
 import gin
 from flax import optim
@@ -73,8 +65,7 @@ from flax import optim
 gin.external_configurable(optim.Adam, module="flax.optim")
 gin.bind_parameter("flax.optim.Adam.beta1", 0.8)
 """,
-            shim=_GIN,
-            optax=_GIN,
+            after=_GIN,
         ),
     ),
 )

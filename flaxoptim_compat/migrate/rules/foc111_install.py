@@ -26,7 +26,7 @@ A program that has been rewritten needs no `install()`, and a notebook no `%load
 can be deleted when the last file is done. While other files, or libraries that the program imports,
 still use `flax.optim` it is needed.""",
     refuses="",
-    examples=(Example(before=_CODE, shim=_CODE, optax=_CODE),),
+    examples=(Example.alike(before=_CODE, after=_CODE),),
 )
 
 

@@ -9,8 +9,8 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.surface import served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.names_of_flax_optim import GONE
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.table_of_flax_optim_names import GONE
 
 _AFTER = """\
 import flaxoptim_compat.optim
@@ -37,10 +37,9 @@ Names in strings, macros, names that `flax.optim` never had, and `DynamicScale`,
 another module. Bindings on command lines are not seen. Give the gin files together with the program
 that registers the classes.""",
     examples=(
-        Example(
+        Example.alike(
             before=_AFTER.replace("flaxoptim_compat.optim", "flax.optim"),
-            shim=_AFTER,
-            optax=_AFTER,
+            after=_AFTER,
             language="gin",
         ),
     ),

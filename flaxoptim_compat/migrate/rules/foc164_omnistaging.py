@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.lost_uses import without
 
 RULE = Rule(
     code="FOC164",
@@ -20,10 +20,9 @@ RULE = Rule(
     ),
     refuses="Where the method is used in any other way than by a statement that calls it.",
     examples=(
-        Example(
+        Example.alike(
             before="from jax.config import config\n\nconfig.enable_omnistaging()\nprint(config)\n",
-            shim="from jax import config\n\nprint(config)\n",
-            optax="from jax import config\n\nprint(config)\n",
+            after="from jax import config\n\nprint(config)\n",
         ),
     ),
 )

@@ -14,8 +14,7 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.compiled_results import is_result
-from flaxoptim_compat.migrate.successors.evident_arrays import is_array
+from flaxoptim_compat.migrate.successors.evident_values import is_array, is_result
 
 _BEFORE = """\
 import jax.numpy as jnp
@@ -49,7 +48,7 @@ RULE = Rule(
         " write. Parameters of functions, attributes and what comes from other functions of the"
         " program are not found; under `flaxoptim-compat run` each of them warns."
     ),
-    examples=(Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),),
+    examples=(Example.alike(before=_BEFORE, after=_AFTER),),
 )
 _FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
 _ROWS = {row.old.rpartition(".")[2]: row for row in METHODS}

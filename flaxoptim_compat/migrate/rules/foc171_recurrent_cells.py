@@ -22,18 +22,12 @@ RULE = Rule(
         "Always: the number of features stands where the carry is made, which can be elsewhere."
     ),
     examples=(
-        Example(
+        Example.alike(
             before=(
                 "from flax import linen as nn\n\n\ndef carry(rng):\n"
                 "    return nn.LSTMCell.initialize_carry(rng, (8,), 32)\n"
             ),
-            shim=(
-                "from flax import linen as nn\n\n\ndef carry(rng):\n"
-                "    # FOC171: nn.LSTMCell.initialize_carry is a method of a cell since flax 0.7.0:"
-                " write\n    #   nn.LSTMCell(features).initialize_carry(rng, input_shape)\n"
-                "    return nn.LSTMCell.initialize_carry(rng, (8,), 32)\n"
-            ),
-            optax=(
+            after=(
                 "from flax import linen as nn\n\n\ndef carry(rng):\n"
                 "    # FOC171: nn.LSTMCell.initialize_carry is a method of a cell since flax 0.7.0:"
                 " write\n    #   nn.LSTMCell(features).initialize_carry(rng, input_shape)\n"

@@ -20,19 +20,12 @@ RULE = Rule(
     ),
     refuses="Always. It finds names only, of functions that are made and called in the same file.",
     examples=(
-        Example(
+        Example.alike(
             before=(
                 "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
                 "def train(x):\n    y = step(x)\n    return x + y\n"
             ),
-            shim=(
-                "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
-                "def train(x):\n"
-                "    # FOC172: x is used again after it was donated to step, which deletes it:"
-                " use the\n    #   result, or take donate_argnums out\n"
-                "    y = step(x)\n    return x + y\n"
-            ),
-            optax=(
+            after=(
                 "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
                 "def train(x):\n"
                 "    # FOC172: x is used again after it was donated to step, which deletes it:"
@@ -89,9 +82,7 @@ def _lives_on(reading: Reading, call: ast.Call, argument: ast.Name) -> bool:
     statement = reading.document.statement(call)
     if any(not is_read for is_read in _uses(reading, statement, argument.id)):
         return False  # the result takes its name
-    parent = reading.document.parents[statement]
-    blocks = [getattr(parent, name, None) for name in ("body", "orelse", "finalbody")]
-    block = next(each for each in blocks if isinstance(each, list) and statement in each)
+    block = reading.document.block(statement)
     following = block[block.index(statement) + 1 :]
     uses = [each for node in following for each in _uses(reading, node, argument.id)]
     return bool(uses) and uses[0]

@@ -38,7 +38,7 @@ RULE = Rule(
         " an `EarlyStopping`, and unpacked in the same statement; `flaxoptim-compat run` warns of"
         " the others."
     ),
-    examples=(Example(before=_BEFORE, shim=_AFTER, optax=_AFTER),),
+    examples=(Example.alike(before=_BEFORE, after=_AFTER),),
 )
 _CLASS = "flax.training.early_stopping.EarlyStopping"
 _WHAT = "the pair that EarlyStopping.update returned before flax 0.7.5"
@@ -81,12 +81,11 @@ def _made(reading: Reading) -> Iterator[str]:
 def _text(reading: Reading, statement: ast.Assign, target: ast.Tuple) -> Fragments | None:
     """The two statements; None where they cannot stand in the place of this one."""
     document = reading.document
-    start, end = document.span(statement)
-    margin = document.text[document.text.rfind("\n", 0, start) + 1 : start]
-    rest = document.text[end:].partition("\n")[0].partition("#")[0]
-    if margin.strip() or rest.strip() or len(statement.targets) > 1 or len(target.elts) != 2:
+    if len(statement.targets) > 1 or len(target.elts) != 2:
         return None
-    if not all(isinstance(each, ast.Name | ast.Attribute) for each in target.elts):
+    if not document.has_its_lines(statement) or not all(
+        isinstance(each, ast.Name | ast.Attribute) for each in target.elts
+    ):
         return None
     improved, stopping, call = (
         Span(*document.span(each)) for each in (*target.elts, statement.value)
@@ -94,4 +93,4 @@ def _text(reading: Reading, statement: ast.Assign, target: ast.Tuple) -> Fragmen
     updated: Fragments = (stopping, " = ", call)
     if document.source(target.elts[0]) == "_":
         return updated
-    return (*updated, f"\n{margin}", improved, " = ", stopping, ".has_improved")
+    return (*updated, f"\n{document.before(statement)}", improved, " = ", stopping, ".has_improved")

@@ -19,8 +19,8 @@ from flaxoptim_compat.migrate.optimizers.steps import back_edits, to_train_state
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.foc201_constructor import definition_text
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.table_of_definitions import definition_text
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,

@@ -21,6 +21,11 @@ class Example:
     optax: str | None = None
     language: str = "py"
 
+    @classmethod
+    def alike(cls, before: str, after: str, language: str = "py") -> Example:
+        """One of which either target makes the same."""
+        return cls(before, shim=after, optax=after, language=language)
+
 
 @dataclasses.dataclass(frozen=True)
 class Rule:

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.legacy.names.linen_instead_of_nn import NN
+from flaxoptim_compat.legacy.names.public import ERA
+from flaxoptim_compat.migrate.editing.edits import Edit
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.dotted import taken_apart
+from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.successors.finding_names import findings
+from flaxoptim_compat.migrate.successors.rearranged_calls import (
+    REARRANGED,
+    YOUNG,
+    LostUse,
+    Rearranged,
+    is_inlined,
+)
+from flaxoptim_compat.migrate.successors.successor import (
+    OBJECTS_TODAY,
+    SERVED_NN,
+    TENSORBOARD,
+    Successor,
+    successor,
+)
 
 RULES = (
     Rule(
@@ -219,14 +240,9 @@ RULES = (
         why="What came after was made differently, so that the program around it has to change.",
         refuses="Always.",
         examples=(
-            Example(
+            Example.alike(
                 before="from jax.experimental.maps import xmap\n",
-                shim=(
-                    "# FOC159: jax.experimental.maps.xmap, gone since jax 0.4.31: use"
-                    " jax.shard_map, or\n#   jax.jit with jax.sharding.NamedSharding\n"
-                    "from jax.experimental.maps import xmap\n"
-                ),
-                optax=(
+                after=(
                     "# FOC159: jax.experimental.maps.xmap, gone since jax 0.4.31: use"
                     " jax.shard_map, or\n#   jax.jit with jax.sharding.NamedSharding\n"
                     "from jax.experimental.maps import xmap\n"
@@ -248,14 +264,9 @@ RULES = (
         ),
         refuses="Always.",
         examples=(
-            Example(
+            Example.alike(
                 before="from flax.metrics import tensorboard\n",
-                shim=(
-                    "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow"
-                    " and\n#   tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
-                    " other names\nfrom flax.metrics import tensorboard\n"
-                ),
-                optax=(
+                after=(
                     "# FOC160: flax.metrics.tensorboard, which needs TensorFlow: install tensorflow"
                     " and\n#   tensorboard, or use tensorboardX.SummaryWriter, whose methods have"
                     " other names\nfrom flax.metrics import tensorboard\n"
@@ -264,8 +275,249 @@ RULES = (
         ),
     ),
 )
+_TREE_MAPS = frozenset(
+    {"jax.tree_map", "jax.tree_multimap", "jax.tree_util.tree_multimap", "jax.api.tree_multimap"}
+)
+STAND_IN = f"{ERA}:tree_map"
+_IN_NN = tuple(f"{module}." for module in NN)
+_OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
 
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
     """The names that one of these rules is about, each with what takes its place."""
-    yield from findings(reading, code)
+    for use, found in _lost_names(reading).get(code, ()):
+        if not reading.allows(code, use.node):
+            continue
+        if isinstance(use.node, ast.alias):
+            yield _of_import(reading, use.node, use.name, found)
+        else:
+            finding = _of_use(reading, use, use.node, found)
+            if finding is not None:
+                yield finding
+
+
+@functools.lru_cache(maxsize=1)  # one file comes after the other
+def _lost_names(reading: Reading) -> dict[str, list[tuple[NameUse, Successor]]]:
+    """The uses of names that are gone, by the rules that are about them."""
+    by_code: dict[str, list[tuple[NameUse, Successor]]] = {}
+    for use in reading.names.uses:
+        found = _successor_of(reading, use)
+        if found is not None:
+            by_code.setdefault(code_of(found), []).append((use, found))
+    return by_code
+
+
+def code_of(found: Successor) -> str:
+    """The rule that is about a name.
+
+    Args:
+      found: what takes its place.
+    """
+    package = found.old.partition(".")[0]
+    if found.old.startswith(TENSORBOARD):
+        return "FOC160"
+    if package == "flax":
+        return "FOC158" if found.today.startswith(_OF_SERVED_NN) else "FOC154"
+    if not found.today:
+        return "FOC159"
+    if found.old in REARRANGED:
+        return "FOC156" if package == "numpy" else "FOC152"
+    if found.is_stand_in:
+        return "FOC157" if package == "numpy" else "FOC153"
+    return "FOC155" if package == "numpy" else "FOC151"
+
+
+def _successor_of(reading: Reading, use: NameUse) -> Successor | None:
+    if not isinstance(use.node, ast.alias):
+        return _beside_modules(reading, successor(use.name))
+    # What another file of the project took from somewhere is put right there.
+    if use.way != "import":
+        return None
+    statement = reading.document.parents[use.node]
+    if isinstance(statement, ast.Import) and use.name in OBJECTS_TODAY:
+        return successor(f"{use.name}.config")
+    if isinstance(statement, ast.ImportFrom) and statement.module in OBJECTS_TODAY:
+        of_module = successor(f"{statement.module}.config")
+        if of_module is not None and use.name != of_module.old:
+            instead = f"use the object {statement.module}"
+            return of_module._replace(old=use.name, today="", instead=instead)
+    return _in_linen(reading, successor(use.name))
+
+
+def _in_linen(reading: Reading, found: Successor | None) -> Successor | None:
+    """Let the import of ``flax.nn`` become one of Linen if the file takes nothing else from it."""
+    if found is None or found.old not in NN:
+        return found
+    inside = [successor(use.name) for use in reading.names.uses if use.name.startswith(_IN_NN)]
+    if not inside or not all(each and each.today.startswith("flax.linen") for each in inside):
+        return found
+    return found._replace(today="flax.linen", imported="flax.linen")
+
+
+def _beside_modules(reading: Reading, found: Successor | None) -> Successor | None:
+    """Leave what Linen has where it is, too, if ``flax.nn`` is imported for its modules."""
+    if found is None or not found.old.startswith(_IN_NN):
+        return found
+    package = next(each for each in NN if found.old.startswith(f"{each}."))
+    module = _in_linen(reading, successor(package))
+    name = found.old[len(package) + 1 :]
+    if module is None or module.today == "flax.linen" or "." in name:
+        return found
+    served = f"{SERVED_NN}:{name}"
+    return found._replace(today=served, imported=served)
+
+
+def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) -> Finding:
+    start, end = reading.document.span(alias)
+    code = code_of(found)
+    lacking = _lacking(reading, found, found.imported)
+    if not found.today or lacking:
+        reason = f"{found.what}: {lacking or found.instead}"
+        return Finding(code, start, end, found.what, found.instead, None, None, reason=reason)
+    cause = _stays_inside(reading, found)
+    if cause:
+        return Finding(code, start, end, found.what, _shown(found), None, None, cause=cause)
+    if alias.name == "*":
+        instead = f"the names that you need from {found.instead}"
+        reason = f"{found.what}, and what its * brings is not known: import {instead}"
+        return Finding(code, start, end, found.what, instead, None, None, reason=reason)
+    is_import = isinstance(reading.document.parents[alias], ast.Import)
+    if is_import and alias.asname is None:
+        today = name.partition(".")[0]  # what it binds; the uses are written anew
+    else:
+        beyond = name[len(found.old) :]
+        today = f"{_dotted(found.imported)}{beyond}" if beyond else found.imported
+    change = Change(moves={alias: today})
+    # Of these the import goes where every use is written anew.
+    instead = found.instead if found.old in REARRANGED else _shown(found)
+    return Finding(code, start, end, found.what, instead, change, change)
+
+
+def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) -> Finding | None:
+    part = _part(node, found.old.count(".") + 1 - use.name.count(".") - 1)
+    if part is None:
+        return None
+    lost = LostUse(reading, part, found)
+    bound = "" if use.way == "lookup" else _bound_to(reading, node)
+    imported = bool(bound) and found.old.count(".") <= bound.count(".")
+    lacking = _lacking(reading, found, found.today)
+    if not found.today or lacking:
+        return None if imported else _left(lost, lacking)
+    if code_of(found) in ("FOC152", "FOC156") and (use.way == "import" or not imported):
+        rearranged = REARRANGED[found.old](lost)
+        if rearranged is not None:
+            return _changed(lost, use, rearranged)
+    if is_inlined(lost):
+        return None  # part of what the update becomes
+    today = _stand_in(lost) or found.today
+    if imported and today == found.today:
+        return None  # the import says it, and the name stays
+    was = _in_linen(reading, successor(bound))
+    says = was is not None and _dotted(was.imported) + found.old[len(bound) :] == _dotted(today)
+    if was is not None and says and not _stays_inside(reading, was):
+        return None  # so does that of the module
+
+    def make(imports: ImportPlan) -> tuple[Edit, ...]:
+        return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
+
+    shown = _dotted(today) if today != found.today else _shown(found)
+    return _changed(lost, use, Rearranged(lost.span(part), shown, make))
+
+
+def _stand_in(lost: LostUse) -> str:
+    """The stand-in that lets None stand for anything, if the call evidently needs it; else ""."""
+    call = lost.call
+    if lost.successor.old not in _TREE_MAPS or call is None or len(call.args) < 3:
+        return ""
+    return STAND_IN if any(map(_makes_none, ast.walk(call.args[1]))) else ""
+
+
+def _makes_none(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return node.value is None
+    # A MultiOptimizer has None there for the parameters that no traversal selects.
+    return isinstance(node, ast.Attribute) and node.attr == "param_states"
+
+
+def _part(node: ast.expr, surplus: int) -> ast.expr | None:
+    """The name in a dotted one, without the attributes that are looked up on it after it."""
+    for _ in range(-surplus):
+        if isinstance(node, ast.Attribute):
+            node = node.value
+        elif isinstance(node, ast.Call) and node.args:
+            node = node.args[0]
+        else:
+            return None
+    if isinstance(node, ast.Call) and len(node.args) > 2:
+        return None  # getattr with a default: the program is ready for its absence
+    if isinstance(node, ast.Attribute | ast.Name) and not isinstance(node.ctx, ast.Load):
+        return None  # the program gives the name to the module itself
+    return node
+
+
+def _bound_to(reading: Reading, node: ast.expr) -> str:
+    """The full name of what the first part of a dotted name stands for."""
+    found = taken_apart(node)
+    return (reading.names.full_name(found[0]) if found is not None else None) or ""
+
+
+def _lacking(reading: Reading, found: Successor, today: str) -> str:
+    """Why what takes the place of a name is not written for these versions; "" if it is."""
+    form = YOUNG.get(found.old, today)
+    lacking = reading.releases.lacking(form)
+    if lacking is None:
+        return ""
+    later = f"{_dotted(form)} from {lacking.package} {lacking.since} on"
+    package, _, gone_since = found.gone_since.partition(" ")
+    if reading.releases.are_before(package, gone_since):
+        return f"{later}; before, it can stay"
+    return later
+
+
+def _stays_inside(reading: Reading, module: Successor) -> str:
+    """Why a name in a module is not written anew for these versions, so that its import stays."""
+    for use in reading.names.uses:
+        if isinstance(use.node, ast.alias) or not use.name.startswith(f"{module.old}."):
+            continue
+        found = successor(use.name)
+        lacking = "" if found is None else _lacking(reading, found, found.today)
+        if found is not None and lacking:
+            return f"{found.what}: {lacking}"
+    return ""
+
+
+def _left(lost: LostUse, lacking: str) -> Finding:
+    span, found = lost.span(lost.node), lost.successor
+    reason = f"{found.what}: {lacking or found.instead}"
+    code = code_of(found)
+    return Finding(code, *span, found.what, found.instead, None, None, reason=reason)
+
+
+def _changed(lost: LostUse, use: NameUse, rearranged: Rearranged) -> Finding:
+    reading, found = lost.reading, lost.successor
+    assert isinstance(use.node, ast.expr)
+    gone = {use.node, *rearranged.removed}
+    nodes = [
+        each.node
+        for each in reading.names.uses
+        if each.node in gone and isinstance(each.node, ast.expr)
+    ]
+    change = Change(rearranged.make, drops=tuple(nodes), unless=use.node)
+    code = code_of(found)
+    return Finding(code, *rearranged.span, found.what, rearranged.instead, change, change)
+
+
+def _dotted(path: str) -> str:
+    return path.replace(":", ".")
+
+
+def _shown(found: Successor) -> str:
+    """What replaces a name, for people: a stand-in is not the last word."""
+    if not found.is_stand_in:
+        return found.dotted
+    if found.today == SERVED_NN:
+        return (
+            f"{SERVED_NN}: the modules stay as they are, and the optimizers can move;"
+            f" later {found.instead}"
+        )
+    return f"{found.dotted}; later {found.instead}"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.statements import without
 from flaxoptim_compat.migrate.optimizers.given_to_packages import given_to_package
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.out_of_sight import decorated
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
+from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.unread_code import (
     given_to_unread,
     made_by_unread,
@@ -49,6 +53,44 @@ from flaxoptim_compat import optim
 def momentum_of(params, name):
     optimizer = optim.Momentum(0.1).create(params).to_train_state(inject=False)
     return optim.Optimizer.from_train_state(optimizer).state.param_states[name].momentum
+""",
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC214",
+        name="optimizer-def",
+        summary="the definition or its hyper-parameters, read from an optimizer, "
+        "`optimizer.optimizer_def`",
+        what="`--to optax` reads it from the optimizer that the TrainState stands for, as in "
+        "FOC213, and the definition stays. A step that is given `hyper_params=` is done by that "
+        "optimizer too."
+        "\n\nWhere all steps of a MultiOptimizer give "
+        "`hyper_params=[first.replace(learning_rate=a), ...]` for its parts, each part gets a "
+        "hyper-parameter of its own in optax, "
+        "`learning_rate_0` and so on, which the steps set. `--to shim` leaves it.",
+        why="A TrainState has a transformation, `tx`, which does not tell what it was made of. "
+        "Values that steps set stand in `opt_state.hyperparams`.",
+        refuses="Where the optimizer is left for another reason.",
+        examples=(
+            Example(
+                before="""\
+from flax import optim
+
+
+def rate_of(params):
+    optimizer = optim.Momentum(0.1).create(params)
+    return optimizer.optimizer_def.hyper_params.learning_rate
+""",
+                optax="""\
+from flaxoptim_compat import optim
+
+
+def rate_of(params):
+    optimizer = optim.Momentum(0.1).create(params).to_train_state(inject=False)
+    return optim.Optimizer.from_train_state(
+        optimizer
+    ).optimizer_def.hyper_params.learning_rate
 """,
             ),
         ),
@@ -135,6 +177,7 @@ def train(params, batches):
 # What stands there, and what there is instead.
 _TEXTS = {
     "FOC213": ("the state of an optimizer", "opt_state, in the structure of optax"),
+    "FOC214": ("the definition in an optimizer", "opt_state.hyperparams, for what steps set"),
     "FOC218": ("an optimizer that is given away", "a TrainState, if the package takes one"),
     "FOC219": ("another use of an optimizer", "see why it stays"),
 }
@@ -149,6 +192,11 @@ def _state(asked: Asked) -> Use:
 OTHER_STRUCTURE = "`{}` has another structure in optax."
 
 
+def _definition(asked: Asked) -> Use:
+    problem = "A TrainState keeps the transformation as `tx`, without its hyper-parameters."
+    return asked.use("FOC214", problem, bridge="reads")
+
+
 def _unknown(asked: Asked) -> Use:
     owner = "An optimizer" if asked.node.attr == "apply_gradients" else "A TrainState"
     return asked.use("FOC219", f"{owner} has no `{asked.node.attr}`.")
@@ -161,7 +209,10 @@ def _assigned(asked: Asked) -> Use:
 
 # FOC201 is about what is only asked of a definition.
 RECOGNISES = Recognises(
-    {Optimizer: {"state": _state, ANY: _unknown}, Definition: {ANY: _assigned}},
+    {
+        Optimizer: {"state": _state, "optimizer_def": _definition, ANY: _unknown},
+        Definition: {ANY: _assigned},
+    },
     [
         (ast.Assign, put_into_unread),
         (ast.Call, given_to_unread),
@@ -174,4 +225,13 @@ RECOGNISES = Recognises(
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
     """The uses that one of these rules is about, and why each stays."""
-    yield from findings(reading, code, *_TEXTS[code], lambda use, unit, imports: ())
+
+    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
+        del imports
+        # What only prepares the hyper-parameters of a step, which the step itself sets in optax.
+        statements = {} if unit.part_rates is None else unit.part_rates.statements
+        if use.node not in statements:
+            return ()
+        return (without(reading.document, statements[use.node]),)
+
+    yield from findings(reading, code, *_TEXTS[code], edits_of)

@@ -100,13 +100,10 @@ def examine(file: FoundFile, source: bytes) -> Examined:
 
 
 def report_alone(loaded: Loaded, task: Task) -> FileReport:
-    """What was found in a file that has nothing to do with others."""
-    try:
-        ignored = ignored_in(loaded, task)
-        found = analyse_alone(loaded.document, ignored, task.targets, task.releases)
-        return report_of(loaded, found, task)
-    except Exception as error:
-        return unread(loaded.file, error)
+    """What was found in a file without regard to others."""
+    ignored = ignored_in(loaded, task)
+    found = analyse_alone(loaded.document, ignored, task.targets, task.releases)
+    return report_of(loaded, found, task)
 
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:

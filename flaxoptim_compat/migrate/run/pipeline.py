@@ -8,14 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.program.files import FoundFile, FoundFiles
-from flaxoptim_compat.migrate.program.linking import (
-    Links,
-    Module,
-    attributes_in,
-)
+from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
 from flaxoptim_compat.migrate.program.loading import Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.source_text import Unreadable
-from flaxoptim_compat.migrate.run.analysis import analyse, analyse_alone
+from flaxoptim_compat.migrate.run.analysis import analyse
 from flaxoptim_compat.migrate.run.cache import Cache, key_of_file, key_of_group
 from flaxoptim_compat.migrate.run.examination import (
     Examined,
@@ -159,7 +155,11 @@ class _Run:
             self._report_alone(number, loaded)
 
     def _report_alone(self, number: int, loaded: Loaded) -> None:
-        report = self._reports[number] = report_alone(loaded, self._task)
+        try:
+            report = report_alone(loaded, self._task)
+        except Exception as error:
+            report = unread(loaded.file, error)
+        self._reports[number] = report
         known = self._examined[number]._replace(report=report)
         self._cache.keep_examined(self._keys[number], known)
 
@@ -246,10 +246,7 @@ class _Run:
         """What can be said of a file if reading it together with others has failed."""
         loaded.off_limits = loaded.off_limits or mistake(error)
         try:
-            ignored = ignored_in(loaded, self._task)
-            task = self._task
-            found = analyse_alone(loaded.document, ignored, task.targets, task.releases)
-            report = report_of(loaded, found, self._task)
+            report = report_alone(loaded, self._task)
         except Exception:
             report = FileReport(loaded.file)
         report.unread.append((None, mistake(error)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, Spot, UnitReport
+from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, Spot
 
 _REASONS = 5
 
@@ -33,23 +33,17 @@ class Plan(NamedTuple):
 
     Args:
       findings: how many there are.
-      files: in how many files.
       shim: with how many of them ``rewrite --to shim`` deals.
       shim_leaves: the first one with which it does not; None: it deals with all.
       optax: with how many of them ``rewrite --to optax`` deals.
-      becoming: how many optimizers become TrainStates with ``rewrite --to optax``.
-      staying: those that do not, and what holds them.
       begin_with: files in which nothing stays with ``--to optax``, those with most findings first.
       reasons: those for which most stays with ``--to optax``, not more than five.
     """
 
     findings: int
-    files: int
     shim: int
     shim_leaves: Spot | None
     optax: int
-    becoming: int
-    staying: list[UnitReport]
     begin_with: list[Path]
     reasons: list[Reason]
 
@@ -66,7 +60,6 @@ def plan_of(report: Report) -> Plan:
     easy.sort(key=lambda each: (-len(each.findings), each.path))
     return Plan(
         findings=report.findings,
-        files=len(files),
         shim=sum(one.shim for each in open_files for one in each.findings),
         shim_leaves=next(
             (
@@ -78,8 +71,6 @@ def plan_of(report: Report) -> Plan:
             None,
         ),
         optax=sum(one.optax for each in open_files for one in each.findings),
-        becoming=report.becoming,
-        staying=report.staying,
         begin_with=[each.path for each in easy],
         reasons=_reasons(files),
     )

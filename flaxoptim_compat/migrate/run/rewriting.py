@@ -15,8 +15,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
 from flaxoptim_compat.migrate.editing.line_breaks import broken_anew
-from flaxoptim_compat.migrate.editing.quotes import quoted_as_in
-from flaxoptim_compat.migrate.editing.surroundings import hanging, room
+from flaxoptim_compat.migrate.editing.surroundings import hanging, quoted_as_in, room
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import FileFindings
 

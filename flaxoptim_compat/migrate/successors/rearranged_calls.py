@@ -3,21 +3,109 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import re
 from collections.abc import Callable
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.editing.statements import without
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.releases.forms import SPHERICAL_HARMONICS
-from flaxoptim_compat.migrate.successors.evident_arrays import is_array
-from flaxoptim_compat.migrate.successors.lost_uses import (
-    LostUse,
-    Making,
-    Rearranged,
-    Rearrangement,
-    without,
-)
+from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.successor import Successor
+
+# The edits of a use, for the imports that a target plans.
+Making = Callable[[ImportPlan], tuple[Edit, ...]]
+
+_COMMENT = re.compile(r"#[^\n]*")
+
+_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Tuple, ast.Dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Rearranged:
+    """What becomes of a use.
+
+    Args:
+      span: what changes.
+      instead: what it becomes, for people.
+      make: the edits.
+      removed: names besides that of the use that will be gone.
+    """
+
+    span: Span
+    instead: str
+    make: Making
+    removed: tuple[ast.expr, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class LostUse:
+    """One use of a name that is gone.
+
+    Args:
+      reading: the file.
+      node: the name, without attributes that are looked up on it.
+      successor: what takes its place.
+    """
+
+    reading: Reading
+    node: ast.expr
+    successor: Successor
+
+    @property
+    def parent(self) -> ast.AST:
+        """The node around it."""
+        return self.reading.document.parents[self.node]
+
+    @property
+    def call(self) -> ast.Call | None:
+        """The call of it, if it is called."""
+        parent = self.parent
+        return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
+
+    def span(self, node: ast.expr) -> Span:
+        """Where a node stands."""
+        return Span(*self.reading.document.span(node))
+
+    def plain_arguments(self, names: str, most: int | None = None) -> list[ast.expr] | None:
+        """The arguments of the call, if they are written in an order that is certain.
+
+        Args:
+          names: the names of the keywords that may be among them.
+          most: how many may be given by position.
+
+        Returns:
+          Those by position; None if there are unpacked ones, too many or other keywords.
+        """
+        call = self.call
+        if call is None or any(isinstance(each, ast.Starred) for each in call.args):
+            return None
+        if any(each.arg not in names.split() for each in call.keywords):
+            return None
+        return call.args if most is None or len(call.args) <= most else None
+
+    def insertion(self, text: str) -> Edit | None:
+        """Insert an argument after the last one of the call; None where it is not plain where."""
+        call = self.call
+        assert call is not None
+        last = arguments_of(call)[-1]
+        start, end = self.span(last).end, self.span(call).end
+        rest = _COMMENT.sub("", self.reading.document.text[start:end])
+        if "".join(rest.split()) not in (")", ",)"):
+            return None  # the last one stands in parentheses of its own
+        return Edit(start, start, (text,))
+
+    def atom(self, node: ast.expr) -> Fragments:
+        """A piece that an attribute can be looked up on."""
+        span = self.span(node)
+        return (span,) if isinstance(node, _ATOMS) else ("(", span, ")")
+
+
+Rearrangement = Callable[[LostUse], Rearranged | None]
+
 
 _INDEX = "jax.ops.index"
 _METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
@@ -27,7 +115,7 @@ _ARGUMENTS = ("x", "idx", "y", "indices_are_sorted", "unique_indices")
 def _updating(method: str) -> Rearrangement:
     def rearrange(lost: LostUse) -> Rearranged | None:
         call = lost.call
-        given = None if call is None else arguments_of(call)
+        given = None if call is None else _arguments(call)
         if call is None or given is None:
             return None
         index = given["idx"]
@@ -52,14 +140,13 @@ def _updating(method: str) -> Rearrangement:
             text = (*array, ".at[", inside, f"].{method}(", lost.span(given["y"]), *promises, ")")
             return (Edit(*lost.span(call), text),)
 
-        span = lost.span(call)
         removed = () if inlined is None else (inlined,)
-        return Rearranged(span.start, span.end, f"x.at[index].{method}(y)", make, removed)
+        return _changed(lost, f"x.at[index].{method}(y)", make, removed)
 
     return rearrange
 
 
-def arguments_of(call: ast.Call) -> dict[str, ast.expr] | None:
+def _arguments(call: ast.Call) -> dict[str, ast.expr] | None:
     """The arguments of an update by their names; None if it is not certain which they are."""
     if any(isinstance(each, ast.Starred) for each in call.args) or len(call.args) > 5:
         return None
@@ -73,30 +160,26 @@ def arguments_of(call: ast.Call) -> dict[str, ast.expr] | None:
     return given if in_order[:3] == ["x", "idx", "y"] and list(given) == in_order else None
 
 
-def is_index(found: Successor) -> bool:
-    """Whether a name is ``jax.ops.index``."""
-    return found.old == _INDEX
-
-
-def is_inlined(reading: Reading, node: ast.expr) -> bool:
-    """Whether this ``jax.ops.index`` is part of an update that is written anew.
+def is_inlined(lost: LostUse) -> bool:
+    """Whether it is a ``jax.ops.index`` that is part of an update which is written anew.
 
     Args:
-      reading: the file.
-      node: the name ``jax.ops.index``.
+      lost: a use of any name.
     """
-    parents = reading.document.parents
-    subscript = parents[node]
+    if lost.successor.old != _INDEX:
+        return False
+    reading, parents = lost.reading, lost.reading.document.parents
+    subscript = lost.parent
     call = parents[subscript]
     if isinstance(call, ast.keyword):
         call = parents[call]
     if not isinstance(call, ast.Call) or not isinstance(subscript, ast.Subscript):
         return False
     name = reading.names.full_name(call.func)
-    if name not in INDEX_UPDATES or not reading.allows("FOC152", call.func):
+    if name not in _INDEX_UPDATES or not reading.allows("FOC152", call.func):
         return False
-    given = arguments_of(call)
-    return given is not None and given["idx"] is subscript and subscript.value is node
+    given = _arguments(call)
+    return given is not None and given["idx"] is subscript and subscript.value is lost.node
 
 
 def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:
@@ -114,7 +197,7 @@ def _inside(lost: LostUse, index: ast.expr) -> Span:
     return Span(start, lost.span(index).end - 1)
 
 
-INDEX_UPDATES: dict[str, Rearrangement] = {
+_INDEX_UPDATES: dict[str, Rearrangement] = {
     f"jax.ops.index_{name}": _updating(method) for name, method in _METHODS.items()
 }
 
@@ -126,8 +209,7 @@ def _changed(
     lost: LostUse, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
 ) -> Rearranged:
     """The call as a whole is what changes."""
-    span = lost.span(lost.call or lost.node)
-    return Rearranged(span.start, span.end, instead, make, removed)
+    return Rearranged(lost.span(lost.call or lost.node), instead, make, removed)
 
 
 def _renamed(
@@ -267,8 +349,7 @@ def _constant(make_text: Callable[[ImportPlan, LostUse], str], instead: str) -> 
             text = make_text(imports, lost)
             return (Edit(*lost.span(lost.node), (f"({text})" if inside else text,)),)
 
-        span = lost.span(lost.node)
-        return Rearranged(span.start, span.end, instead, make)
+        return Rearranged(lost.span(lost.node), instead, make)
 
     return rearrange
 
@@ -301,8 +382,8 @@ def _is_in(module: str) -> Rearrangement:
 # {name that is gone: module:attribute of what it is rearranged to, if not all versions have that}
 YOUNG: dict[str, str] = {"jax.scipy.special.sph_harm": SPHERICAL_HARMONICS}
 
-OF_JAX: dict[str, Rearrangement] = {
-    **INDEX_UPDATES,
+REARRANGED: dict[str, Rearrangement] = {
+    **_INDEX_UPDATES,
     **_constants("jax.numpy"),
     "jax.numpy.in1d": _is_in("jax.numpy"),
     "jax.numpy.msort": _sorted("jax.numpy"),
@@ -325,9 +406,6 @@ OF_JAX: dict[str, Rearrangement] = {
     "jax.experimental.host_callback.barrier_wait": _renamed(
         "jax:effects_barrier", "jax.effects_barrier()", arguments=(0, 0)
     ),
-}
-
-OF_NUMPY: dict[str, Rearrangement] = {
     **_constants("numpy"),
     "numpy.in1d": _is_in("numpy"),
     "numpy.msort": _sorted("numpy"),

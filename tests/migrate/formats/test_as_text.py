@@ -51,7 +51,7 @@ def test_what_stays_because_of_another_place_counts_with_it(tmp_path: Path) -> N
         e=[],
     )
     plan = plan_of(report)
-    assert (plan.findings, plan.files, plan.shim, plan.optax) == (9, 4, 9, 4)
+    assert (plan.findings, plan.shim, plan.optax) == (9, 9, 4)
     assert plan.shim_leaves is None
     assert [each.name for each in plan.begin_with] == ["d.py", "c.py"]
     assert [(each.number, each.text, each.path.name) for each in plan.reasons] == [

@@ -19,7 +19,7 @@ from flaxoptim_compat.formula_text.stages import SHORTHANDS
 from flaxoptim_compat.legacy.lost import OF_PACKAGES
 from flaxoptim_compat.migrate.releases.forms import FORMS
 from flaxoptim_compat.migrate.rules import rule_modules
-from flaxoptim_compat.migrate.successors.finding_names import REARRANGED
+from flaxoptim_compat.migrate.successors.rearranged_calls import REARRANGED
 from flaxoptim_compat.migrate.successors.successor import (
     BACK,
     IMPORTED,

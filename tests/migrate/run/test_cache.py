@@ -14,7 +14,7 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.program import loading
-from flaxoptim_compat.migrate.run import cache, cache_folder, pipeline
+from flaxoptim_compat.migrate.run import cache, pipeline
 from tests.support.places import DATA
 
 NAME = ".flaxoptim_compat_cache"
@@ -201,7 +201,7 @@ def damages(path: Path) -> dict[str, bytes]:
 
     def signed(entries: Any) -> bytes:
         body = json.dumps(entries).encode()
-        return json.dumps(cache_folder._head(body)).encode() + b"\n" + body
+        return json.dumps(cache._head(body)).encode() + b"\n" + body
 
     found = {
         "empty": b"",
@@ -263,7 +263,7 @@ def test_a_folder_that_cannot_be_used(
         def refuse(*_: object, **__: object) -> None:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(cache_folder, "appearing_file", refuse)
+        monkeypatch.setattr(cache, "appearing_file", refuse)
     assert run("scan", ".") == expected
     assert run("scan", ".") == expected
     assert not list((tmp_path / "elsewhere").glob("*"))
@@ -278,7 +278,7 @@ def test_the_folder_says_what_it_is(run: Run) -> None:
 
 
 def test_old_results_are_removed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_folder, "_MOST_FILES", 3)
+    monkeypatch.setattr(cache, "_MOST_FILES", 3)
     monkeypatch.setattr(cache, "_MOST_UNUSED", 5)
     Path(NAME).mkdir()
     (Path(NAME) / "mine.json").write_text("{}")

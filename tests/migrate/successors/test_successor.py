@@ -16,8 +16,8 @@ from flaxoptim_compat.legacy import lost
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.public import public
-from flaxoptim_compat.migrate.successors.finding_names import REARRANGED, code_of
-from flaxoptim_compat.migrate.successors.rearranged_calls import YOUNG
+from flaxoptim_compat.migrate.rules.table_of_removed_names import code_of
+from flaxoptim_compat.migrate.successors.rearranged_calls import REARRANGED, YOUNG
 from flaxoptim_compat.migrate.successors.successor import (
     BACK,
     NN,

@@ -1,4 +1,4 @@
-"""FOC205: ``apply_gradient(grads)`` is ``apply_gradients(grads=grads)``."""
+"""FOC205 and FOC206: steps, ``apply_gradient(grads)``, and those that are given a rate."""
 
 from __future__ import annotations
 
@@ -8,36 +8,34 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal
 
-from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
-from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edits, taken_apart
-from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
-RULE = Rule(
-    code="FOC205",
-    name="apply-gradient",
-    summary="a step, `optimizer.apply_gradient(grads)` or `optimizer.optimize(loss_fn)`",
-    what="`--to optax` writes `.apply_gradients(grads=grads)`, the method of a "
-    "`TrainState`. Where other steps of the same optimizer are given a learning rate, this one "
-    "sets it back to that of the definition, because what was set once stays in a TrainState. "
-    "A statement with `optimize` becomes two, as in FOC212: one for the gradient and one for the "
-    "step. "
-    "`--to shim` leaves it.",
-    why="Both return a new object with new parameters, the step counted up and new moments.",
-    refuses="Where the method is not called but handed on, and where its arguments are not "
-    "written out; `optimize` where its statement does not take the results apart, or is not alone "
-    "on its lines.",
-    examples=(
-        Example(
-            before="""\
+RULES = (
+    Rule(
+        code="FOC205",
+        name="apply-gradient",
+        summary="a step, `optimizer.apply_gradient(grads)` or `optimizer.optimize(loss_fn)`",
+        what="`--to optax` writes `.apply_gradients(grads=grads)`, the method of a "
+        "`TrainState`. Where other steps of the same optimizer are given a learning rate, this one "
+        "sets it back to that of the definition, because what was set once stays in a TrainState. "
+        "A statement with `optimize` becomes two, as in FOC212: one for the gradient and one for "
+        "the step. "
+        "`--to shim` leaves it.",
+        why="Both return a new object with new parameters, the step counted up and new moments.",
+        refuses="Where the method is not called but handed on, and where its arguments are not "
+        "written out; `optimize` where its statement does not take the results apart, or is not "
+        "alone on its lines.",
+        examples=(
+            Example(
+                before="""\
 from flax import optim
 
 
@@ -55,7 +53,7 @@ def train(params, batches):
         optimizer = train_step(optimizer, grads)
     return optimizer.target
 """,
-            optax="""\
+                optax="""\
 import optax
 from flax.training import train_state
 
@@ -78,9 +76,9 @@ def train(params, batches):
         optimizer = train_step(optimizer, grads)
     return optimizer.params
 """,
-        ),
-        Example(
-            before="""\
+            ),
+            Example(
+                before="""\
 from flax import optim
 
 
@@ -90,7 +88,7 @@ def train(params, loss_fn):
         optimizer, loss, logits = optimizer.optimize(loss_fn)
     return optimizer.target, loss, logits
 """,
-            optax="""\
+                optax="""\
 import jax
 import optax
 from flax.training import train_state
@@ -109,6 +107,70 @@ def train(params, loss_fn):
         optimizer = optimizer.apply_gradients(grads=grads)
     return optimizer.params, loss, logits
 """,
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC206",
+        name="rate-of-a-step",
+        summary="a step with hyper-parameters of its own, "
+        "`apply_gradient(grads, learning_rate=rate)`",
+        what="`--to optax` puts the definition into `optax.inject_hyperparams`, and each step "
+        "sets `learning_rate` in the state of the optimizer before it is done."
+        "\n\nWhere every step computes the rate by a function of `optimizer.state.step` alone, the "
+        "function becomes the schedule of the optimizer, and the steps do not give it any more. "
+        "`--to shim` leaves both.",
+        why="A hyper-parameter that was given to `apply_gradient` lasted for one step. In "
+        "optax it is either built in, or stands in `opt_state.hyperparams` until it is set again. "
+        "Only those that steps do set are put there: `beta2` as a float32 array would lose four "
+        "digits of `1 - beta2`."
+        "\n\nA schedule counts from 0, as `optimizer.state.step` does.",
+        refuses="`beta1`, `beta2` and `rho`, which would lose digits, and hyper-parameters that "
+        "only some of the steps give, unless it is the learning rate and the definition has a "
+        "number for it. Such a step is done by the optimizer that the TrainState stands for, as in "
+        "FOC213."
+        "\n\nWith parameters in half precision optax keeps the rate in their dtype, where "
+        "flax.optim kept it in float32.",
+        examples=(
+            Example(
+                before="""\
+from flax import optim
+
+
+def make(params):
+    return optim.Adam(beta2=0.98).create(params)
+
+
+def train(params, batches, rate):
+    optimizer = make(params)
+    for grads in batches:
+        optimizer = optimizer.apply_gradient(grads, learning_rate=rate)
+    return optimizer
+""",
+                optax="""\
+import optax
+from flax.training import train_state
+
+
+def make(params):
+    return train_state.TrainState.create(
+        apply_fn=None,
+        tx=optax.inject_hyperparams(
+            optax.adam, static_args=("b1", "b2", "eps", "eps_root")
+        )(learning_rate=0.0, b2=0.98),
+        params=params,
+    )
+
+
+def train(params, batches, rate):
+    optimizer = make(params)
+    for grads in batches:
+        optimizer = optimizer.replace(
+            opt_state=optax.tree_utils.tree_set(optimizer.opt_state, learning_rate=rate)
+        ).apply_gradients(grads=grads)
+    return optimizer
+""",
+            ),
         ),
     ),
 )
@@ -118,7 +180,7 @@ def _use(asked: Asked, takes: str) -> Use:
     """A step: of ``apply_gradient``, which takes gradients, or of ``optimize``, a function."""
     document, call = asked.document, asked.call
     if call is None:
-        return asked.use(RULE.code, "The method is not called where it stands.")
+        return asked.use("FOC205", "The method is not called where it stands.")
     names = [each.arg for each in call.keywords]
     overrides = tuple(name for name in names if name not in (None, takes))
     is_split = takes == "loss_fn"
@@ -133,7 +195,7 @@ def _use(asked: Asked, takes: str) -> Use:
         problem = _one_statement(document, call)
     elif overrides and _order_matters(document, call):
         problem = "What computes the gradients may change what the step is given: name it before."
-    code = "FOC206" if overrides or problem else RULE.code
+    code = "FOC206" if overrides or problem else "FOC205"
     # What cannot be split returns more than an optimizer.
     bridge: Literal["", "returns"] = "" if problem and is_split else "returns"
     return asked.use(code, problem, call, overrides=overrides, bridge=bridge)
@@ -167,10 +229,7 @@ def _one_statement(document: Document, call: ast.Call) -> str:
     results = taken_apart(document, call)
     if not results or isinstance(results[0], ast.Tuple | ast.List):
         return NOT_TAKEN_APART
-    start, end = document.span(document.statement(call))
-    line = document.text.rfind("\n", 0, start) + 1
-    after = document.text[end:].partition("\n")[0].strip()
-    if document.text[line:start].strip() or (after and not after.startswith("#")):
+    if not document.has_its_lines(document.statement(call)):
         return "Its statement shares a line with something else."
     stored = {ast.unparse(each) for each in _inside(results[1:]) if _is_stored(each)}
     given = [call.func, *(each.value for each in call.keywords if each.arg != "loss_fn")]
@@ -187,7 +246,6 @@ def _is_stored(node: ast.AST) -> bool:
     return isinstance(getattr(node, "ctx", None), ast.Store) and not isinstance(node, ast.Tuple)
 
 
-# What is given hyper-parameters is for FOC206.
 RECOGNISES = Recognises(
     {
         Optimizer: {
@@ -198,12 +256,16 @@ RECOGNISES = Recognises(
 )
 
 
-def find(reading: Reading) -> Iterator[Finding]:
-    """Each step that is given nothing but gradients."""
+# What stands there, and what there is instead.
+_TEXTS = {
+    "FOC205": ("a step of an optimizer", ".apply_gradients(grads=...)"),
+    "FOC206": (
+        "a step with hyper-parameters of its own",
+        "optax.inject_hyperparams, or a schedule",
+    ),
+}
 
-    def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
-        return step_edits(reading, use, unit, imports)
 
-    yield from findings(
-        reading, RULE.code, "a step of an optimizer", ".apply_gradients(grads=...)", edits_of
-    )
+def find(code: str, reading: Reading) -> Iterator[Finding]:
+    """Each step that is given nothing but gradients, or each that is given hyper-parameters."""
+    yield from findings(reading, code, *_TEXTS[code], functools.partial(step_edits, reading))

@@ -1,4 +1,4 @@
-"""FOC201: a definition, such as ``optim.Adam(1e-3)``, as the optax that does the same."""
+"""FOC201 and FOC208: definitions, of one optimizer or of several, as optax that does the same."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.catalogue import RATE
-from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
+from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.optimizers.definitions import (
     selecting,
     why_no_text,
 )
+from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
@@ -27,34 +28,35 @@ from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Definition, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-RULE = Rule(
-    code="FOC201",
-    name="constructor",
-    summary="a definition of flax.optim, such as `optim.Adam(1e-3)`",
-    what="`--to optax` writes the optax transformation that does exactly the same, with "
-    "your own expressions in it. Where optax has none, it takes the missing piece from "
-    "`flaxoptim_compat.transforms`. `--to shim` only changes where the class comes from.",
-    why="The namesakes in optax have other defaults and other formulas: `optax.sgd` has no "
-    "momentum unless it is given one, `optax.rmsprop` adds `eps` inside the root, "
-    "`optax.adagrad` starts its sum at 0.1. The pages on the optimizers say what each would "
-    "change, and by how much.",
-    refuses="Where the arguments come from `*` or `**`, where an expression decides which "
-    "optax it is (`nesterov=flag`), where the class is your own or is looked up by name, and "
-    "where the program asks the definition for something, such as `hyper_params`. The "
-    "definition then stays, and its optimizers become TrainStates by `to_train_state()`: "
-    "FOC202."
-    "\n\nWith `--accept-changes` it writes optax's own namesake where the exact text needs this "
-    "package, runs both on a small model, and lists how far apart they end.",
-    examples=(
-        Example(
-            before="""\
+RULES = (
+    Rule(
+        code="FOC201",
+        name="constructor",
+        summary="a definition of flax.optim, such as `optim.Adam(1e-3)`",
+        what="`--to optax` writes the optax transformation that does exactly the same, with "
+        "your own expressions in it. Where optax has none, it takes the missing piece from "
+        "`flaxoptim_compat.transforms`. `--to shim` only changes where the class comes from.",
+        why="The namesakes in optax have other defaults and other formulas: `optax.sgd` has no "
+        "momentum unless it is given one, `optax.rmsprop` adds `eps` inside the root, "
+        "`optax.adagrad` starts its sum at 0.1. The pages on the optimizers say what each would "
+        "change, and by how much.",
+        refuses="Where the arguments come from `*` or `**`, where an expression decides which "
+        "optax it is (`nesterov=flag`), where the class is your own or is looked up by name, and "
+        "where the program asks the definition for something, such as `hyper_params`. The "
+        "definition then stays, and its optimizers become TrainStates by `to_train_state()`: "
+        "FOC202."
+        "\n\nWith `--accept-changes` it writes optax's own namesake where the exact text needs "
+        "this package, runs both on a small model, and lists how far apart they end.",
+        examples=(
+            Example(
+                before="""\
 from flax import optim
 
 
 def make(params, args):
     return optim.Adam(args.rate, beta2=0.98, eps=1e-9, weight_decay=args.decay).create(params)
 """,
-            optax="""\
+                optax="""\
 import optax
 from flax.training import train_state
 
@@ -66,6 +68,61 @@ def make(params, args):
         params=params,
     )
 """,
+            ),
+        ),
+    ),
+    Rule(
+        code="FOC208",
+        name="multi-optimizer",
+        summary="several optimizers for several parameters, `MultiOptimizer((traversal, "
+        "definition), ...)`",
+        what="`--to optax` writes `optax.partition` with a function that says by its path to "
+        "which optimizer each parameter belongs. What no traversal selects is frozen to the bit. A "
+        "variable that held a `ModelParamTraversal` holds its function from then on. For jax "
+        "before 0.5.1, whose `keystr` knows no separator, the keys of a path are joined one by "
+        "one. "
+        "`--to shim` only changes where the classes come from.",
+        why="`optax.masked` is what many wrote by hand, and it adds the raw gradient to the "
+        "parameters that it leaves out. In `optax.partition` every parameter has one optimizer, "
+        "and paths are written as flax.optim wrote them, with a slash in front.",
+        refuses="Traversals that do not select by a function of the path, those that are used "
+        "elsewhere too, and parts that are not written out. The definition then stays: FOC202. So "
+        "does it where a step is given gradients of some parameters only, which optax does not "
+        "take."
+        "\n\nA `ModelParamTraversal` did not look into lists: its function got the path of the "
+        "whole list. Optax asks for each element.",
+        examples=(
+            Example(
+                before="""\
+from flax import optim
+
+
+def make(params):
+    biases = optim.ModelParamTraversal(lambda path, _: path.endswith("bias"))
+    definition = optim.MultiOptimizer((biases, optim.Momentum(0.1)))
+    return definition.create(params)
+""",
+                optax="""\
+import jax
+import optax
+from flax.training import train_state
+from flaxoptim_compat import transforms
+
+
+def make(params):
+    biases = lambda path, _: path.endswith("bias")
+    definition = optax.partition(
+        {"0": optax.sgd(0.1, momentum=0.9), "frozen": transforms.hold()},
+        lambda params: jax.tree_util.tree_map_with_path(
+            lambda keys, leaf: (
+                lambda path, value: "0" if biases(path, value) else "frozen"
+            )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
+            params,
+        ),
+    )
+    return train_state.TrainState.create(apply_fn=None, tx=definition, params=params)
+""",
+            ),
         ),
     ),
 )
@@ -75,34 +132,39 @@ def _use(asked: Asked) -> Use | None:
     """Whatever the program asks a definition for."""
     if isinstance(asked.node.ctx, ast.Store):
         return None
-    return asked.use(RULE.code, f"The program asks it for `{asked.node.attr}`.")
+    return asked.use("FOC201", f"The program asks it for `{asked.node.attr}`.")
 
 
 RECOGNISES = Recognises({Definition: {ANY: _use}})
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[Finding]:
     """Each constructor call; those inside of another are a part of its text."""
     facts = reading.facts
     if facts is None:
         return
     for site, unit in facts.definitions(reading.document):
-        if site.name and site.name != "MultiOptimizer" and reading.allows(RULE.code, site.node):
-            yield definition_finding(reading, facts, RULE.code, site, unit)
+        about = "FOC208" if site.name == "MultiOptimizer" else "FOC201"
+        if site.name and code == about and reading.allows(code, site.node):
+            yield _finding(reading, facts, code, site, unit)
+    if code == "FOC208":
+        yield from _traversals(reading, facts)
 
 
-def definition_finding(
-    reading: Reading, facts: Facts, code: str, site: Site, unit: Unit
-) -> Finding:
-    """The finding of a constructor call.
+def _traversals(reading: Reading, facts: Facts) -> Iterator[Finding]:
+    """Each traversal that belongs to a MultiOptimizer."""
+    for call, is_inline in facts.traversals(reading.document):
+        if not reading.allows("FOC208", call):
+            continue
+        start, end = reading.document.span(call)
+        edits = () if is_inline else (replaced(reading, call, span(reading, call.args[0])),)
+        what = "a traversal, ModelParamTraversal"
+        optax = Change(edits, drops=(call.func,))
+        yield Finding("FOC208", start, end, what, "its function", optax=optax)
 
-    Args:
-      reading: the file.
-      facts: what is known of the program.
-      code: the rule.
-      site: the call.
-      unit: what it belongs to.
-    """
+
+def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) -> Finding:
+    """The finding of a constructor call."""
     document = reading.document
     start, end = document.span(site.node)
     what = f"a definition, flax.optim.{site.name}"
@@ -116,7 +178,7 @@ def definition_finding(
         reason = own or unit.definition_stays
         return Finding(code, start, end, what, f"it stays. {reason}", optax=None, cause=reason)
     gone = (site.node.func,)
-    if is_part_of_another(facts, site):
+    if _is_part_of_another(facts, site):
         instead = "a part of the optax around it"
         return Finding(code, start, end, what, instead, optax=Change(drops=gone))
     instead, change = "exactly the same in optax", ""
@@ -134,7 +196,7 @@ def definition_finding(
     return Finding(code, start, end, what, instead, optax=optax, change=change)
 
 
-def is_part_of_another(facts: Facts, site: Site) -> bool:
+def _is_part_of_another(facts: Facts, site: Site) -> bool:
     """Whether a call stands among the arguments of a MultiOptimizer or a WeightNorm."""
     around = site.document.parents[site.node]
     if isinstance(around, ast.keyword):
@@ -172,7 +234,7 @@ def definition_text(
     schedule: Fragments | None = None
     injected = list(unit.overrides)
     if unit.schedule is not None:
-        schedule = (Span(*reading.document.span(unit.schedule)),)
+        schedule = (span(reading, unit.schedule),)
         injected.remove(RATE)
     plain = reading.accept_changes
     if site.name == "MultiOptimizer":
