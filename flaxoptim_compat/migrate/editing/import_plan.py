@@ -13,6 +13,8 @@ from flaxoptim_compat.migrate.names.dotted import names_in
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.program.document import Document
 
+_OURS = "flaxoptim_compat"
+
 
 class ImportPlan:
     """The imports of one file after ``rewrite`` to one target.
@@ -21,11 +23,18 @@ class ImportPlan:
       document: the file.
       names: its names.
       needed: the names that other files of the project import from this one.
+      keeps_unused: whether what would only move to this package stays although nothing uses it.
     """
 
     def __init__(
-        self, document: Document, names: Names, needed: Collection[str] = frozenset()
+        self,
+        document: Document,
+        names: Names,
+        needed: Collection[str] = frozenset(),
+        *,
+        keeps_unused: bool = True,
     ) -> None:
+        self._keeps_unused = keeps_unused
         self._document = document
         self._names = names
         self._aliases = Aliases(document, names, needed)
@@ -108,7 +117,7 @@ class ImportPlan:
             if alias in self._dropped:
                 return None
             lost = self._aliases.lost_its_uses(imported, self._released)
-            if lost and imported.can_go:
+            if (lost or self._is_in_vain(imported)) and imported.can_go:
                 return None
         moved = self._moved.get(alias)
         if moved is None and promised and imported.served is not None:
@@ -119,6 +128,12 @@ class ImportPlan:
             moved = Source("", imported.bound)
         same = moved.name == imported.bound and self._aliases.others(imported)
         return None if same else moved
+
+    def _is_in_vain(self, imported: ImportedName) -> bool:
+        """Whether it would bring something of this package that nothing in the file uses."""
+        moved = self._moved.get(imported.alias)
+        is_ours = moved is not None and import_conventions.root_of(moved.full_name) == _OURS
+        return is_ours and not self._keeps_unused and not self._aliases.is_used(imported)
 
     def _free(self, name: str, module: str) -> str:
         taken = self._names.taken | {each.bound for each in self._planned.values()}

@@ -367,6 +367,8 @@ class _Statement:
         """What is in a bracket, on lines of its own, and what follows it."""
         close = self.closed_by[bracket.start]
         body = self._items(bracket.end, close, indent + self._step)
+        if self._tokens[0].text == "def" and self._delimiters(bracket.end, close)[0] < _COMMA:
+            body += ","  # as formatters have it behind a single parameter
         return f"{bracket.text}\n{body}\n{' ' * indent}{self._flat[close:end]}"
 
     def _bracketed(self, start: int, end: int, indent: int, *, apart: bool = False) -> str:

@@ -100,13 +100,16 @@ def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
     if not (isinstance(keyword, ast.keyword) and keyword.arg == "state" and not call.args):
         return False
     outer = document.parents[keyword]
-    if not isinstance(node.value, ast.Attribute):
-        return False
+    match node:
+        case ast.Attribute(value=ast.Attribute(value=owner, attr="state"), attr="replace"):
+            pass
+        case _:
+            return False
     return (
         isinstance(outer, ast.Call)
         and isinstance(outer.func, ast.Attribute)
         and outer.func.attr == "replace"
-        and ast.dump(outer.func.value) == ast.dump(node.value.value)
+        and ast.dump(outer.func.value) == ast.dump(owner)
     )
 
 

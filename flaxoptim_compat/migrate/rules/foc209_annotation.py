@@ -95,6 +95,9 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         sites = _annotated_sites(points_to, document, node, Definition)
         if sites != {None}:
             yield Use(RULE.code, document, node, sites)
+        elif _is_annotation(document, node) and (beside := _made_beside(points_to, document)):
+            # As in `Dict[str, Callable[..., OptimizerDef]]`, of which nothing is followed.
+            yield Use(RULE.code, document, node, beside, joins=False)
     if not any(map(known_names.is_optimizer, names)):
         return
     if isinstance(parent, ast.MatchClass | ast.ClassDef):
@@ -108,6 +111,24 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         return
     sites = _annotated_sites(points_to, document, node, Optimizer)
     yield Use(RULE.code, document, node, sites, joins=_is_given(document, node))
+
+
+def _is_annotation(document: Document, node: ast.expr) -> bool:
+    inner: ast.AST = node
+    while isinstance(parent := document.parents[inner], ast.expr):
+        inner = parent
+    match parent:
+        case ast.AnnAssign(annotation=annotation) | ast.arg(annotation=annotation):
+            return annotation is inner
+        case ast.FunctionDef(returns=annotation):
+            return annotation is inner
+    return False
+
+
+def _made_beside(points_to: PointsTo, document: Document) -> Sites:
+    """The definitions that are made where a file runs."""
+    together = points_to.processes.together_with(document)
+    return frozenset(each for each in points_to.definitions() if each.document in together)
 
 
 def _is_given(document: Document, node: ast.expr) -> bool:

@@ -121,7 +121,10 @@ def analyse_alone(
 
 def _findings(reading: Reading, needed: Collection[str], targets: Collection[str]) -> FileFindings:
     document = reading.document
-    plans = {target: ImportPlan(document, reading.names, needed) for target in targets}
+    plans = {
+        target: ImportPlan(document, reading.names, needed, keeps_unused=target == "shim")
+        for target in targets
+    }
     rules = rule_modules().values()
     findings = settled((each for rule in rules for each in rule.find(reading)), plans)
     unknown = [(document.span(node)[0], why) for node, why in reading.names.unknown]

@@ -15,6 +15,7 @@ import pytest
 
 from flaxoptim_compat import migrate
 from tests.support.planned_imports import File
+from tests.support.rewriting_texts import rewrite
 
 Change = Callable[[File], None]
 
@@ -330,3 +331,20 @@ def imports_in(tree: ast.AST) -> Counter[tuple[str, str, str]]:
 def comments_in(text: str) -> Counter[str]:
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return Counter(each.string for each in tokens if each.type == tokenize.COMMENT)
+
+
+@pytest.mark.parametrize(
+    ("program", "moved"),
+    [
+        (
+            "from flax import linen, optim\n\nprint(linen)\n",
+            "from flax import linen\n\nprint(linen)\n",
+        ),
+        ("from flax import optim\n\n__all__ = ['optim']\n", None),
+        ("try:\n    from flax import optim\nexcept ImportError:\n    pass\n", None),
+    ],
+)
+def test_what_nothing_uses_does_not_come_from_this_package(program: str, moved: str | None) -> None:
+    assert "flaxoptim_compat" in rewrite(program, "shim")
+    on_optax = rewrite(program, "optax")
+    assert on_optax == moved if moved is not None else "flaxoptim_compat" in on_optax
