@@ -231,6 +231,8 @@ def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]] | Refused:
         return Refused("MultiOptimizer takes pairs of a traversal and an optimizer")
     found = []
     for each in call.args:
+        if isinstance(each, ast.Starred):
+            return Refused(f"its parts come from `{ast.unparse(each)}`: write them out as pairs")
         if not isinstance(each, ast.Tuple | ast.List) or len(each.elts) != 2:
             return Refused("a part of the MultiOptimizer is not known here: it is no pair")
         traversal, optimizer = each.elts

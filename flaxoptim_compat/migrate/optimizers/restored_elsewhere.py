@@ -344,12 +344,16 @@ def _why_other_entries(points_to: PointsTo, site: Site, writers: list[Site]) -> 
             return "FOC215", _OTHER_PARTS.format(place)
         if difference := mine ^ _deciding(points_to, each):
             _, name = min(difference)
-            problem = f"It is restored from what is saved in {place}, with another {name}."
-            return "FOC201", problem
+            here = site.document.place(site.node)
+            return "FOC201", _OTHER_DEFINITION.format(place, here, name)
     return "FOC215", ""
 
 
 _SEVERAL = "MultiOptimizer"
+_OTHER_DEFINITION = (
+    "What is saved with the definition in {} may be restored with that in {}, which has another {}:"
+    " give both the same."
+)
 _OTHER_PARTS = (
     "It may be restored from what is saved with the definition in {}, of which a TrainState has"
     " other parts: write the same `MultiOptimizer` in both, or if other files are restored here,"
