@@ -14,7 +14,7 @@ import pytest
 from flax import serialization
 
 from flaxoptim_compat import compiled_steps, optim
-from tests.support.side_by_side import assert_same
+from tests.support.side_by_side import assert_same, ulps
 
 W = jnp.linspace(-1.0, 2.0, 6)
 COUNT = {"w": W, "count": jnp.asarray(3, jnp.int32)}
@@ -182,3 +182,16 @@ def test_a_copy_of_weight_norm_has_hyper_parameters_of_its_own(genuine: Any) -> 
         rates = [each.hyper_params.inner.learning_rate for each in (definition, other)]
         assert rates == [0.1, 0.2]
         assert definition.hyper_params.wn_decay == other.hyper_params.wn_decay == 0.5
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize("name", ["AdaBelief", "Adam", "LAMB", "Momentum"])
+def test_no_dtype_is_promoted_implicitly(genuine: Any, name: str, jitted: bool) -> None:
+    params = {"w": W}
+    step: Callable[[Any], Any] = lambda optimizer: apply(optimizer, params)
+    results = []
+    for module in (optim, genuine):
+        with jax.numpy_dtype_promotion("strict"):
+            optimizer = getattr(module, name)(0.1).create(params)
+            results.append((jax.jit(step) if jitted else step)(optimizer))
+    assert_same(*results, ulps=ulps(name))
