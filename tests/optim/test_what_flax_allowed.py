@@ -195,3 +195,12 @@ def test_no_dtype_is_promoted_implicitly(genuine: Any, name: str, jitted: bool) 
             optimizer = getattr(module, name)(0.1).create(params)
             results.append((jax.jit(step) if jitted else step)(optimizer))
     assert_same(*results, ulps=ulps(name))
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_clipping_to_nothing_moves_nothing(genuine: Any, jitted: bool) -> None:
+    step: Callable[[Any], Any] = lambda optimizer: apply(optimizer, {"w": W})
+    for module in (optim, genuine):
+        start = module.Adafactor(0.1, clipping_threshold=0.0).create({"w": W})
+        moved = (jax.jit(step) if jitted else step)(start)
+        np.testing.assert_array_equal(moved.target["w"], W)
