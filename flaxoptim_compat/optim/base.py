@@ -254,7 +254,8 @@ class OptimizerDef(ByValue):
         """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
         if self.formula is None:
             return hyper_params
-        return hp.normalise(type(self).__name__, hyper_params)
+        values = hp.read_like(hyper_params, self.hyper_params)
+        return hp.normalise(type(self).__name__, values)
 
     def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
         """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""

@@ -226,8 +226,9 @@ class WeightNorm(OptimizerDef):
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """Python numbers as floats; the learning rate is the wrapped definition's."""
-        if not isinstance(hyper_params, _WeightNormHyperParams):
+        if not hasattr(hyper_params, "inner"):
             hyper_params = self.hyper_params.replace(inner=hyper_params)
+        hyper_params = hp.read_like(hyper_params, self.hyper_params)
         inner = self.wrapped_optimizer.normalise(hyper_params.inner)
         return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner))
 

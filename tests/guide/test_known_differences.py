@@ -206,6 +206,15 @@ def test_whole_numbers_become_floats(genuine: Any) -> None:
         moved = module.Adafactor(0.1).create(params).apply_gradient(grads)
         assert moved.target["w"].dtype == dtype
         assert module.Adam(0.1).create(params).apply_gradient(grads).target["w"].dtype == "float32"
+    nothing = jax.grad(lambda tree: 3.0 * tree["w"].sum(), allow_int=True)
+    step = jax.jit(lambda optimizer: optimizer.apply_gradient(nothing(optimizer.target)))
+    stays = step(genuine.Adafactor(0.1).create(params))
+    np.testing.assert_array_equal(stays.target["w"], params["w"])
+    with pytest.raises(ValueError, match="float0"):
+        step(optim.Adafactor(0.1).create(params))
+    nowhere = optim.ModelParamTraversal(lambda path, _: False)
+    stays = step(optim.Adafactor(0.1).create(params, focus=nowhere))
+    np.testing.assert_array_equal(stays.target["w"], params["w"])
 
 
 def test_multioptimizer_takes_more(genuine: Any) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import collections
 import copy
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -204,3 +205,71 @@ def test_clipping_to_nothing_moves_nothing(genuine: Any, jitted: bool) -> None:
         start = module.Adafactor(0.1, clipping_threshold=0.0).create({"w": W})
         moved = (jax.jit(step) if jitted else step)(start)
         np.testing.assert_array_equal(moved.target["w"], W)
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_step_may_be_half_done(genuine: Any, jitted: bool) -> None:
+    step: Callable[[Any], Any] = lambda optimizer: apply(optimizer, {"w": W})
+    results = []
+    for module in (optim, genuine):
+        start = module.Adam(0.1).create({"w": W})
+        start = start.replace(state=start.state.replace(step=2.5))
+        results.append((jax.jit(step) if jitted else step)(start))
+    np.testing.assert_array_equal([float(each.state.step) for each in results], 3.5)
+    assert_same(results[0].target, results[1].target, ulps=ulps("Adam"))
+
+
+class Settings(NamedTuple):
+    learning_rate: Any = 0.1
+    beta: float = 0.5
+    weight_decay: float = 0.0
+    nesterov: bool = True
+
+
+class Outer(NamedTuple):
+    inner: Any
+    wn_decay: float = 0.1
+    wn_eps: float = 1e-6
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        Settings(),
+        type("Attributes", (), Settings()._asdict()),
+        SimpleNamespace(**Settings()._asdict()),
+    ],
+    ids=["named tuple", "class", "namespace"],
+)
+def test_hyper_params_are_read_by_name(genuine: Any, given: Any) -> None:
+    params, results = {"w": W.reshape(3, 2)}, []
+    for module in (optim, genuine):
+        one = module.Momentum()
+        every = module.ModelParamTraversal(lambda path, _: True)
+        several = module.MultiOptimizer((every, one))
+        normed = module.WeightNorm(one)
+        state = normed.init_state(params)
+        alone = one.init_param_state(W)
+        results.append(
+            [
+                one.create(params).apply_gradient(params, hyper_params=given).target,
+                several.create(params).apply_gradient(params, hyper_params=[given]).target,
+                normed.create(params).apply_gradient(params, hyper_params=given).target,
+                normed.apply_gradient(Outer(given), params, state, params)[0],
+                one.apply_param_gradient(jnp.int32(0), given, W, alone, W)[0],
+            ]
+        )
+    assert_same(*results, ulps=4.0)
+
+
+def test_named_hyper_params_may_be_traced(genuine: Any) -> None:
+    moved = []
+    for module in (optim, genuine):
+        step: Callable[[Any, Any], Any] = lambda optimizer, rate: optimizer.apply_gradient(
+            {"w": W}, hyper_params=Settings(rate)
+        )
+        moved.append(jax.jit(step)(module.Momentum().create({"w": W}), 0.1))
+    assert_same(*moved)
+    lacking = SimpleNamespace(learning_rate=0.1, beta=0.9, weight_decay=0.0)
+    with pytest.raises(AttributeError, match="nesterov"):
+        optim.Momentum().create(W).apply_gradient(W, hyper_params=lacking)
