@@ -192,9 +192,9 @@ class Adafactor(OptimizerDef):
         values = super().values(hyper_params)
         return {**values, **({} if isinstance(values["factored"], Term) else self._lasting())}
 
-    def structure(self) -> tuple[object, ...]:
+    def step_structure(self) -> tuple[object, ...]:
         """Those hyper-parameters that hold for the life of the definition belong to it too."""
-        return (*super().structure(), self._lasting())
+        return (*super().step_structure(), self._lasting())
 
     def _lasting(self) -> dict[str, bool | int]:
         mine = self.hyper_params

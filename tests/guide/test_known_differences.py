@@ -192,6 +192,36 @@ def test_equal_definitions_are_equal(genuine: Any) -> None:
         assert len({*pair}) == count
 
 
+@pytest.mark.parametrize("whole", ["MultiOptimizer", "WeightNorm"])
+def test_definitions_of_your_own_derive_from_optimizerdef(genuine: Any, whole: str) -> None:
+    def around(namespace: Any, part: Any) -> Any:
+        every = namespace.ModelParamTraversal(lambda path, _: True)
+        pair = namespace.MultiOptimizer
+        return pair((every, part)) if whole == "MultiOptimizer" else namespace.WeightNorm(part)
+
+    class Like:
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.hyper_params = inner, inner.hyper_params
+            self.init_param_state, self.init_state = inner.init_param_state, inner.init_state
+            self.update_hyper_params = inner.update_hyper_params
+            self.apply_gradient = inner.apply_gradient
+
+    params = {"w": jnp.ones((2, 2))}
+    around(genuine, Like(genuine.Adam(0.1))).create(params).apply_gradient(params)
+    with pytest.raises(TypeError, match=f"Like cannot be in a {whole}: derive it from"):
+        around(optim, Like(optim.Adam(0.1)))
+    text = GUIDE.read_text()
+    for name in ("values", "assign", "normalise"):
+        assert f"`{name}`" in text
+        assert not hasattr(genuine.OptimizerDef, name)
+        mine, theirs = optim.Adam(0.1), genuine.Adam(0.1)
+        for definition in (mine, theirs):
+            setattr(definition, name, {"of": "its own"})
+        theirs.create(params).apply_gradient(params)
+        with pytest.raises(TypeError, match="'dict' object is not callable"):
+            mine.create(params).apply_gradient(params)
+
+
 @pytest.mark.parametrize("name", ["Momentum", "LARS"])
 def test_gradients_of_numpy_stay_as_they_were(genuine: Any, name: str) -> None:
     for module in (optim, genuine):

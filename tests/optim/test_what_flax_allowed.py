@@ -150,7 +150,7 @@ def test_a_definition_may_have_settings_of_its_own(genuine: Any) -> None:
         class Scaled(module.GradientDescent):  # type: ignore[misc, name-defined]
             def __init__(self, settings: dict[str, float]) -> None:
                 super().__init__(settings["rate"])
-                self.settings = settings
+                self.settings = self.structure = self.override = settings
 
         optimizer = Scaled({"rate": 0.5}).create({"w": W})
         moved = jax.jit(apply)(jax.jit(apply)(optimizer, {"w": W}), {"w": W})
