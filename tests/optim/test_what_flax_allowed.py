@@ -157,20 +157,45 @@ def test_a_definition_may_have_settings_of_its_own(genuine: Any) -> None:
         np.testing.assert_array_equal(moved.target["w"], W - 0.5 * W - 0.5 * W)
 
 
-def test_an_adafactor_that_overrides_what_is_not_asked_is_refused() -> None:
-    with pytest.raises(TypeError, match="Late overrides _decay_rate_pow, which the Adafactor"):
+def half(i: Any, exponent: Any = 0.8) -> Any:
+    return 0.5
 
-        class Late(optim.Adafactor):
-            @staticmethod
-            def _decay_rate_pow(i: Any, exponent: Any = 0.8) -> Any:
-                return 0.5
 
-    class Whole(optim.Adafactor):
-        def _factored_dims(self, shape: Any) -> Any:
-            return None
+@pytest.mark.parametrize("place", ["class", "assigned to the class", "object"])
+def test_an_adafactor_that_overrides_what_is_not_asked_is_refused(genuine: Any, place: str) -> None:
+    def late(module: Any) -> Any:
+        own = {"_decay_rate_pow": staticmethod(half)} if place == "class" else {}
+        kind = type("Late", (module.Adafactor,), own)
+        if place == "assigned to the class":
+            kind._decay_rate_pow = staticmethod(half)  # type: ignore[attr-defined]
+        made = kind(0.1)
+        if place == "object":
+            made._decay_rate_pow = half
+        return made.create({"w": W})
 
-        def apply_param_gradient(self, *arguments: Any) -> Any:
-            return super().apply_param_gradient(*arguments)
+    decayed = apply(late(genuine), {"w": W}).state.param_states["w"].v
+    np.testing.assert_allclose(decayed, W * W / 2, rtol=1e-6)
+    for step in (apply, jax.jit(apply)):
+        with pytest.raises(TypeError, match="Late overrides _decay_rate_pow, which the Adafactor"):
+            step(late(optim), {"w": W})
+
+
+def test_an_adafactor_with_a_step_of_its_own_may_override_all(genuine: Any) -> None:
+    moved = []
+    for module in (optim, genuine):
+
+        class Whole(module.Adafactor):  # type: ignore[misc, name-defined]
+            def _factored_dims(self, shape: Any) -> Any:
+                return None
+
+            def apply_param_gradient(
+                self, step: Any, hyper_params: Any, param: Any, state: Any, grad: Any
+            ) -> Any:
+                assert self._factored_dims(param.shape) is None
+                return param - hyper_params.learning_rate * grad, state
+
+        moved.append(apply(Whole(0.1).create({"w": W}), {"w": W}))
+    assert_same(*moved)
 
 
 def test_a_copy_of_weight_norm_has_hyper_parameters_of_its_own(genuine: Any) -> None:
