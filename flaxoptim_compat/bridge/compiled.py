@@ -70,7 +70,7 @@ class Plan:
             and same(self.static, other.static)
             and (
                 self.definition is other.definition
-                or same(self.definition.structure(), other.definition.structure())
+                or same(self.definition.step_structure(), other.definition.step_structure())
             )
         )
 

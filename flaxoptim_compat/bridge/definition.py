@@ -122,7 +122,7 @@ class Definition(Protocol):
     def compiles(self) -> bool:
         """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
 
-    def structure(self) -> tuple[object, ...]:
+    def step_structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
 
     def apply_to_leaves(

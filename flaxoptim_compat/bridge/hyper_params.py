@@ -70,6 +70,19 @@ def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
     }
 
 
+def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
+    """Those of another class as a dataclass: flax read them by name, off whatever has the names.
+
+    Args:
+      hyper_params: the dataclass, a named tuple, a class of settings.
+      like: those of the definition.
+    """
+    kind: Any = type(like)
+    if isinstance(hyper_params, kind) or not dataclasses.is_dataclass(like):
+        return hyper_params
+    return kind(**{name: getattr(hyper_params, name) for name in fields_of(like)})
+
+
 def replace_known(
     owner: str, hyper_params: HyperParams, overrides: Mapping[str, Any]
 ) -> HyperParams:

@@ -158,12 +158,13 @@ class _Evaluation:
     def _inputs(self, equation: core.JaxprEqn) -> list[_Value]:
         """What an equation reads; operation by operation, constants are arguments."""
         inputs = [self._read(atom) for atom in equation.invars]
-        # XLA divides by a constant by multiplying, and takes a constant power by roots.
+        # XLA divides by a constant by multiplying, and takes a constant power by roots. Zero stays:
+        # of 0.0 with -0.0 added XLA makes -0.0, and of a quotient the other infinity.
         if equation.primitive.name not in ("div", "pow"):
             return inputs
         return [
             self._guarded(jnp.asarray(value, _array(atom).dtype))
-            if isinstance(atom, core.Literal)
+            if isinstance(atom, core.Literal) and value != 0
             else value
             for atom, value in zip(equation.invars, inputs, strict=True)
         ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -118,10 +119,12 @@ def _as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:
 
     Outside a trace jax multiplies repeatedly for an integer exponent; in a trace, and for a float
     exponent as flax had it, it calls pow. Near 1 - beta2 ** 1 = 0.001 the last bit matters. With
-    64-bit numbers an integer exponent would make the power of a Python number a float64.
+    64-bit numbers an integer exponent would make the power of a Python number a float64, and with
+    strict promotion of dtypes it makes none.
     """
-    wide = jax.config.jax_enable_x64  # type: ignore[attr-defined]
-    if isinstance(step, jax.core.Tracer) and not wide:
+    config: Any = jax.config
+    usual = not config.jax_enable_x64 and config.jax_numpy_dtype_promotion == "standard"
+    if usual and isinstance(step, jax.core.Tracer):
         return step
     # Of a complex number, its real part.
     dtype = jnp.abs(jnp.zeros((), jnp.result_type(jnp.float32, *leaves))).dtype

@@ -154,10 +154,18 @@ def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
 def _shape(leaf: Leaf) -> tuple[int, ...] | None:
     if leaf is None or isinstance(leaf, dict | tuple | list):
         return None
+    # What jax.grad(allow_int=True) has for integers is no number.
+    if getattr(leaf, "dtype", None) == jax.dtypes.float0:
+        return None
     return np.shape(leaf)
 
 
 def _describe(grad: Leaf) -> str:
+    if getattr(grad, "dtype", None) == jax.dtypes.float0:
+        return (
+            "no numbers but float0, the derivative of integers (leave them out by"
+            " create(target, focus=...))"
+        )
     if _shape(grad) is None:
         return f"no array but {type(grad).__name__}"
     return f"shape {np.shape(grad)}"
@@ -197,7 +205,10 @@ def _holds_fractions(moment: Leaf) -> bool:
 
 def step_count(step: Leaf) -> jax.Array:
     """The step as a jax array; a restored one is numpy's, and up to Flax 0.2.2 it was an int."""
-    return step if isinstance(step, jax.Array) else jnp.asarray(step, jnp.int32)
+    if isinstance(step, jax.Array):
+        return step
+    count = jnp.asarray(step)
+    return count if jnp.issubdtype(count.dtype, jnp.inexact) else count.astype(jnp.int32)
 
 
 def unshared(tree: PyTree) -> PyTree:

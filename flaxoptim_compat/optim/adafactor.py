@@ -6,7 +6,6 @@ The second moment of a matrix is kept as the means of its rows and of its column
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -136,17 +135,6 @@ class Adafactor(OptimizerDef):
             )
         )
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        # Better no class than one that does other steps than it says.
-        asked = sorted({"_decay_rate_pow", "_factored_dims"} & vars(cls).keys())
-        if asked and "apply_param_gradient" not in vars(cls):
-            raise TypeError(
-                f"{cls.__name__} overrides {' and '.join(asked)}, which the Adafactor of flax.optim"
-                " asked in each step, and optax does not. Override apply_param_gradient as well,"
-                " with the whole step of a parameter."
-            )
-
     @staticmethod
     def _decay_rate_pow(i: Leaf, exponent: Leaf = 0.8) -> Leaf:
         """The decay of the second moment at step ``i``: ``1 - (i + 1)^-exponent``."""
@@ -187,14 +175,30 @@ class Adafactor(OptimizerDef):
         row, column = (without(axes, len(shape), dimension) for dimension in reversed(dims))
         return found.replace(v_row=row, v_col=column)  # type: ignore[no-any-return]
 
+    def normalise(self, hyper_params: HyperParams) -> HyperParams:
+        """The same as ever, where optax does the step that the class and the object say."""
+        asked = [
+            name
+            for name in ("_decay_rate_pow", "_factored_dims")
+            if name in vars(self) or getattr(type(self), name) is not getattr(Adafactor, name)
+        ]
+        # Better no step than another one.
+        if asked:
+            raise TypeError(
+                f"{type(self).__name__} overrides {' and '.join(asked)}, which the Adafactor of"
+                " flax.optim asked in each step, and optax does not. Override apply_param_gradient"
+                " as well, with the whole step of a parameter."
+            )
+        return super().normalise(hyper_params)
+
     def values(self, hyper_params: HyperParams) -> Values:
         """Those that decide the shapes of a state are the definition's, whatever a step has."""
         values = super().values(hyper_params)
         return {**values, **({} if isinstance(values["factored"], Term) else self._lasting())}
 
-    def structure(self) -> tuple[object, ...]:
+    def step_structure(self) -> tuple[object, ...]:
         """Those hyper-parameters that hold for the life of the definition belong to it too."""
-        return (*super().structure(), self._lasting())
+        return (*super().step_structure(), self._lasting())
 
     def _lasting(self) -> dict[str, bool | int]:
         mine = self.hyper_params

@@ -142,7 +142,7 @@ class OptimizerDef(ByValue):
           TypeError: an override is not known; the message names those that are.
         """
         hyper_params = hyper_param_overrides.pop("hyper_params", self.hyper_params)
-        return self.override(hyper_params, hyper_param_overrides)
+        return self.overridden_hyper_params(hyper_params, hyper_param_overrides)
 
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
@@ -246,7 +246,9 @@ class OptimizerDef(ByValue):
         )
         return new_leaves, new_state.param_states
 
-    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
+    def overridden_hyper_params(
+        self, hyper_params: HyperParams, overrides: Mapping[str, Any]
+    ) -> HyperParams:
         """These hyper-parameters with overrides, all of which must be known."""
         return hp.replace_known(type(self).__name__, hyper_params, overrides)
 
@@ -254,7 +256,8 @@ class OptimizerDef(ByValue):
         """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
         if self.formula is None:
             return hyper_params
-        return hp.normalise(type(self).__name__, hyper_params)
+        values = hp.read_like(hyper_params, self.hyper_params)
+        return hp.normalise(type(self).__name__, values)
 
     def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
         """Bring the state dict of an older Flax to the layout of Flax 0.5.3."""
@@ -695,12 +698,12 @@ class MultiOptimizer(OptimizerDef):
                 found[index] = gradient
         return found
 
-    def override(
+    def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]
     ) -> list[HyperParams]:
         """The same overrides for every optimizer."""
         return [
-            definition.override(values, overrides)
+            definition.overridden_hyper_params(values, overrides)
             for definition, values in self._with_hyper_params(hyper_params)
         ]
 
@@ -730,12 +733,12 @@ class MultiOptimizer(OptimizerDef):
             )
         return list(zip(self.sub_optimizers, hyper_params, strict=False))
 
-    def structure(self) -> tuple[object, ...]:
+    def step_structure(self) -> tuple[object, ...]:
         """The traversals, and the structure of every optimizer."""
         return (
             type(self),
             self.traversals,
-            tuple(definition.structure() for definition in self.sub_optimizers),
+            tuple(definition.step_structure() for definition in self.sub_optimizers),
         )
 
     def upgrade_state_dict(self, target: PyTree, state_dict: PyTree) -> PyTree:
@@ -757,7 +760,12 @@ class MultiOptimizer(OptimizerDef):
 
 def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
     """Raise the TypeError of a definition that cannot be a part of another, if it is one."""
-    if not getattr(definition, "has_param_states", True):
+    if not hasattr(definition, "has_param_states"):
+        raise TypeError(
+            f"{type(definition).__name__} cannot be in a {whole}: derive it from"
+            " flaxoptim_compat.optim.OptimizerDef, which has more methods than that of flax.optim."
+        )
+    if not definition.has_param_states:
         raise TypeError(
             "A definition of from_optax has one state for all parameters and cannot be in a"
             f" {whole}, nor be created with a focus. Select in optax instead: from_optax("

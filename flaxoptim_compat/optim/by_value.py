@@ -24,7 +24,7 @@ class ByValue:
 
     hyper_params: HyperParams
 
-    def structure(self) -> tuple[object, ...]:
+    def step_structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
         rest = {name: value for name, value in vars(self).items() if name != "hyper_params"}
         return (type(self), rest)
@@ -104,7 +104,7 @@ class Static:
     def _same_structure(self, other: Any) -> bool:
         if not isinstance(other, ByValue):
             return bool(self.definition == other)
-        return same(self.definition.structure(), other.structure())
+        return same(self.definition.step_structure(), other.step_structure())
 
     def __hash__(self) -> int:
         return hash(type(self.definition))

@@ -78,7 +78,9 @@ class FromOptax(OptimizerDef):
         """False: of a function, only what it does is known."""
         return False
 
-    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
+    def overridden_hyper_params(
+        self, hyper_params: HyperParams, overrides: Mapping[str, Any]
+    ) -> HyperParams:
         """These hyper-parameters with overrides, as far as it is known yet which ones there are."""
         if isinstance(self._source, optax.GradientTransformation):
             # Any name: the state will tell whether it has it.

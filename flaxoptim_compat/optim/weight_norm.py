@@ -210,7 +210,9 @@ class WeightNorm(OptimizerDef):
         inner = self.wrapped_optimizer.values(hyper_params.inner)
         return {**super().values(hyper_params), "inner": inner}
 
-    def override(self, hyper_params: HyperParams, overrides: Mapping[str, Any]) -> HyperParams:
+    def overridden_hyper_params(
+        self, hyper_params: HyperParams, overrides: Mapping[str, Any]
+    ) -> HyperParams:
         """``wn_decay`` and ``wn_eps`` are for this definition, the rest for the wrapped one."""
         wrapped = self.wrapped_optimizer
         if not isinstance(hyper_params, _WeightNormHyperParams):
@@ -226,8 +228,9 @@ class WeightNorm(OptimizerDef):
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """Python numbers as floats; the learning rate is the wrapped definition's."""
-        if not isinstance(hyper_params, _WeightNormHyperParams):
+        if not hasattr(hyper_params, "inner"):
             hyper_params = self.hyper_params.replace(inner=hyper_params)
+        hyper_params = hp.read_like(hyper_params, self.hyper_params)
         inner = self.wrapped_optimizer.normalise(hyper_params.inner)
         return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner))
 
@@ -299,9 +302,9 @@ class WeightNorm(OptimizerDef):
         direction = (state.direction, state.direction_state, grads[0])
         return (*direction, state.scale, state.scale_state, grads[1])
 
-    def structure(self) -> tuple[object, ...]:
+    def step_structure(self) -> tuple[object, ...]:
         """That of the wrapped definition."""
-        return (type(self), self.wrapped_optimizer.structure())
+        return (type(self), self.wrapped_optimizer.step_structure())
 
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
         """Flax before 0.4.0 kept ``mult = scale / ‖direction‖`` in place of the two factors."""

@@ -37,6 +37,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "a constant factor and a divisor": lambda x, y: x * 0.9 / 0.001 + y,
     "constant factors": lambda x, y: 0.3 * (0.7 * x) + (y + 0.1) + 0.2,
     "a constant divisor": lambda x, y: x / 3.0 + y / 7.0,
+    "a divisor of zero": lambda x, y: y / jnp.maximum(1.0, jnp.abs(x) / 0.0),
     "quotients": lambda x, y: x / y / (x / (y + 1.5)),
     "a root below": lambda x, y: x / (jnp.sqrt(y * y + 0.25) + 1e-8) / jnp.sqrt(y * y + 2.0),
     "powers": lambda x, y: (x * x + 0.1) ** 0.3 * jnp.abs(y) ** -0.5,

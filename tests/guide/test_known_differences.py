@@ -192,6 +192,36 @@ def test_equal_definitions_are_equal(genuine: Any) -> None:
         assert len({*pair}) == count
 
 
+@pytest.mark.parametrize("whole", ["MultiOptimizer", "WeightNorm"])
+def test_definitions_of_your_own_derive_from_optimizerdef(genuine: Any, whole: str) -> None:
+    def around(namespace: Any, part: Any) -> Any:
+        every = namespace.ModelParamTraversal(lambda path, _: True)
+        pair = namespace.MultiOptimizer
+        return pair((every, part)) if whole == "MultiOptimizer" else namespace.WeightNorm(part)
+
+    class Like:
+        def __init__(self, inner: Any) -> None:
+            self.inner, self.hyper_params = inner, inner.hyper_params
+            self.init_param_state, self.init_state = inner.init_param_state, inner.init_state
+            self.update_hyper_params = inner.update_hyper_params
+            self.apply_gradient = inner.apply_gradient
+
+    params = {"w": jnp.ones((2, 2))}
+    around(genuine, Like(genuine.Adam(0.1))).create(params).apply_gradient(params)
+    with pytest.raises(TypeError, match=f"Like cannot be in a {whole}: derive it from"):
+        around(optim, Like(optim.Adam(0.1)))
+    text = GUIDE.read_text()
+    for name in ("values", "assign", "normalise"):
+        assert f"`{name}`" in text
+        assert not hasattr(genuine.OptimizerDef, name)
+        mine, theirs = optim.Adam(0.1), genuine.Adam(0.1)
+        for definition in (mine, theirs):
+            setattr(definition, name, {"of": "its own"})
+        theirs.create(params).apply_gradient(params)
+        with pytest.raises(TypeError, match="'dict' object is not callable"):
+            mine.create(params).apply_gradient(params)
+
+
 @pytest.mark.parametrize("name", ["Momentum", "LARS"])
 def test_gradients_of_numpy_stay_as_they_were(genuine: Any, name: str) -> None:
     for module in (optim, genuine):
@@ -206,6 +236,15 @@ def test_whole_numbers_become_floats(genuine: Any) -> None:
         moved = module.Adafactor(0.1).create(params).apply_gradient(grads)
         assert moved.target["w"].dtype == dtype
         assert module.Adam(0.1).create(params).apply_gradient(grads).target["w"].dtype == "float32"
+    nothing = jax.grad(lambda tree: 3.0 * tree["w"].sum(), allow_int=True)
+    step = jax.jit(lambda optimizer: optimizer.apply_gradient(nothing(optimizer.target)))
+    stays = step(genuine.Adafactor(0.1).create(params))
+    np.testing.assert_array_equal(stays.target["w"], params["w"])
+    with pytest.raises(ValueError, match="float0"):
+        step(optim.Adafactor(0.1).create(params))
+    nowhere = optim.ModelParamTraversal(lambda path, _: False)
+    stays = step(optim.Adafactor(0.1).create(params, focus=nowhere))
+    np.testing.assert_array_equal(stays.target["w"], params["w"])
 
 
 def test_multioptimizer_takes_more(genuine: Any) -> None:
