@@ -73,6 +73,8 @@ def _laid_out(document: Document, start: int, old: str, new: str) -> str:
     width, step = width_of(document) - columns(margin), columns(unit)
     # A comma before a closing bracket keeps each element on a line of its own.
     keeps_commas = bool(_LAST_COMMA.search(old))
+    if "\n" not in old + new and len(new) <= width:
+        return new
 
     def lines(text: str) -> str:
         flat = _joined(text, keeps_commas)
@@ -103,15 +105,17 @@ def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[t
         if not isinstance(node, ast.stmt) or isinstance(node, _OTHERS):
             continue
         body = getattr(node, "body", None)
-        last = _first_line(body[0]) - 1 if isinstance(body, list) else node.end_lineno
-        assert last is not None
-        if not changed.isdisjoint(range(node.lineno, last + 1)):
-            first = document.lines[node.lineno - 1]
-            margin = margin_of(first)
-            code = _code("".join(document.lines[node.lineno - 1 : last]), isinstance(body, list))
-            if code and first.encode()[: node.col_offset].decode() == margin:
-                start = document.line_starts[node.lineno - 1]
-                yield start + len(margin), start + code
+        if not isinstance(body, list):
+            lines = range(node.lineno, (node.end_lineno or 0) + 1)
+            if not changed.isdisjoint(lines) and document.has_its_lines(node):
+                yield document.span(node)
+        elif not changed.isdisjoint(range(node.lineno, _first_line(body[0]))):
+            start = document.line_starts[node.lineno - 1] + len(document.before(node))
+            end = _end_of_head(
+                document.text[start : document.line_starts[_first_line(body[0]) - 1]]
+            )
+            if end and not document.before(node).strip():
+                yield start, start + end
 
 
 def _first_line(node: ast.stmt) -> int:
@@ -119,20 +123,16 @@ def _first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
-def _code(lines: str, is_head: bool) -> int:
-    """Where the code of some lines ends; 0 if they are no statement, and no head of one, alone."""
+def _end_of_head(lines: str) -> int:
+    """Where the head of a statement ends, in lines up to its body; 0 if they are none."""
     try:
-        tokens = [each for each in _tokens(lines.strip()) if each.type != tokenize.COMMENT]
+        tokens = [each for each in _tokens(lines) if each.type != tokenize.COMMENT]
     except (tokenize.TokenError, SyntaxError):
         return 0
-    if not tokens or any(each.string == ";" for each in tokens):
-        return 0
-    if is_head != (tokens[-1].string == ":"):
+    if not tokens or tokens[-1].string != ":":
         return 0
     row, column = tokens[-1].end
-    stripped = lines.strip().split("\n")
-    before = len(lines) - len(lines.lstrip())
-    return before + sum(len(each) + 1 for each in stripped[: row - 1]) + column
+    return sum(len(each) + 1 for each in lines.split("\n")[: row - 1]) + column
 
 
 def _tokens(text: str) -> list[tokenize.TokenInfo]:
