@@ -6,8 +6,9 @@ import ast
 import functools
 from collections.abc import Callable, Hashable, Iterable
 
-from flaxoptim_compat.migrate.names.dotted import names_asked
+from flaxoptim_compat.migrate.names.dotted import last_name, names_asked
 from flaxoptim_compat.migrate.names.walk import parameters
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
 from flaxoptim_compat.migrate.values.containers import Containers
@@ -331,7 +332,9 @@ class Calls:
             add(result, [Traversal(call.document, call.node)])
         elif known_names.is_optimizer(name):
             add(result, [Optimizer(Site(call.document, call.node, ""))])
-        elif known_names.returns_stored(name, call.node, "state_dict(" in call.document.text):
+        elif known_names.returns_stored(name, call.node) or (
+            name in known_names.READ_ANYTHING and _makes_state_dicts(call.document)
+        ):
             add(result, [Stored()])
         elif name in known_names.RETURNS_ARGUMENT:
             index, keyword = known_names.RETURNS_ARGUMENT[name]
@@ -536,6 +539,14 @@ def _field_names(call: ast.Call) -> list[str]:
         case [_, ast.List(elts=names) | ast.Tuple(elts=names)]:
             return [str(each.value) for each in names if isinstance(each, ast.Constant)]
     return []
+
+
+def _makes_state_dicts(document: Document) -> bool:
+    """Whether a file makes nested dicts of something, as those do that write them."""
+    return any(
+        last_name(each.func) in ("state_dict", "to_state_dict")
+        for each in document.of_kind(ast.Call)
+    )
 
 
 def _matters(name: str) -> bool:

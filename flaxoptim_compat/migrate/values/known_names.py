@@ -199,18 +199,10 @@ READ_ANYTHING = frozenset(
 )
 
 
-def returns_stored(name: str, call: ast.Call, writes_state_dicts: bool) -> bool:
-    """Whether a call returns what a checkpoint has, not in the structure of anything.
-
-    Args:
-      name: what is called.
-      call: the call.
-      writes_state_dicts: whether the file makes nested dicts of optimizers to write them.
-    """
+def returns_stored(name: str, call: ast.Call) -> bool:
+    """Whether a call returns what a checkpoint has, not in the structure of anything."""
     if name == "flax.serialization.msgpack_restore":
         return True
-    if name in READ_ANYTHING:
-        return writes_state_dicts
     if name not in (RESTORE, "flax.serialization.from_bytes"):
         return False
     position, target = RETURNS_ARGUMENT[name]
