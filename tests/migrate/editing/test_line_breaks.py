@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
 from flaxoptim_compat.migrate.editing.line_breaks import broken_anew
 from flaxoptim_compat.migrate.program.document import Document
-from tests.support.places import ROOT
+from tests.support.places import DATA, ROOT
+from tests.support.rewriting_folders import copied, rewrite, texts
 
 # What stands for what, before the lines are broken: in a program of 88 columns.
 LONG = "jax_utils.replicate_on_all_devices"
@@ -194,3 +199,26 @@ def test_this_package_is_laid_out_as_its_formatter_did() -> None:
     assert count > 60
     # A tuple with a call at its end, whose brackets are left out, and the like.
     assert len(others) < 0.05 * count, others
+
+
+def ruff(folder: Path, *arguments: str) -> str:
+    """What the formatter says of a folder."""
+    settings = ["--isolated", "--no-cache", "--config", 'format.quote-style="preserve"']
+    command = [sys.executable, "-m", "ruff", "format", *settings, *arguments, "."]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="ruff is not installed")
+@pytest.mark.parametrize("width", ["88", "100"])
+def test_what_was_formatted_is_formatted(width: str, tmp_path: Path) -> None:
+    for name in ("large_programs", "legacy_programs", "linen_programs", "wild_programs"):
+        copied(DATA / name, tmp_path / name)
+    ruff(tmp_path, "--line-length", width)
+    before = texts(tmp_path)
+    rewrite(tmp_path, "optax")
+    changed = [path for path, text in texts(tmp_path).items() if text != before[path]]
+    found = ruff(tmp_path, "--line-length", width, "--check").splitlines()
+    others = [each for each in found if each.startswith("Would reformat: ")]
+    assert len(changed) > 100
+    # A line in place of which there are two, or an argument less with a comma behind it.
+    assert len(others) < 0.05 * len(changed), others
