@@ -8,6 +8,7 @@ at its last brackets, whose content takes one line, or a line for each of its el
 from __future__ import annotations
 
 import ast
+import bisect
 import io
 import itertools
 import keyword
@@ -258,17 +259,21 @@ class _Statement:
             )
             for each in _tokens(flat)
         ]
+        self._starts = [each.start for each in self._tokens]
         self.closed_by: dict[int, int] = {}
         self._last_commas: list[int] = []
+        # By the number of the token that opens a bracket, that of the one that closes it.
+        self._ends: dict[int, int] = {}
         opened: list[int] = []
-        for previous, token in itertools.pairwise([_NOTHING, *self._tokens]):
+        for number, token in enumerate(self._tokens):
             if token.text in _OPENING:
-                opened.append(token.start)
+                opened.append(number)
             elif token.text in _CLOSING and opened:
-                start = opened.pop()
-                self.closed_by[start] = token.start
+                first, previous = self._tokens[opened[-1]], self._tokens[number - 1]
+                self._ends[opened.pop()] = number
+                self.closed_by[first.start] = token.start
                 # That of a tuple of one element is needed.
-                if previous.text == "," and len(self._delimiters(start + 1, token.start)[1]) > 1:
+                if previous.text == "," and len(self._delimiters(first.end, token.start)[1]) > 1:
                     self._last_commas.append(previous.start)
 
     @property
@@ -319,13 +324,10 @@ class _Statement:
 
     def _top(self, start: int, end: int) -> Iterator[_Token]:
         """The tokens of a piece outside of its brackets, and the brackets."""
-        done = start
-        for token in self._tokens:
-            if token.start < done or token.start >= end:
-                continue
-            yield token
-            if token.text in _OPENING:
-                done = self.closed_by[token.start]
+        number = bisect.bisect_left(self._starts, start)
+        while number < len(self._tokens) and self._starts[number] < end:
+            yield self._tokens[number]
+            number = self._ends.get(number, number + 1)
 
     def _expression(
         self, start: int, end: int, indent: int, before: int, after: int, *, may_bracket: bool
