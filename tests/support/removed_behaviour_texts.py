@@ -366,8 +366,8 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
     ),
     "an annotation alone": (
-        "from flax import core, optim\nx: core.FrozenDict\n",
-        "from flax import core\nfrom flaxoptim_compat import optim\nx: core.FrozenDict\n",
+        "from flax import core, optim\nx: core.FrozenDict\noptim\n",
+        "from flax import core\nfrom flaxoptim_compat import optim\nx: core.FrozenDict\noptim\n",
     ),
     "lists": (
         (

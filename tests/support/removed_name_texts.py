@@ -282,11 +282,12 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
     ),
     "a function of flax.nn and the module that it hides": (
-        "from flax.nn import stochastic\nfrom flax.nn.stochastic import make_rng\nmake_rng\n",
+        "from flax.nn import stochastic\nfrom flax.nn.stochastic import make_rng\n"
+        "make_rng, stochastic\n",
         (
             "from flaxoptim_compat.nn import stochastic\n"
             "from flaxoptim_compat.nn.stochasticity import make_rng\n"
-            "make_rng\n"
+            "make_rng, stochastic\n"
         ),
     ),
     "flax.nn with modules, by its full name": (

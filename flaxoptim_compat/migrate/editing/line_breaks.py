@@ -81,7 +81,7 @@ def _laid_out(document: Document, start: int, old: str, new: str) -> str:
         flat = _joined(text, keeps_commas)
         # It was too long before, and whoever wrote it did not mind.
         minds = "\n" in old or len(old) <= width or len(flat) > len(old)
-        if len(flat) > width and minds:
+        if (len(flat) > width or keeps_commas) and minds:
             broken = _Statement(_joined(text, keeps_commas=True), step, width).broken()
             return _BEGINNING.sub(lambda line: f"\n{margin}{unit * (len(line[1]) // step)}", broken)
         return flat
@@ -173,7 +173,7 @@ def _joined(text: str, keeps_commas: bool) -> str:
 
     Args:
       text: its lines.
-      keeps_commas: whether they keep those before closing brackets.
+      keeps_commas: whether those of several elements stay before the closing bracket.
 
     Raises:
       _Unclear: there are comments or strings of several lines in it.
@@ -190,7 +190,9 @@ def _joined(text: str, keeps_commas: bool) -> str:
         elif previous is not None and token.string in _CLOSING:
             is_call, commas = opened[-1]
             is_needed = not is_call and commas == 1 and token.string == ")"
-            if previous.string == "," and not is_needed and not keeps_commas:
+            # Behind a single element it is not what keeps lines apart.
+            is_kept = keeps_commas and commas > 1
+            if previous.string == "," and not is_needed and not is_kept:
                 parts.pop()
         elif previous is not None and token.string != "." and previous.string not in _OPENING:
             parts.append(" ")
@@ -354,9 +356,8 @@ class _Statement:
             brackets = [each for each in brackets if each.start > at[-1].start]
         filled = [each for each in brackets if self.closed_by[each.start] > each.end]
         for bracket in reversed(filled):
-            tail = end - self.closed_by[bracket.start]
-            is_short = self._width >= indent + tail + after
-            if is_short and indent + before + bracket.end - start <= self._width:
+            is_short = self._fits(self.closed_by[bracket.start], end, indent + after)
+            if is_short and self._fits(start, bracket.end, indent + before):
                 return flat[: bracket.start - start] + self._from_bracket(bracket, end, indent)
         if may_bracket and (kind > _DOT or self._fits(start, end, indent + self._step)):
             return self._bracketed(start, end, indent)

@@ -114,6 +114,12 @@ EXAMPLES = {
         "x = some_function_of_a_program(a_long_argument) if c else another_one_()",
     ),
     "a comma that keeps lines apart": ("x = f(\n    a,\n)", "a", "b", "x = f(\n    b,\n)"),
+    "such a comma within what is asked for an entry": (
+        "x = {\n    'a': a_value,\n    'b': a_value_that_is_longer,\n}[name]",
+        "a_value_that_is_longer",
+        "b",
+        "x = {\n    'a': a_value,\n    'b': b,\n}[name]",
+    ),
     "what was too long before": (
         f"x = f(a, {LONG!r}, {LONG!r}, {LONG!r})",
         "a",
