@@ -108,6 +108,8 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         if new_steps and ("count" in names or not _counts_at_top(unit)):
             unit.bridged += new_steps
     unit.definition_stays = _why_definition_stays(points_to, unit)
+    if unit.definition_stays and (staying := _staying_alone(points_to, unit)):
+        unit.staying, unit.definition_stays = staying, ""
     if unit.definition_stays:
         unit.schedule = None
         unit.bridged += [each for each in new_steps if each not in unit.bridged]
@@ -230,6 +232,7 @@ _BRIDGED = {
 }
 
 
+_MADE_NOWHERE = "It is not seen where an optimizer is made of this definition."
 _OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for the others."
 
 
@@ -314,14 +317,11 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
 def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
-            reason = use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
-            reason = _OF_SOME if use in unit.partial else reason
-            place = use.document.place(use.node)
-            return reason if use.code == "FOC201" else f"In {place}: {reason}"
+            return _why_kept_by(use, unit)
     created = {site for use in unit.uses if use.code == "FOC202" for site in use.sites}
     parts = {part for site in unit.sites for part in inner_definitions(points_to, site)}
     if {*unit.sites} - created - parts:
-        return "It is not seen where an optimizer is made of this definition."
+        return _MADE_NOWHERE
     for use in unit.uses:
         if use.code == "FOC202" and (reason := why_refused(points_to, use)):
             return reason
@@ -337,6 +337,45 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
             place = site.document.place(site.node)
             return f"In {place}: {reason}" if len(unit.sites) > 1 else reason
     return ""
+
+
+def _staying_alone(points_to: PointsTo, unit: Unit) -> dict[Site | None, str]:
+    """The definitions that stay although others of the unit become optax, and why.
+
+    What the unit does has one text for both, and so does each call that makes an optimizer. Nothing
+    is returned if all of them have to stay then.
+    """
+    sets_step = any(each.code == "FOC207" and _sets_step(each) for each in unit.uses)
+    others = unit.schedule or unit.default_rate or unit.lacking or {*unit.overrides} - {RATE}
+    around = any(each.name in ("MultiOptimizer", "WeightNorm") for each in unit.sites)
+    if sets_step or others or around or _focuses(unit):
+        return {}
+    found: dict[Site | None, str] = {}
+    for site in unit.sites:
+        if reason := why_no_text(points_to, site, unit.overrides, False):
+            found[site] = reason
+    creates = [each for each in unit.uses if each.code == "FOC202"]
+    for use in unit.uses:
+        reason = why_refused(points_to, use) if use in creates else ""
+        if use.code == "FOC201" or use in unit.bridged:
+            reason = _why_kept_by(use, unit)
+        if reason:
+            found |= dict.fromkeys(use.sites - found.keys(), reason)
+    made = frozenset[Site | None]().union(*(each.sites for each in creates))
+    found |= dict.fromkeys({*unit.sites} - made - found.keys(), _MADE_NOWHERE)
+    # What one saves and the other one restores has the same entries, too.
+    of_one_kind = [*creates, *(each for each in unit.uses if each.code == "FOC215")]
+    in_one = all(each.sites <= found.keys() or each.sites.isdisjoint(found) for each in of_one_kind)
+    is_some = in_one and None not in made | found.keys() and not found.keys() >= {*unit.sites}
+    return found if is_some else {}
+
+
+def _why_kept_by(use: Use, unit: Unit) -> str:
+    """Why a use keeps definitions from becoming optax."""
+    reason = use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
+    reason = _OF_SOME if use in unit.partial else reason
+    place = use.document.place(use.node)
+    return reason if use.code == "FOC201" else f"In {place}: {reason}"
 
 
 def _why_other_paths(points_to: PointsTo, unit: Unit) -> str:

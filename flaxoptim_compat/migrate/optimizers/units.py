@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import PartRates, inner_definitions
 from flaxoptim_compat.migrate.optimizers.use import Use
@@ -29,6 +30,7 @@ class Unit:
       problems: the uses that keep it from being rewritten; with any, all stays as it is.
       definition_stays: why the definitions stay those of flax.optim, and turn into a TrainState
         where ``create`` is called; "" if they become optax.
+      staying: the definitions for which that is so, if it is not so for all of them, and why.
       overrides: the hyper-parameters that a call of ``apply_gradient`` gives.
       ambiguous: those of them that a parameter of the program may be called too.
       lacking: the definitions that may have no learning rate.
@@ -45,6 +47,7 @@ class Unit:
     joined: list[Use] = dataclasses.field(default_factory=list)
     problems: list[Use] = dataclasses.field(default_factory=list)
     definition_stays: str = ""
+    staying: Mapping[Site | None, str] = dataclasses.field(default_factory=dict)
     overrides: tuple[str, ...] = ()
     ambiguous: frozenset[str] = frozenset()
     lacking: frozenset[Site] = frozenset()
@@ -59,6 +62,10 @@ class Unit:
     def converts(self) -> bool:
         """Whether the optimizers become TrainStates."""
         return not self.problems
+
+    def keeps(self, sites: AbstractSet[Site | None]) -> bool:
+        """Whether definitions, or one of them, stay those of flax.optim."""
+        return bool(self.definition_stays) or not sites.isdisjoint(self.staying)
 
     @property
     def documents(self) -> list[Document]:

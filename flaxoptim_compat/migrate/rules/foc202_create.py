@@ -205,7 +205,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         if isinstance(create, ast.Attribute):
             return (_function(reading, use, create, unit, imports),)
         assert isinstance(create, ast.Call)
-        if unit.definition_stays:
+        if unit.keeps(use.sites):
             return back_edits(reading, use, unit)
         given = [each.value for each in create.keywords if each.arg == "target"]
         params = value(reading, [*create.args, *given][0])
@@ -224,11 +224,12 @@ def _function(
     """The method itself, as a function that does what it does."""
     assert reading.facts is not None
     at_once = _is_called_at_once(reading.facts.points_to, reading.document, create)
-    name = "definition" if unit.definition_stays else "tx"
+    stays = unit.keeps(use.sites)
+    name = "definition" if stays else "tx"
     # One that is called later has the definition of now, whatever becomes of names.
     bound = (f"lambda target, {name}=", *value(reading, create.value), ": ")
     before: Fragments = ("lambda target: ",) if at_once else bound
-    if unit.definition_stays:
+    if stays:
         definition = owner(reading, create.value) if at_once else (name,)
         end = f".create(target){to_train_state(use, unit)}"
         return replaced(reading, create, *before, *definition, end)

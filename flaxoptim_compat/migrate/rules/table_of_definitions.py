@@ -172,10 +172,10 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
         cause = unit.problems[0].problem if unit.problems else ""
         instead = "it stays with its optimizer"
         return Finding(code, start, end, what, instead, optax=None, cause=cause)
-    if unit.definition_stays:
+    if unit.keeps({site}):
         # One of those that stay together says why it does itself.
         own = why_no_text(facts.points_to, site, unit.overrides, scheduled=False)
-        reason = own or unit.definition_stays
+        reason = own or unit.definition_stays or unit.staying[site]
         return Finding(code, start, end, what, f"it stays. {reason}", optax=None, cause=reason)
     gone = (site.node.func,)
     if _is_part_of_another(facts, site):

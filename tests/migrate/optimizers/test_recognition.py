@@ -51,11 +51,12 @@ def test_what_asks_whether_it_is_one_of_several_joins_them() -> None:
     program = (
         "from flax import optim\n\n\n"
         "def either(p, first):\n"
-        "    a, b = optim.Adam(0.1).create(p), optim.Adam(0.2).create(1.0)\n"
+        "    a, b = optim.Adam(0.1).create(p), optim.Adam(0.2).create(p)\n"
         "    o = a if first else b\n"
-        "    return isinstance(o, optim.Optimizer)\n"
+        "    return isinstance(o, optim.Optimizer), {}\n"
     )
-    assert rewrite(program, "optax").count(".to_train_state(inject=False)") == 2
+    assert rewrite(program.format("first"), "optax").count("TrainState.create(") == 2
+    assert "TrainState" not in rewrite(program.format("b.something"), "optax").split("#")[0]
 
 
 def test_a_mark_names_no_lines_which_may_move() -> None:

@@ -937,3 +937,59 @@ def test_functions_that_call_themselves_with_ever_more_come_to_an_end() -> None:
         "print(f(optim.GradientDescent(0.1).create({}), 1).target)\n"
     )
     assert ".params" not in rewrite(program, "optax")  # what f returns is not known
+
+
+OWN_CLASS = """\
+class Own(optim.OptimizerDef):
+    pass
+
+
+def step(o, g):
+    return o.apply_gradient(g)
+
+
+def f(p, g, name):
+    {}
+    return step(a, g), step(b, g)
+"""
+BOTH = {
+    "own class and Adam": (
+        "a, b = optim.Adam(0.1).create(p), Own().create(p)",
+        ["TrainState.create(", "Own().create(p).to_train_state(inject=False)"],
+    ),
+    "a class that is not known and Momentum": (
+        "a = optim.Momentum(0.1).create(p)\n    b = getattr(optim, name)(0.1).create(p)",
+        ["TrainState.create(", ".create(p).to_train_state(inject=False)"],
+    ),
+    # One call makes both.
+    "a loop over both": (
+        "a, b = [each.create(p) for each in (optim.Adam(0.1), Own())]",
+        ["each.create(p).to_train_state(inject=False)"],
+    ),
+    # Its entries are those of the other one.
+    "a checkpoint from one to the other": (
+        "from flax import serialization\n"
+        "    a = optim.Adam(0.1).create(p)\n    saved = serialization.to_bytes(a)\n"
+        "    b = optim.Adam(name).create(p)\n    b = serialization.from_bytes(b, saved)\n"
+        "    print(b.optimizer_def.hyper_params)",
+        ["optim.Adam(0.1).create(p).to_train_state(inject=False)"],
+    ),
+    "what is asked of one": (
+        "a = optim.Adam(0.1).create(p)\n    b = optim.Adam(0.2).create(p)\n"
+        "    print(b.optimizer_def.hyper_params)",
+        ["TrainState.create(", "optim.Adam(0.2).create(p).to_train_state(inject=False)"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), BOTH.values(), ids=BOTH)
+def test_a_definition_that_stays_keeps_others_only_where_both_have_one_text(
+    body: str, expected: list[str]
+) -> None:
+    text = rewrite(f"{HEAD}{OWN_CLASS.format(body)}", "optax")
+    assert all(each in text for each in expected)
+    assert text.count("TrainState.create(") == expected.count("TrainState.create(")
+    assert text.count(".to_train_state(") == body.count("create(p)") - len(expected) + 1 or (
+        "TrainState.create(" in expected
+    )
+    assert ".apply_gradients(grads=g)" in text
