@@ -158,11 +158,6 @@ class Aliases:
                 return False
         return uses > 0
 
-    def is_used(self, imported: ImportedName) -> bool:
-        """Whether anything in the file reads the name that an import binds."""
-        readers = self._names.readers.get((imported.scope, imported.bound), ())
-        return imported.bound == "*" or bool(readers)
-
     def others(self, imported: ImportedName) -> list[ImportedName]:
         """The imports that certainly bind the same name in the same scope as well."""
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection
 
 from flaxoptim_compat.migrate.editing import import_conventions, import_statements
@@ -130,10 +131,15 @@ class ImportPlan:
         return None if same else moved
 
     def _is_in_vain(self, imported: ImportedName) -> bool:
-        """Whether it would bring something of this package that nothing in the file uses."""
+        """Whether it would bring something of this package that nothing in the file speaks of."""
         moved = self._moved.get(imported.alias)
         is_ours = moved is not None and import_conventions.root_of(moved.full_name) == _OURS
-        return is_ours and not self._keeps_unused and not self._aliases.is_used(imported)
+        if not is_ours or self._keeps_unused or imported.bound == "*":
+            return False
+        # Not in a string either, as for globals() and eval, or in a comment with types.
+        word = re.compile(rf"\b{imported.bound}\b")
+        spoken = len(word.findall(self._document.text))
+        return spoken == len(word.findall(self._document.source(imported.statement)))
 
     def _free(self, name: str, module: str) -> str:
         taken = self._names.taken | {each.bound for each in self._planned.values()}

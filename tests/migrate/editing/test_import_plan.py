@@ -341,6 +341,7 @@ def comments_in(text: str) -> Counter[str]:
             "from flax import linen\n\nprint(linen)\n",
         ),
         ("from flax import optim\n\n__all__ = ['optim']\n", None),
+        ("from flax import optim\n\nprint(globals()['optim'])\n", None),
         ("try:\n    from flax import optim\nexcept ImportError:\n    pass\n", None),
     ],
 )
