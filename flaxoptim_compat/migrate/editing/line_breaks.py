@@ -55,7 +55,7 @@ def broken_anew(document: Document, edits: Iterable[Edit]) -> list[Edit]:
     remaining = sorted(dict.fromkeys(edits), key=lambda each: (each.start, each.end))
     result: list[Edit] = []
     for start, end in _changed_statements(document, remaining):
-        inner = [each for each in remaining if start < each.end and each.start < end]
+        inner = [each for each in remaining if _is_within(each, start, end)]
         if not inner or inner[0].start < start or max(each.end for each in inner) > end:
             continue
         old = document.text[start:end]
@@ -65,6 +65,16 @@ def broken_anew(document: Document, edits: Iterable[Edit]) -> list[Edit]:
             remaining = [each for each in remaining if each not in inner]
             result.append(Edit(start, end, (text,)))
     return [*result, *remaining]
+
+
+def _is_within(edit: Edit, start: int, end: int) -> bool:
+    """Whether an edit changes a statement, or lines beside it."""
+    if edit.start < edit.end:
+        return start < edit.end and edit.start < end
+    text = "".join(each for each in edit.fragments if isinstance(each, str))
+    if edit.start == start:
+        return not text.endswith("\n")
+    return start < edit.start < end or (edit.start == end and not text.startswith("\n"))
 
 
 def _laid_out(document: Document, start: int, old: str, new: str) -> str:
@@ -176,14 +186,15 @@ def _joined(text: str, keeps_commas: bool) -> str:
       keeps_commas: whether those of several elements stay before the closing bracket.
 
     Raises:
-      _Unclear: there are comments or strings of several lines in it.
+      _Unclear: there are comments or strings of several lines in it, or no whole brackets.
     """
     lines = text.split("\n")
     parts: list[str] = []
     opened: list[tuple[bool, int]] = []  # whether it is that of a call, and the commas in it
     previous: tokenize.TokenInfo | None = None
     for token in _tokens(text):
-        if token.type == tokenize.COMMENT or token.start[0] != token.end[0]:
+        is_unclear = token.type == tokenize.COMMENT or token.start[0] != token.end[0]
+        if is_unclear or (token.string in _CLOSING and not opened):
             raise _Unclear
         if previous is not None and previous.end[0] == token.start[0]:
             parts.append(lines[token.start[0] - 1][previous.end[1] : token.start[1]])

@@ -165,6 +165,28 @@ def test_an_edit_within_a_statement(example: tuple[str, str, str, str]) -> None:
     assert changed(result) == result
 
 
+def test_what_is_put_before_and_behind_a_statement_is_a_part_of_it() -> None:
+    text = "x, y = f(a)\n"
+    edits = [
+        Edit(0, 0, ("import b\n",)),
+        Edit(0, 0, ("(",)),
+        Edit(4, 4, (")",)),
+        Edit(11, 11, (f".{LONG}({LONG}, {LONG})",)),
+        Edit(11, 11, ("\nz = 1",)),
+    ]
+    assert changed(text, *edits) == (
+        "import b\n(x, y) = f(a).jax_utils.replicate_on_all_devices(\n"
+        f"    {LONG}, {LONG}\n)\nz = 1\n"
+    )
+
+
+def test_brackets_that_others_close_are_left_as_they_are() -> None:
+    text = "x = f(a)\ny = 1\n"
+    # Not what any rule does, but no reason to fail.
+    edits = [Edit(4, 4, ("(",)), Edit(13, 14, ("1)",))]
+    assert changed(text, *edits) == "x = (f(a)\ny = 1)\n"
+
+
 def test_lines_within_a_block_have_less_room() -> None:
     text = "def f():\n  return replicate(a)\n"
     at = text.index("a)")
