@@ -40,8 +40,8 @@ class Edit(NamedTuple):
     fragments: Fragments
 
 
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text after all changes.
+def apply_edits(text: str, edits: Iterable[Edit], within: Span | None = None) -> str:
+    """The text after all changes, or a piece of it that has them all inside.
 
     A change inside of a larger one is made wherever a Span of the larger one has the place, and
     nowhere if none has. Insertions at one place keep their order; the same edit twice counts once.
@@ -53,7 +53,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
     ordered = sorted(
         dict.fromkeys(edits), key=lambda each: (each.start, each.start < each.end, -each.end)
     )
-    return _rendered(text, Span(0, len(text)), ordered)
+    return _rendered(text, within or Span(0, len(text)), ordered)
 
 
 def _rendered(text: str, around: Span, edits: Sequence[Edit]) -> str:

@@ -307,6 +307,5 @@ def _at_top(document: Document, before: ast.stmt | None, lines: Sequence[str]) -
     if before is None:
         end = len(document.text.rstrip("\n"))
         return Edit(end, end, ("".join(f"\n{each}" for each in lines),))
-    first = min([before, *getattr(before, "decorator_list", [])], key=lambda each: each.lineno)
-    start = document.offset(first.lineno, 0)
+    start = document.offset(document.first_line(before), 0)
     return Edit(start, start, ("".join(f"{each}\n" for each in lines) + "\n",))

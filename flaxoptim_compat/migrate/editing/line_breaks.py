@@ -17,7 +17,7 @@ import tokenize
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
+from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.surroundings import columns, hanging, margin_of, width_of
 from flaxoptim_compat.migrate.program.document import Document
 
@@ -59,7 +59,7 @@ def broken_anew(document: Document, edits: Iterable[Edit]) -> list[Edit]:
         if not inner or inner[0].start < start or max(each.end for each in inner) > end:
             continue
         old = document.text[start:end]
-        new = apply_edits(document.text[:end], inner)[start:]
+        new = apply_edits(document.text, inner, Span(start, end))
         text = _laid_out(document, start, old, new)
         if text != new:
             remaining = [each for each in remaining if each not in inner]
@@ -120,18 +120,13 @@ def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[t
             lines = range(node.lineno, (node.end_lineno or 0) + 1)
             if not changed.isdisjoint(lines) and document.has_its_lines(node):
                 yield document.span(node)
-        elif not changed.isdisjoint(range(node.lineno, _first_line(body[0]))):
-            start = document.line_starts[node.lineno - 1] + len(document.before(node))
-            end = _end_of_head(
-                document.text[start : document.line_starts[_first_line(body[0]) - 1]]
-            )
-            if end and not document.before(node).strip():
+            continue
+        below = document.first_line(body[0])
+        if not changed.isdisjoint(range(node.lineno, below)) and not document.before(node).strip():
+            start = document.span(node)[0]
+            end = _end_of_head(document.text[start : document.line_starts[below - 1]])
+            if end:
                 yield start, start + end
-
-
-def _first_line(node: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(each.lineno for each in decorators)])
 
 
 def _end_of_head(lines: str) -> int:
@@ -275,15 +270,12 @@ class _Statement:
         self._starts = [each.start for each in self._tokens]
         self.closed_by: dict[int, int] = {}
         self._last_commas: list[int] = []
-        # By the number of the token that opens a bracket, that of the one that closes it.
-        self._ends: dict[int, int] = {}
-        opened: list[int] = []
-        for number, token in enumerate(self._tokens):
+        opened: list[_Token] = []
+        for previous, token in itertools.pairwise([_NOTHING, *self._tokens]):
             if token.text in _OPENING:
-                opened.append(number)
+                opened.append(token)
             elif token.text in _CLOSING and opened:
-                first, previous = self._tokens[opened[-1]], self._tokens[number - 1]
-                self._ends[opened.pop()] = number
+                first = opened.pop()
                 self.closed_by[first.start] = token.start
                 # That of a tuple of one element is needed.
                 if previous.text == "," and len(self._delimiters(first.end, token.start)[1]) > 1:
@@ -302,11 +294,8 @@ class _Statement:
             start = top[0].end + 1
         for token in top:
             if token.text == "in" and first in ("for", "async"):
-                start = token.end + 1
-                break
-            if (
-                token.text.endswith("=") and token.text not in ("==", "!=", "<=", ">=")
-            ) and not start:
+                return token.end + 1, end
+            if token.text.endswith("=") and token.text not in _DELIMITERS and not start:
                 start = token.end + 1
         return start, end
 
@@ -319,7 +308,11 @@ class _Statement:
             # Without a bracket it is a class, and without parameters a long one.
             if self.closed_by.get(bracket.start, 0) <= bracket.end:
                 return self._flat
-            return self._flat[: bracket.start] + self._from_bracket(bracket, len(self._flat), 0)
+            close = self.closed_by[bracket.start]
+            # Formatters put one behind a single parameter, too.
+            comma = self._tokens[0].text == "def" and not self.has_commas(bracket.end, close)
+            lines = self._from_bracket(bracket, len(self._flat), 0, "," * comma)
+            return self._flat[: bracket.start] + lines
         start, end = self.value
         before, after = self._flat[:start], self._flat[end:]
         may_bracket = start > 0 or not keyword.iskeyword(self._tokens[0].text)
@@ -340,7 +333,8 @@ class _Statement:
         number = bisect.bisect_left(self._starts, start)
         while number < len(self._tokens) and self._starts[number] < end:
             yield self._tokens[number]
-            number = self._ends.get(number, number + 1)
+            close = self.closed_by.get(self._starts[number])
+            number = number + 1 if close is None else bisect.bisect_left(self._starts, close)
 
     def _expression(
         self, start: int, end: int, indent: int, before: int, after: int, *, may_bracket: bool
@@ -377,13 +371,11 @@ class _Statement:
             return head + self._from_bracket(filled[-1], end, indent)
         return flat
 
-    def _from_bracket(self, bracket: _Token, end: int, indent: int) -> str:
+    def _from_bracket(self, bracket: _Token, end: int, indent: int, comma: str = "") -> str:
         """What is in a bracket, on lines of its own, and what follows it."""
         close = self.closed_by[bracket.start]
         body = self._items(bracket.end, close, indent + self._step)
-        if self._tokens[0].text == "def" and self._delimiters(bracket.end, close)[0] < _COMMA:
-            body += ","  # as formatters have it behind a single parameter
-        return f"{bracket.text}\n{body}\n{' ' * indent}{self._flat[close:end]}"
+        return f"{bracket.text}\n{body}{comma}\n{' ' * indent}{self._flat[close:end]}"
 
     def _bracketed(self, start: int, end: int, indent: int, *, apart: bool = False) -> str:
         lines = self._items(start, end, indent + self._step, apart=apart)
@@ -446,8 +438,7 @@ class _Statement:
         found: dict[int, list[_Token]] = {}
         previous: _Token | None = None
         is_hidden = False  # the parameters of a lambda, or the target of a loop
-        top = list(self._top(start, end))
-        for token in top:
+        for token in self._top(start, end):
             kind = _DELIMITERS.get(token.text, 0)
             if is_hidden:
                 is_hidden = token.text not in (":", "in")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
@@ -33,7 +33,7 @@ from flaxoptim_compat.migrate.optimizers.targets import (
     why_refused,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, is_simple
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, is_simple
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -232,7 +232,6 @@ _BRIDGED = {
 }
 
 
-_MADE_NOWHERE = "It is not seen where an optimizer is made of this definition."
 _OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for the others."
 
 
@@ -315,28 +314,33 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
 
 
 def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
+    return next((reason for _, reason in _why_they_stay(points_to, unit)), "")
+
+
+def _why_they_stay(points_to: PointsTo, unit: Unit) -> Iterator[tuple[Sites, str]]:
+    """What keeps definitions from becoming optax, and which it keeps."""
+    everything = frozenset[Site | None](unit.sites)
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
-            return _why_kept_by(use, unit)
-    created = {site for use in unit.uses if use.code == "FOC202" for site in use.sites}
-    parts = {part for site in unit.sites for part in inner_definitions(points_to, site)}
-    if {*unit.sites} - created - parts:
-        return _MADE_NOWHERE
-    for use in unit.uses:
-        if use.code == "FOC202" and (reason := why_refused(points_to, use)):
-            return reason
+            yield use.sites, _why_kept_by(use, unit)
+    creates = [use for use in unit.uses if use.code == "FOC202"]
+    made = frozenset[Site | None]().union(*(use.sites for use in creates))
+    made = made.union(*(inner_definitions(points_to, site) for site in unit.sites))
+    if everything - made:
+        yield everything - made, "It is not seen where an optimizer is made of this definition."
+    for use in creates:
+        if reason := why_refused(points_to, use):
+            yield use.sites, reason
     if reason := _why_other_paths(points_to, unit):
-        return reason
+        yield everything, reason
     for focus in _focuses(unit):
         if reason := why_no_focus(points_to, focus):
-            return reason
+            yield everything, reason
     for site in unit.sites:
-        reason = why_no_text(points_to, site, unit.overrides, unit.schedule is not None)
-        if reason:
+        if reason := why_no_text(points_to, site, unit.overrides, unit.schedule is not None):
             # It is said of all of them, and is the matter of one.
             place = site.document.place(site.node)
-            return f"In {place}: {reason}" if len(unit.sites) > 1 else reason
-    return ""
+            yield frozenset({site}), f"In {place}: {reason}" if len(unit.sites) > 1 else reason
 
 
 def _staying_alone(points_to: PointsTo, unit: Unit) -> dict[Site | None, str]:
@@ -351,18 +355,10 @@ def _staying_alone(points_to: PointsTo, unit: Unit) -> dict[Site | None, str]:
     if sets_step or others or around or _focuses(unit):
         return {}
     found: dict[Site | None, str] = {}
-    for site in unit.sites:
-        if reason := why_no_text(points_to, site, unit.overrides, False):
-            found[site] = reason
+    for sites, reason in _why_they_stay(points_to, unit):
+        found |= dict.fromkeys(sites - found.keys(), reason)
     creates = [each for each in unit.uses if each.code == "FOC202"]
-    for use in unit.uses:
-        reason = why_refused(points_to, use) if use in creates else ""
-        if use.code == "FOC201" or use in unit.bridged:
-            reason = _why_kept_by(use, unit)
-        if reason:
-            found |= dict.fromkeys(use.sites - found.keys(), reason)
     made = frozenset[Site | None]().union(*(each.sites for each in creates))
-    found |= dict.fromkeys({*unit.sites} - made - found.keys(), _MADE_NOWHERE)
     # What one saves and the other one restores has the same entries, too.
     of_one_kind = [*creates, *(each for each in unit.uses if each.code == "FOC215")]
     in_one = all(each.sites <= found.keys() or each.sites.isdisjoint(found) for each in of_one_kind)

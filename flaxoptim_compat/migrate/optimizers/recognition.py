@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from flaxoptim_compat.migrate.optimizers.out_of_sight import lost_to, made_unseen
-from flaxoptim_compat.migrate.optimizers.restored_elsewhere import restored_elsewhere
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import names_entry, restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.use import (
     STEPS,
     Sites,
@@ -161,15 +161,10 @@ def _asked_for(document: Document, values: Objects, node: ast.Attribute) -> Iter
 
 def _names_entries(function: ast.AST) -> bool:
     """Whether a function says what only an optimizer has in its nested dicts."""
-    return any(
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.split("/")[0] in _ENTRIES
-        for node in ast.walk(function)
-    )
+    constants = (node.value for node in ast.walk(function) if isinstance(node, ast.Constant))
+    return any(isinstance(each, str) and names_entry(each) for each in constants)
 
 
-_ENTRIES = frozenset({"param_states", "target"})
 _ALL_ENTRIES = frozenset({"items", "keys", "values"})
 
 

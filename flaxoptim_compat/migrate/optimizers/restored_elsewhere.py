@@ -33,6 +33,11 @@ _ENTRY_IN_TEXT = re.compile(ENTRY)
 _TODAY = {"target": "params", "param_states": "opt_state"}
 
 
+def names_entry(text: str) -> str:
+    """What a TrainState has for an entry, or for a path from one, that only optimizers have."""
+    return _TODAY.get(text.split("/")[0], "")
+
+
 def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[ast.expr, str]]:
     """Where a file names entries that only an optimizer has in the nested dicts of a checkpoint.
 
@@ -103,9 +108,8 @@ def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, 
         ):
             name = texts.get(key.id) if isinstance(key, ast.Name) else getattr(key, "value", None)
             # Flat dicts have paths for keys.
-            first = name.split("/")[0] if isinstance(name, str) else ""
-            if first in _TODAY:
-                yield owner, key, _TODAY[first]
+            if isinstance(name, str) and (today := names_entry(name)):
+                yield owner, key, today
             elif name == "step":
                 match owner:
                     case ast.Subscript(value=owner, slice=ast.Constant(value="state")):

@@ -184,6 +184,11 @@ class Document:
         found = self.text.find("\n", offset)
         return len(self.text) if found < 0 else found
 
+    def first_line(self, statement: ast.stmt) -> int:
+        """The line, counted from 1, on which a statement or the first of its decorators starts."""
+        decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+        return min([statement.lineno, *(each.lineno for each in decorators)])
+
     def before(self, statement: ast.stmt) -> str:
         """What stands before a statement on its first line."""
         start = self.span(statement)[0]

@@ -124,11 +124,8 @@ def _statements(document: Document) -> tuple[_Lines, ...]:
 def _lines_of_statements(document: Document) -> Iterator[_Lines]:
     for node in document.parents:
         if isinstance(node, ast.stmt):
-            decorators = getattr(node, "decorator_list", [])
-            start = min([node.lineno, *(each.lineno for each in decorators)])
-            is_behind = (
-                bool(document.lines[start - 1][: node.col_offset].strip()) and not decorators
-            )
+            start = document.first_line(node)
+            is_behind = start == node.lineno and bool(document.before(node).strip())
             assert node.end_lineno is not None
             yield _Lines(start, node.end_lineno, is_behind)
 
