@@ -64,7 +64,16 @@ def test_optim_imports_only_this_package_beside_what_a_train_state_does() -> Non
     # The rooms for training; not those around it.
     rooms = {name.partition(".")[0] for name in of_this_package(found)}
     assert rooms == {
-        *("bridge", "catalogue", "deprecation", "formula_text", "optim", "syntax", "transforms"),
+        *(
+            "bridge",
+            "catalogue",
+            "deprecation",
+            "formula_text",
+            "line_breaks",
+            "optim",
+            "syntax",
+            "transforms",
+        ),
         "versions",
     }
 

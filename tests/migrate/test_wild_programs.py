@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -170,9 +171,13 @@ def test_after_shim_optax_does_what_it_does_without(
 
 
 def without_imports(text: str) -> list[str]:
-    """A program without its imports, whose order may be another, and without marks."""
-    lines = without_marks(text).splitlines()
-    return [line for line in lines if line and not line.startswith(("from ", "import "))]
+    """The statements of a program but its imports, whose order may be another.
+
+    What a line is too long for is seen by other lines, and these may be shorter with the shim.
+    """
+    statements = ast.parse(text).body
+    imports = (ast.Import, ast.ImportFrom)
+    return [ast.dump(each) for each in statements if not isinstance(each, imports)]
 
 
 def text_of(path: Path) -> str:

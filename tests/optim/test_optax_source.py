@@ -73,13 +73,13 @@ tx = optax.inject_hyperparams(
                 step_offset=0,
                 min_dim_size_to_factor=128,
                 epsilon=1e-30,
-            ),
+            )
         ),
         optax.clip_by_block_rms(1.0),
         transforms.scale_by_rate_and_parameter_rms(learning_rate, min_scale=0.001),
         optax.ema(0.9, debias=False, accumulator_dtype=jnp.float32),
         optax.scale(-1.0),
-    ),
+    )
 )(learning_rate=0.0)
 """
     )

@@ -15,7 +15,7 @@ import optax
 from flaxoptim_compat import optim, transforms
 from flaxoptim_compat.catalogue import BY_NAME, REQUIRED
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
+from flaxoptim_compat.migrate.editing.layout import laid_out
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
 from flaxoptim_compat.migrate.program.document import Document
@@ -72,7 +72,7 @@ def rewritten(
     assert isinstance(bound, Bound), bound
     given = (schedule,) if schedule else None
     parts = chain(bound, each, names.__getitem__, injected, given)
-    return apply_edits(text, [Edit(*each.span(bound.call), parts)])
+    return apply_edits(text, laid_out(each, [Edit(*each.span(bound.call), parts)]))
 
 
 def rewritten_parts(
@@ -94,9 +94,8 @@ def rewritten_parts(
         names = injected[index] if injected else {}
         schedule = (schedules[index],) if schedules and schedules[index] else None
         parts.append(Part(traversal.args[0], optimizer, injected=names, schedule=schedule))
-    surroundings = surroundings_of(each, call)
-    new = partition(parts, each, NAMES.__getitem__, surroundings, releases=releases)
-    return apply_edits(text, [Edit(*each.span(call), new)])
+    new = partition(parts, each, NAMES.__getitem__, releases=releases)
+    return apply_edits(text, laid_out(each, [Edit(*each.span(call), new)]))
 
 
 def made(text: str, **scope: Any) -> Any:

@@ -16,15 +16,8 @@ class Span(NamedTuple):
     end: int
 
 
-class Deeper(NamedTuple):
-    """A piece of the text that comes to stand deeper, with the lines that are made inside of it."""
-
-    span: Span
-    indent: str
-
-
 # What an edit puts in a place: new text, and spans of the old one.
-Fragment = str | Span | Deeper
+Fragment = str | Span
 Fragments = tuple[Fragment, ...]
 
 
@@ -75,25 +68,11 @@ def _rendered(text: str, around: Span, edits: Sequence[Edit]) -> str:
             if isinstance(fragment, str):
                 result.append(fragment)
                 continue
-            span, indent = fragment if isinstance(fragment, Deeper) else (fragment, "")
-            mine = [each for each in inner if span.start <= each.start and each.end <= span.end]
-            mine = [_indented(each, indent) for each in mine] if indent else mine
-            result.append(_rendered(text, span, mine))
+            start, end = fragment
+            mine = [each for each in inner if start <= each.start and each.end <= end]
+            result.append(_rendered(text, fragment, mine))
         done = edit.end
     return "".join([*result, text[done : around.end]])
-
-
-def _indented(edit: Edit, indent: str) -> Edit:
-    """An edit whose new lines start with more."""
-    fragments: list[Fragment] = []
-    for each in edit.fragments:
-        if isinstance(each, str):
-            fragments.append(each.replace("\n", f"\n{indent}"))
-        elif isinstance(each, Deeper):
-            fragments.append(Deeper(each.span, each.indent + indent))
-        else:
-            fragments.append(Deeper(each, indent))
-    return edit._replace(fragments=tuple(fragments))
 
 
 def _is_inside(inner: Edit, outer: Edit) -> bool:

@@ -11,7 +11,6 @@ from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WR
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.editing.edits import Fragments
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.accepted import exact, namesake
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Stated
 from flaxoptim_compat.migrate.optax_text.injecting import Injecting
@@ -117,10 +116,9 @@ class Expression:
         texts = set(map(syntax.in_one_line, starts))
         return starts[0] if len(texts) == 1 else ast.Constant(0.0)
 
-    def finished(self, node: ast.expr, surroundings: Surroundings) -> Fragments:
-        """The whole, in lines of bearable length."""
-        named = _InFile(self._name_of).visit(node)
-        return fragments_of(surroundings.laid_out(named))
+    def finished(self, node: ast.expr) -> Fragments:
+        """The whole, with the names of the file."""
+        return fragments_of(syntax.written(_InFile(self._name_of).visit(node)))
 
     def _written(
         self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None

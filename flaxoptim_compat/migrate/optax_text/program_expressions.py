@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.migrate.editing.edits import Deeper, Fragments, Span
+from flaxoptim_compat.migrate.editing.edits import Fragments, Span
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import walk_of
 from flaxoptim_compat.migrate.program.document import Document
@@ -117,9 +117,9 @@ def quoted(document: Document, node: ast.expr, within: bool = False) -> syntax.Q
 
 def quoted_fragments(document: Document, fragments: Fragments) -> syntax.Quoted:
     """Any fragments, as one expression."""
-    spans = (each.span if isinstance(each, Deeper) else each for each in fragments)
     text = "".join(
-        each if isinstance(each, str) else document.text[each.start : each.end] for each in spans
+        each if isinstance(each, str) else document.text[each.start : each.end]
+        for each in fragments
     )
     return syntax.Quoted(text, fragments)
 

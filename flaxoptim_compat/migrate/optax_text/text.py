@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.editing.edits import Fragments
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
 from flaxoptim_compat.migrate.optax_text.expression import Expression
 from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
@@ -23,7 +22,6 @@ def chain(
     name_of: Callable[[str], str],
     injected: Sequence[str] = (),
     schedule: Fragments | None = None,
-    surroundings: Surroundings | None = None,
     plain: bool = False,
 ) -> Fragments:
     """The optax expression that does exactly what a constructor call does.
@@ -37,7 +35,6 @@ def chain(
         ``opt_state.hyperparams``. One that the call does not give starts with its default, and a
         learning rate with 0.
       schedule: a function of the step, which takes the place of the learning rate.
-      surroundings: where the expression will stand; None: in the place of the call.
       plain: write optax's namesake where there is one, although that changes the numbers.
 
     Raises:
@@ -57,7 +54,7 @@ def chain(
     node = expression.chain(bound, names, injecting, function)
     if injecting is not None:
         node = injecting.around(node)
-    return expression.finished(node, surroundings or surroundings_of(document, bound.call))
+    return expression.finished(node)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -104,7 +101,6 @@ def partition(
     parts: Sequence[Part],
     document: Document,
     name_of: Callable[[str], str],
-    surroundings: Surroundings,
     plain: bool = False,
     releases: Releases = NEWEST,
 ) -> Fragments:
@@ -115,7 +111,6 @@ def partition(
       document: the file they stand in.
       name_of: takes ``optax``, ``jax``, ``jax.numpy`` or ``flaxoptim_compat.transforms``, and
         returns the expression for this module in the file. It is asked for those that are needed.
-      surroundings: where the expression will stand.
       plain: write optax's namesakes where there are any, although that changes the numbers.
       releases: the versions that the text is for.
 
@@ -153,4 +148,4 @@ def partition(
         labelled = injecting.static("labels", labelled)
     by_key = ast.Dict([ast.Constant(key) for key in (*keys, REST)], optimizers)
     node = syntax.called("optax.partition", by_key, labelled)
-    return expression.finished(node if injecting is None else injecting.around(node), surroundings)
+    return expression.finished(node if injecting is None else injecting.around(node))

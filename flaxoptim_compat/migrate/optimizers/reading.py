@@ -79,17 +79,16 @@ class Facts:
                 if site.document is document:
                     yield site, unit
 
-    def created_here(self, definition: ast.expr) -> Site | None:
-        """The constructor call that ``create`` is called on at once.
+    def in_focus(self, definition: ast.expr) -> Site | None:
+        """The constructor call that ``create`` with a focus is called on at once.
 
-        With a focus it stays out of a MultiOptimizer, which cannot be a part of a partition.
+        Not a MultiOptimizer, which cannot be a part of a partition.
         """
         call = self._creates.get(definition)
-        site = None if call is None else is_inline(self.points_to, definition)
-        if call is None or site is None:
+        if call is None or focus_of(call) is None:
             return None
-        has_focus = focus_of(call) is not None
-        return None if has_focus and site.name == "MultiOptimizer" else site
+        site = is_inline(self.points_to, definition)
+        return None if site is None or site.name == "MultiOptimizer" else site
 
     def traversals(self, document: Document) -> Iterator[tuple[ast.Call, bool]]:
         """The traversals whose function alone is left, and whether another text has it already."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from flaxoptim_compat.catalogue import INTEGERS, RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
-from flaxoptim_compat.migrate.optimizers.fragments import laid_out, owner, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.fragments import listed, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
@@ -35,72 +33,20 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
     optimizer = imports.name_of(_OPTIMIZER, use.node)
     receiver = _receiver(reading, use.node)
     there = f"{optimizer}.from_train_state("
-    back = to_train_state(use, unit) if use.bridge == "returns" else ""
-    lines = _lines(reading, use, len(f"{there}){back}")) if back else _ONE_LINE
-    first, last = f"{lines.before}{there}", f"){lines.between}"
-    edits = [replaced(reading, receiver, first, span(reading, receiver), last)]
+    edits = [replaced(reading, receiver, there, span(reading, receiver), ")")]
     if use.axis:
         assert isinstance(use.node, ast.Call)
         grads = gradients_of(use.node)[0]
         averaged = _averaged(use, value(reading, grads), imports)
         edits.append(replaced(reading, grads, *averaged))
-    if back:
-        edits.append(_back_edit(reading, use, back, lines))
-    return tuple(edits)
+    back = back_edits(reading, use, unit) if use.bridge == "returns" else ()
+    return (*edits, *back)
 
 
 def back_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
-    """The edits that make a TrainState of the optimizer that ``create`` returns."""
-    assert isinstance(use.node, ast.Call) and isinstance(use.node.func, ast.Attribute)
-    back = to_train_state(use, unit)
-    lines = _lines(reading, use, len(back))
-    edits = [_back_edit(reading, use, back, lines)]
-    if lines.before:
-        start = reading.document.span(use.node)[0]
-        edits.append(Edit(start, start, (lines.before,)))
-        if lines.between and not isinstance(use.node.func.value, ast.Name | ast.Attribute):
-            method = reading.document.span(use.node.func)[1] - len("create")
-            dot = reading.document.text.rindex(".", 0, method)
-            edits.append(Edit(dot, dot, (lines.between,)))
-    return tuple(edits)
-
-
-def _back_edit(reading: Reading, use: Use, back: str, lines: _Lines) -> Edit:
+    """The edit that makes a TrainState of the optimizer that a call returns."""
     end = reading.document.span(use.node)[1]
-    return Edit(end - 1, end, (f"){lines.between}{back}{lines.after}",))
-
-
-class _Lines(NamedTuple):
-    """What stands before, between and after calls that follow each other in brackets."""
-
-    before: str = ""
-    between: str = ""
-    after: str = ""
-
-
-_ONE_LINE = _Lines()
-
-
-def _lines(reading: Reading, use: Use, added: int) -> _Lines:
-    """How a value is divided into lines, if it gets too long for one.
-
-    Args:
-      reading: the file.
-      use: a call.
-      added: how many characters it gets.
-    """
-    statement = reading.document.statement(use.node)
-    is_whole = isinstance(statement, ast.Assign | ast.Return) and statement.value is use.node
-    if not is_whole or statement.lineno != statement.end_lineno:
-        return _ONE_LINE
-    surroundings = surroundings_of(reading.document, use.node)
-    start, end = reading.document.span(use.node)
-    if surroundings.start + end - start + added <= surroundings.width:
-        return _ONE_LINE
-    margin = f"\n{surroundings.margin}"
-    deeper = f"{margin}{surroundings.unit}"
-    fits = surroundings.inside().start + end - start + added <= surroundings.width
-    return _Lines(f"({deeper}", "" if fits else deeper, f"{margin})")
+    return (Edit(end - 1, end, (f"){to_train_state(use, unit)}",)),)
 
 
 def _averaged(use: Use, grads: Fragments, imports: ImportPlan) -> Fragments:
@@ -154,10 +100,8 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     if not values and is_bare and not use.axis:
         # Only the name changes, and all that stands between the brackets stays as it is.
         return (*_step_renamed(reading, call.func), *_grads_named(reading, call))
-    surroundings = surroundings_of(reading.document, call)
     given = value(reading, grads)
-    filtering = _filtering(unit, values)
-    text = _step(reading, use, values, surroundings, given, imports, filtering)
+    text = _step(reading, use, values, given, imports, _filtering(unit, values))
     return (replaced(reading, call, *text),)
 
 
@@ -171,7 +115,6 @@ def _step(
     reading: Reading,
     use: Use,
     values: Sequence[tuple[str, Fragments]],
-    surroundings: Surroundings,
     grads: Fragments,
     imports: ImportPlan,
     filtering: str,
@@ -182,7 +125,6 @@ def _step(
       reading: the file.
       use: the step of the optimizer.
       values: the hyper-parameters that it sets.
-      surroundings: where it will stand.
       grads: its gradients.
       imports: those of the result.
       filtering: what says where in the state they are; "" if their names do.
@@ -192,22 +134,14 @@ def _step(
     receiver = span(reading, call.func.value)
     named: Fragments = ("grads=", *_averaged(use, grads, imports))
     if not values:
-        start = (*owner(reading, call.func.value), ".apply_gradients(")
-        return laid_out(reading, surroundings, start, [named], (")",))
+        return (*owner(reading, call.func.value), ".apply_gradients(", *named, ")")
     optax = imports.name_of("optax", call)
     arguments: list[Fragments] = [(receiver, ".opt_state")]
     if filtering:
         arguments.append((filtering,))
     arguments += [(f"{name}=", *given_value) for name, given_value in values]
-    setting = laid_out(
-        reading,
-        surroundings.inside(),
-        (f"opt_state={optax}.tree_utils.tree_set(",),
-        arguments,
-        (")",),
-    )
-    end: Fragments = (").apply_gradients(", *named, ")")
-    return laid_out(reading, surroundings, (receiver, ".replace("), [setting], end)
+    setting = (f"opt_state={optax}.tree_utils.tree_set(", *listed(arguments), ")")
+    return (receiver, ".replace(", *setting, ").apply_gradients(", *named, ")")
 
 
 def _is_optimize(node: ast.expr) -> bool:
@@ -240,16 +174,9 @@ def _in_two_statements(
     value_and_grad = imports.name_of("jax:value_and_grad", call)
     given = {each.arg: each for each in call.keywords}
     loss_fn = call.args[0] if call.args else given["loss_fn"].value
-    around = surroundings_of(document, call)._replace(before=0)
-    gradient = laid_out(
-        reading,
-        around,
-        (
-            *(*taken, f", {grads} = {value_and_grad}(", *value(reading, loss_fn)),
-            f"{', has_aux=True' if has_aux else ''})(",
-        ),
-        [(receiver, ".params")],
-        (")",),
+    gradient = (
+        *(*taken, f", {grads} = {value_and_grad}(", *value(reading, loss_fn)),
+        *(f"{', has_aux=True' if has_aux else ''})(", receiver, ".params)"),
     )
     if bridged:
         optimizer = imports.name_of(_OPTIMIZER, call)
@@ -259,12 +186,9 @@ def _in_two_statements(
             *(*_averaged(use, (grads,), imports), *overrides, f"){to_train_state(use, unit)}"),
         )
     else:
-        start, end = document.span(new)
-        around = around._replace(before=end - start + len(" = "))
         values = _values_of_step(reading, use, unit)
-        filtering = _filtering(unit, values)
-        step = _step(reading, use, values, around, (grads,), imports, filtering)
-    second = (f"\n{around.margin}", span(reading, new), " = ", *step)
+        step = _step(reading, use, values, (grads,), imports, _filtering(unit, values))
+    second = (f"\n{document.before(statement)}", span(reading, new), " = ", *step)
     return (Edit(*document.span(statement), (*gradient, *second)),)
 
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.text import partition
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of, focused
-from flaxoptim_compat.migrate.optimizers.fragments import laid_out, owner, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
@@ -249,14 +248,12 @@ def _train_state(
 ) -> Fragments:
     """``TrainState.create``, in the place of ``create``."""
     train_state = imports.name_of(TRAIN_STATE, create)
-    arguments: list[Fragments] = [("apply_fn=None",), ("tx=", *tx), ("params=", *params)]
-    surroundings = surroundings_of(reading.document, create)
-    start = (*before, f"{train_state}.create(")
+    start = f"{train_state}.create(apply_fn=None, tx="
     end = ")"
     if unit.starts_at_array:
         asarray, int32 = (imports.name_of(f"jax.numpy:{each}", create) for each in _STEP)
         end = f").replace(step={asarray}(0, {int32}))"
-    return laid_out(reading, surroundings, start, arguments, (end,))
+    return (*before, start, *tx, ", params=", *params, end)
 
 
 _STEP = ("asarray", "int32")
@@ -268,19 +265,15 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
     assert isinstance(call.func, ast.Attribute) and facts is not None
     definition = call.func.value
     focus = focus_of(call)
-    site = facts.created_here(definition)
-    if site is not None and reading.writes:
-        # Here and not as an edit of its own, because only so it is known how long the line gets.
-        surroundings = surroundings_of(reading.document, call)
-        inside = surroundings.inside(before=len("tx="), after=1)
-        return definition_text(reading, facts.points_to, site, unit, imports, inside, focus)
     if focus is None or not reading.writes:
         return value(reading, definition)
+    site = facts.in_focus(definition)
+    if site is not None:
+        return definition_text(reading, facts.points_to, site, unit, imports, focus)
     part = focused(facts.points_to, focus, (span(reading, definition),))
     return partition(
         [part],
         reading.document,
         lambda dotted: imports.name_of(dotted, call),
-        surroundings_of(reading.document, call),
         releases=reading.releases,
     )

@@ -43,9 +43,7 @@ from flax.training import train_state
 
 def update(params, grads):
     optimizer = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1), params=params
     )
     return optimizer.apply_gradients(grads=grads).params
 """,

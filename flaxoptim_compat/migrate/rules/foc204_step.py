@@ -45,9 +45,7 @@ from flax.training import train_state
 
 def steps_done(params):
     optimizer = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1), params=params
     )
     return int(optimizer.step)
 """,

@@ -9,9 +9,8 @@ from typing import Literal
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.surroundings import surroundings_of
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act
-from flaxoptim_compat.migrate.optimizers.fragments import laid_out, replaced, span, value
+from flaxoptim_compat.migrate.optimizers.fragments import listed, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
@@ -52,9 +51,7 @@ from flax.training import train_state
 
 def resume(params, pretrained, step):
     opt = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.adam(1e-3),
-        params=params,
+        apply_fn=None, tx=optax.adam(1e-3), params=params
     )
     opt = opt.replace(params=pretrained)
     return opt.replace(
@@ -142,14 +139,7 @@ def find(reading: Reading) -> Iterator[Finding]:
         if len(arguments) == len(call.keywords) == 1:
             start = reading.document.span(call.keywords[0])[0]
             return (Edit(start, start + len("target"), ("params",)),)
-        text = laid_out(
-            reading,
-            surroundings_of(reading.document, call),
-            (span(reading, call.func), "("),
-            arguments,
-            (")",),
-        )
-        return (replaced(reading, call, *text),)
+        return (replaced(reading, call, span(reading, call.func), "(", *listed(arguments), ")"),)
 
     yield from findings(
         reading, RULE.code, "fields of an optimizer are replaced", ".replace(params=...)", edits_of

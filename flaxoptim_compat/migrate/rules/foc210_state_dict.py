@@ -49,9 +49,7 @@ from flax.training import train_state
 
 def copy(params):
     optimizer = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1), params=params
     )
     return serialization.from_state_dict(
         optimizer, serialization.to_state_dict(optimizer)

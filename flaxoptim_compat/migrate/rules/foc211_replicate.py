@@ -67,9 +67,7 @@ def train_step(optimizer, batch):
 
 def train(params, batches):
     optimizer = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1, momentum=0.9),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1, momentum=0.9), params=params
     )
     optimizer = jax_utils.replicate(optimizer)
     p_train_step = jax.pmap(train_step, axis_name="batch")

@@ -47,9 +47,7 @@ from flax.training import train_state
 
 def train_step(params, loss_fn):
     optimizer = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1), params=params
     )
     (loss, aux), grad = jax.value_and_grad(loss_fn, has_aux=True)(optimizer.params)
     return optimizer.apply_gradients(grads=grad), loss, aux

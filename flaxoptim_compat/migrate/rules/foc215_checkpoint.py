@@ -53,9 +53,7 @@ def make(params, pretrained_dir):
     # FOC215: What was saved as an optimizer has this entry; a TrainState has `params`.
     pretrained = checkpoints.restore_checkpoint(pretrained_dir, None)["optimizer"]["target"]
     return train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1),
-        params=pretrained,
+        apply_fn=None, tx=optax.sgd(0.1), params=pretrained
     )
 """,
         ),

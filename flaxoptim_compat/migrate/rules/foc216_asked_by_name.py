@@ -56,9 +56,7 @@ from flax.training import train_state
 
 def make(params):
     return train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1), params=params
     )
 
 

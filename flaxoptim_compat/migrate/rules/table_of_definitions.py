@@ -9,7 +9,6 @@ from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings, surroundings_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound
 from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
 from flaxoptim_compat.migrate.optimizers.definitions import (
@@ -187,8 +186,8 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
         instead = f"its namesake in optax: {change}" if change else instead
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
-        if facts.created_here(site.node) is not None or not reading.writes:
-            return ()  # FOC202 writes it where the optimizer is created
+        if facts.in_focus(site.node) is not None or not reading.writes:
+            return ()  # FOC202 writes it with what it is for
         text = definition_text(reading, facts.points_to, site, unit, imports)
         return (Edit(start, end, text),)
 
@@ -212,7 +211,6 @@ def definition_text(
     site: Site,
     unit: Unit,
     imports: ImportPlan,
-    surroundings: Surroundings | None = None,
     focus: ast.expr | None = None,
 ) -> Fragments:
     """The optax expression for a constructor call.
@@ -223,10 +221,8 @@ def definition_text(
       site: the call.
       unit: what it belongs to.
       imports: those of the result.
-      surroundings: where the expression will stand; None: in the place of the call.
       focus: what selects the parameters that it moves; None: it moves them all.
     """
-    surroundings = surroundings or surroundings_of(site.document, site.node)
 
     def name_of(dotted: str) -> str:
         return imports.name_of(dotted, site.node)
@@ -240,11 +236,11 @@ def definition_text(
     if site.name == "MultiOptimizer":
         by_part = None if unit.part_rates is None else unit.part_rates.names
         parts = parts_of(points_to, site, injected, schedule, by_part)
-        return partition(parts, site.document, name_of, surroundings, plain, reading.releases)
+        return partition(parts, site.document, name_of, plain, reading.releases)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
     if focus is None:
-        return chain(bound, site.document, name_of, injected, schedule, surroundings, plain=plain)
+        return chain(bound, site.document, name_of, injected, schedule, plain=plain)
     names = {name: name for name in injected}
     part = Part(selecting(points_to, focus), bound, injected=names, schedule=schedule)
-    return partition([part], site.document, name_of, surroundings, plain, reading.releases)
+    return partition([part], site.document, name_of, plain, reading.releases)

@@ -60,9 +60,7 @@ from flax.training import train_state
 
 def make(params):
     return train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1, momentum=0.9),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1, momentum=0.9), params=params
     )
 
 
@@ -96,9 +94,7 @@ from flax.training import train_state
 
 def train(params, loss_fn):
     optimizer = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.sgd(0.1, momentum=0.9),
-        params=params,
+        apply_fn=None, tx=optax.sgd(0.1, momentum=0.9), params=params
     )
     for _ in range(100):
         (loss, logits), grads = jax.value_and_grad(loss_fn, has_aux=True)(

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from flaxoptim_compat.addresses import page_of_rule
 from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
+from flaxoptim_compat.migrate.editing.file_style import hanging, quoted_as_in, room
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
-from flaxoptim_compat.migrate.editing.line_breaks import broken_anew
-from flaxoptim_compat.migrate.editing.surroundings import hanging, quoted_as_in, room
+from flaxoptim_compat.migrate.editing.layout import laid_out
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import FileFindings
 
@@ -51,7 +51,7 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits += file.imports[target]
     edits = quoted_as_in(document, edits)
     if not document.is_gin:
-        edits = broken_anew(document, edits)
+        edits = laid_out(document, edits)
     edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
     text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:

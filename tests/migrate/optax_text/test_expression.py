@@ -54,7 +54,7 @@ def test_a_rate_that_is_given_with_each_step() -> None:
     for rate in ("None", "0", "learning_rate=0.0"):
         assert rewritten(f"optim.Adam({rate})\n", ["learning_rate"]) == (
             'optax.inject_hyperparams(optax.adam, static_args=("b1", "b2", "eps", "eps_root"))(\n'
-            "    learning_rate=0.0,\n"
+            "    learning_rate=0.0\n"
             ")\n"
         )
     assert rewritten("optim.Adam(3, beta1=cfg.b)\n", ["learning_rate"]) == (

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
 from flaxoptim_compat.migrate.optax_text.program_expressions import literal, may_act
 from flaxoptim_compat.migrate.optax_text.text import chain
@@ -159,9 +158,7 @@ def make(beta1, other):
     call = next(node for node in ast.walk(each.tree) if is_constructor(node))
     bound = bind(call, "AdaBelief")  # type: ignore[arg-type]
     assert not isinstance(bound, Refused)
-    parts = chain(
-        bound, each, NAMES.__getitem__, ["learning_rate"], surroundings=Surroundings(width=200)
-    )
+    parts = chain(bound, each, NAMES.__getitem__, ["learning_rate"])
     new = apply_edits(text, [Edit(*each.span(bound.call), parts)])
     assert "lambda learning_rate, beta1, beta2: optax.chain(" in new
     assert "optax.scale_by_belief(b1=beta1, b2=beta2)," in new

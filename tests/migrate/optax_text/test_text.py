@@ -12,7 +12,6 @@ from flax.core import freeze
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, partition, partition_refusal
 from flaxoptim_compat.migrate.releases.releases import NEWEST
@@ -123,7 +122,7 @@ tx = optax.partition(
     {"0": optax.adam(cfg.rate), "frozen": transforms.hold()},
     lambda params: jax.tree_util.tree_map_with_path(
         lambda keys, _: (lambda path: "0" if "kernel" in path else "frozen")(
-            "/" + jax.tree_util.keystr(keys, simple=True, separator="/"),
+            "/" + jax.tree_util.keystr(keys, simple=True, separator="/")
         ),
         params,
     ),
@@ -162,11 +161,7 @@ tx = optax.inject_hyperparams(
         lambda params: jax.tree_util.tree_map_with_path(
             lambda keys, leaf: (
                 lambda path, _: (
-                    "0"
-                    if "kernel" in path
-                    else "1"
-                    if is_bias(path, _)
-                    else "frozen"
+                    "0" if "kernel" in path else "1" if is_bias(path, _) else "frozen"
                 )
             )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
             params,
@@ -305,9 +300,8 @@ def test_parts_that_are_in_optax_already() -> None:
     first = Part(kernels.args[0], (Span(*each.span(tx)),), key="kernels")
     for injected in ({}, {"learning_rate": "learning_rate"}):
         second = Part(biases.args[0], bound, key="biases", injected=injected)
-        around = Surroundings()
         parts = [first, second]
-        new = partition(parts, each, NAMES.__getitem__, around, releases=INSTALLED)
+        new = partition(parts, each, NAMES.__getitem__, releases=INSTALLED)
         changed = apply_edits(text, [Edit(*each.span(call_in(each)), new)])
         made_of = {"tx_of_kernels": optax.sgd(0.1, momentum=0.9)}
         state = made(changed, **made_of).init(PARAMS)

@@ -358,8 +358,7 @@ def test_each_part_of_a_multi_optimizer_has_its_own_rate() -> None:
         "def train_step(o, g, a, b):\n"
         "    return o.replace(\n"
         "        opt_state=optax.tree_utils.tree_set(\n"
-        "            o.opt_state,\n            learning_rate_0=a,\n"
-        "            learning_rate_1=b,\n        )\n"
+        "            o.opt_state, learning_rate_0=a, learning_rate_1=b\n        )\n"
         "    ).apply_gradients(grads=g)\n"
     ) in text
     assert "optim." not in text
@@ -572,7 +571,8 @@ def test_each_definition_that_stays_says_why_it_does_itself() -> None:
 def test_a_create_of_a_choice_that_jax_calls_at_once_keeps_its_brackets() -> None:
     choice = "(optim.Adam(**s) if x else optim.Momentum(**s))"
     program = f"import jax\n{HEAD}def f(x, s, p):\n    return jax.jit({choice}.create)(p)\n"
-    assert f"lambda target: {choice}\n        .create(target)\n" in rewrite(program, "optax")
+    text = f"lambda target: (\n            {choice}\n            .create(target)\n"
+    assert text in rewrite(program, "optax")
 
 
 def test_the_shapes_of_an_optimizer_are_those_of_a_train_state() -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.editing.line_breaks import broken_anew
+from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
+from flaxoptim_compat.migrate.editing.layout import laid_out
 from flaxoptim_compat.migrate.program.document import Document
 from tests.support.places import DATA, ROOT
 from tests.support.rewriting_folders import copied, rewrite, texts
@@ -146,13 +146,25 @@ EXAMPLES = {
         f"x = f'{{a.state.step:>{{3}}}} {{b}}' + {LONGER.split('(')[0]}(\n"
         "    apply_fn=None, tx=optax.adam(0.1), params=params\n)",
     ),
-    "two statements": ("x = f(a); y = 1", "a", LONGER, f"x = f({LONGER}); y = 1"),
+    "two statements on a line": (
+        "x = f(a); y = 1",
+        "a",
+        LONGER,
+        f"x = f({LONGER.split('(')[0]}(\n"
+        "    apply_fn=None, tx=optax.adam(0.1), params=params\n)); y = 1",
+    ),
+    "two statements in place of one": (
+        "x = f(a)",
+        "x = f(a)",
+        f"x = g(a)\ny = f(x, {LONGER})",
+        f"x = g(a)\ny = f(\n    x, {LONGER}\n)",
+    ),
 }
 
 
 def changed(text: str, *edits: Edit) -> str:
     document = Document("program.py", text, ast.parse(text))
-    return apply_edits(text, broken_anew(document, edits))
+    return apply_edits(text, laid_out(document, edits))
 
 
 @pytest.mark.parametrize("example", EXAMPLES.values(), ids=EXAMPLES)
@@ -222,7 +234,7 @@ def test_this_package_is_laid_out_as_its_formatter_did() -> None:
         if any(len(line) > 88 for line in text.split("\n") if not set(line) & set("#'\"")):
             document = Document("program.py", text, ast.parse(text))
             count += 1
-            if apply_edits(text, broken_anew(document, statements(document))) != text:
+            if apply_edits(text, laid_out(document, statements(document))) != text:
                 others.append(path.name)
     assert count > 60
     # A tuple with a call at its end, whose brackets are left out, and the like.
@@ -236,10 +248,13 @@ def ruff(folder: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
 
 
+PROGRAMS = ("large_programs", "legacy_programs", "linen_programs", "wild_programs")
+
+
 @pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="ruff is not installed")
 @pytest.mark.parametrize("width", ["88", "100"])
 def test_what_was_formatted_is_formatted(width: str, tmp_path: Path) -> None:
-    for name in ("large_programs", "legacy_programs", "linen_programs", "wild_programs"):
+    for name in PROGRAMS:
         copied(DATA / name, tmp_path / name)
     ruff(tmp_path, "--line-length", width)
     before = texts(tmp_path)
@@ -250,3 +265,53 @@ def test_what_was_formatted_is_formatted(width: str, tmp_path: Path) -> None:
     assert len(changed) > 100
     # A line in place of which there are two, or an argument less with a comma behind it.
     assert len(others) < 0.05 * len(changed), others
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="ruff is not installed")
+def test_how_a_program_is_laid_out_does_not_change_what_it_becomes(tmp_path: Path) -> None:
+    """In lines that are far too short, which nothing else in the program says."""
+    for width in ("50", "88"):
+        for name in PROGRAMS:
+            copied(DATA / name, tmp_path / width / name)
+        ruff(tmp_path / width, "--line-length", width)
+        rewrite(tmp_path / width, "optax")
+    short, usual = (texts(tmp_path / width) for width in ("50", "88"))
+    assert sum(text != usual[path] for path, text in short.items()) > 100
+    for path, text in short.items():
+        assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(usual[path])), path
+
+
+HAND_LAID = {
+    "what an edit takes over, with its lines": (
+        "x = make(definition, {'a': 1,\n                      'b': 2}).create",
+        [("make(definition, {'a': 1,\n                      'b': 2})", "state(", ", rate)")],
+        "x = state(make(definition, {'a': 1,\n                      'b': 2}), rate).create",
+    ),
+    "too long by what is around it": (
+        "x = [a,\n     b]",
+        [("b", f"{LONG}(", f", {LONG}, {LONG})")],
+        f"x = [a,\n     {LONG}(\n         b, {LONG}, {LONG}\n     )]",
+    ),
+    "one edit within another": (
+        "x = f(a,\n      g(b))",
+        [("g(b)", f"{LONG}(", f", {LONG})"), ("b", "(not ", ")")],
+        f"x = f(a,\n      {LONG}(\n          g((not b)), {LONG}\n      ))",
+    ),
+    "a comment beside it": (
+        "x = f(a,  # one\n      b)",
+        [("b", f"{LONG}(", f", {LONG}, {LONG})")],
+        f"x = f(a,  # one\n      {LONG}(\n          b, {LONG}, {LONG}\n      ))",
+    ),
+}
+
+
+@pytest.mark.parametrize("example", HAND_LAID.values(), ids=HAND_LAID)
+def test_edits_of_what_someone_laid_out_by_hand(
+    example: tuple[str, list[tuple[str, str, str]], str],
+) -> None:
+    before, wrapped, after = example
+    edits = []
+    for piece, start, end in wrapped:
+        at = before.index(piece)
+        edits.append(Edit(at, at + len(piece), (start, Span(at, at + len(piece)), end)))
+    assert changed(f"{before}\n", *edits) == f"{after}\n"

@@ -7,9 +7,7 @@ import collections
 import functools
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.program.document import Document
 
@@ -20,74 +18,9 @@ _GOOGLES = "  "
 _LONG = (88, 100)
 # A line that ends with an open bracket, and the one after it.
 _HANGING = re.compile(r"^( *)\S.*[(\[{]\n( *)\S", re.MULTILINE)
-_BEGINNING = re.compile(r"\n( *)")
 _DOUBLE = re.compile(r'"([^"\n]*)"')
 # With these in it, a text may have quotes that begin or end no string.
 _UNCLEAR = re.compile('[\'#\\\\]|"""')
-
-
-class Surroundings(NamedTuple):
-    """The surroundings of an expression.
-
-    Args:
-      margin: the blanks or tabs that the line of its start begins with.
-      before: how many characters stand between those and the expression.
-      after: how many follow it on its last line.
-      unit: the blanks or tabs that lines within brackets are indented by.
-      width: how long lines may be.
-    """
-
-    margin: str = ""
-    before: int = 0
-    after: int = 0
-    unit: str = "    "
-    width: int = 88
-
-    @property
-    def start(self) -> int:
-        """The column of the expression, counted from 0."""
-        return columns(self.margin) + self.before
-
-    def inside(self, before: int = 0, after: int = 0) -> Surroundings:
-        """Those on a line of its own, within brackets that stand here.
-
-        Args:
-          before: as of the class.
-          after: as of the class.
-        """
-        return self._replace(margin=self.margin + self.unit, before=before, after=after)
-
-    def laid_out(self, node: ast.expr) -> syntax.Text:
-        """An expression, in lines that fit here and are indented as the file is.
-
-        Args:
-          node: the expression.
-        """
-        indent, step = columns(self.margin), columns(self.unit)
-        text = syntax.laid_out(node, indent, self.before, self.after, step, self.width)
-
-        def begin(line: re.Match[str]) -> str:
-            return f"\n{self.margin}{self.unit * ((len(line[1]) - indent) // step)}"
-
-        return tuple(
-            _BEGINNING.sub(begin, part) if isinstance(part, str) else part for part in text
-        )
-
-
-def surroundings_of(document: Document, node: ast.expr) -> Surroundings:
-    """The place of an expression, if the new one stands where it stands."""
-    start, end = document.span(node)
-    line, column = document.position(start)
-    margin = margin_of(document.lines[line - 1])
-    rest = document.text[end:].split("\n", 1)[0].split("#", 1)[0].rstrip()
-    # What calls a method of the old value will not follow the new one.
-    after = 0 if rest.startswith(".") else len(rest)
-    width = width_of(document)
-    old = columns(margin) + column - 1 - len(margin) + end - start
-    if width < old + after and "\n" not in document.text[start:end]:
-        # The line was too long before: what is no longer than the old value does not make it so.
-        after = width - old
-    return Surroundings(margin, column - 1 - len(margin), after, hanging(document), width)
 
 
 def room(document: Document, line: int) -> int:

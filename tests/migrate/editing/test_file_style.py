@@ -1,47 +1,14 @@
-"""Lines of a text are broken as its place wants it."""
+"""What is written is indented as the file is, and in lines as long as its own."""
 
 from __future__ import annotations
 
-import ast
 from itertools import pairwise
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.edits import Edit, apply_edits
-from flaxoptim_compat.migrate.editing.surroundings import Surroundings, hanging, indentation
-from flaxoptim_compat.migrate.optax_text import binding
-from flaxoptim_compat.migrate.optax_text.binding import Refused, bind
-from flaxoptim_compat.migrate.optax_text.text import chain
-from tests.support.optax_texts import NAMES, document, read
+from flaxoptim_compat.migrate.editing.file_style import hanging, indentation, width_of
+from tests.support.optax_texts import document
 from tests.support.rewriting_texts import rewrite
-
-
-def test_lines_are_as_long_as_those_of_the_file() -> None:
-    text = """\
-def make(params, config):
-  return optim.Momentum(config.learning_rate, weight_decay=config.weight_decay, beta=0.8)
-"""
-    each = document(text)
-    statement = each.tree.body[0].body[0]  # type: ignore[attr-defined]
-    bound = bind(statement.value, "Momentum")
-    assert not isinstance(bound, Refused)
-
-    def changed(place: Surroundings | None) -> str:
-        parts = chain(bound, each, NAMES.__getitem__, surroundings=place)
-        return apply_edits(text, [Edit(*each.span(bound.call), parts)])
-
-    assert (
-        changed(None)
-        == """\
-def make(params, config):
-  return optax.chain(
-      optax.add_decayed_weights(config.weight_decay),
-      optax.sgd(config.learning_rate, momentum=0.8),
-  )
-"""
-    )
-    assert changed(Surroundings(width=200)).count("\n") == 2
-    assert changed(Surroundings("  ", unit=" " * 8)).count("\n          optax.") == 2
 
 
 @pytest.mark.parametrize(
@@ -57,24 +24,6 @@ def make(params, config):
 )
 def test_within_brackets_lines_are_indented_as_they_are(text: str, expected: str) -> None:
     assert hanging(document(text)) == expected
-
-
-@pytest.mark.parametrize(
-    ("rest", "breaks"),
-    [("", False), (".create(params)", False), ("  # a comment", False), (", another, value", True)],
-)
-def test_what_follows_on_the_line_may_break_it(rest: str, breaks: bool) -> None:
-    text = f"the_optimizer_of_the_parameters = optim.Momentum(config.learning_rate, 0.95){rest}\n"
-    each = document(text)
-    call = next(node for node in ast.walk(each.tree) if read_constructor(node))
-    bound = bind(call, "Momentum")  # type: ignore[arg-type]
-    assert not isinstance(bound, Refused)
-    parts = chain(bound, each, NAMES.__getitem__)
-    assert any("\n" in str(part) for part in parts) == breaks
-
-
-def read_constructor(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(read(node), binding.Bound)
 
 
 LONG = """\
@@ -119,3 +68,18 @@ def test_what_is_written_is_indented_as_the_file_is(unit: str) -> None:
 )
 def test_what_a_file_indents_by(text: str, unit: str) -> None:
     assert indentation(document(text)) == unit
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("def f():\n    return 1\n", 88),
+        ("def f():\n  return 1\n", 80),
+        (f"def f():\n  return {'x' * 85}\n", 80),
+        (f"def f():\n  return {'x' * 85}\n  return {'y' * 85}\n", 100),
+        # A text and a comment are as long as they are.
+        (f"x = '{'x' * 85}'\ny = '{'x' * 85}'\nz = 1  # {'x' * 85}\n", 88),
+    ],
+)
+def test_how_long_the_lines_of_a_file_may_be(text: str, width: int) -> None:
+    assert width_of(document(text)) == width

@@ -1,8 +1,7 @@
-"""The statements that edits change, in as many lines as they need now, broken as formatters do.
+"""Lines of Python as formatters break them, and one line of what they broke.
 
-A rule does not know what other rules write into the same statement. So a statement is laid out
-after all of them, if it stood as it would be laid out here: in one line where it fits, else broken
-at its last brackets, whose content takes one line, or a line for each of its elements.
+What fits is one line. What does not is broken at its last brackets, whose content takes one line,
+or a line for each of its elements; so it is done with these in turn.
 """
 
 from __future__ import annotations
@@ -14,12 +13,8 @@ import itertools
 import keyword
 import re
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-
-from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
-from flaxoptim_compat.migrate.editing.surroundings import columns, hanging, margin_of, width_of
-from flaxoptim_compat.migrate.program.document import Document
 
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 # What lines are broken at, what binds least first: after a comma, and before all others.
@@ -36,112 +31,41 @@ _DELIMITERS = {
 _NO_CODE = frozenset(
     {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
+_UNARY = frozenset({"not", "-", "+", "~", "await"})
 _WITH_PARAMETERS = frozenset({"async", "class", "def"})
-# Imports are laid out elsewhere; a match is not said in one line.
-_OTHERS = (ast.Import, ast.ImportFrom, ast.Match)
-_BEGINNING = re.compile(r"\n( *)")
-_LAST_COMMA = re.compile(r",\n *[)\]}]")
 # A bracket that opens a value of several lines, not a call.
 _BRACKETED = re.compile(r"(^|[^\w)\]}])\(\n")
 
 
-def broken_anew(document: Document, edits: Iterable[Edit]) -> list[Edit]:
-    """The same edits, with one in place of those within a statement that has to be laid out.
-
-    Args:
-      document: the file.
-      edits: what is done to it.
-    """
-    remaining = sorted(dict.fromkeys(edits), key=lambda each: (each.start, each.end))
-    result: list[Edit] = []
-    for start, end in _changed_statements(document, remaining):
-        inner = [each for each in remaining if _is_within(each, start, end)]
-        if not inner or inner[0].start < start or max(each.end for each in inner) > end:
-            continue
-        old = document.text[start:end]
-        new = apply_edits(document.text, inner, Span(start, end))
-        text = _laid_out(document, start, old, new)
-        if text != new:
-            remaining = [each for each in remaining if each not in inner]
-            result.append(Edit(start, end, (text,)))
-    return [*result, *remaining]
-
-
-def _is_within(edit: Edit, start: int, end: int) -> bool:
-    """Whether an edit changes a statement, or lines beside it."""
-    if edit.start < edit.end:
-        return start < edit.end and edit.start < end
-    text = "".join(each for each in edit.fragments if isinstance(each, str))
-    if edit.start == start:
-        return not text.endswith("\n")
-    return start < edit.start < end or (edit.start == end and not text.startswith("\n"))
-
-
-def _laid_out(document: Document, start: int, old: str, new: str) -> str:
-    """The lines of a new statement; as it is if nothing says how they are to be laid out."""
-    margin = margin_of(document.lines[document.position(start)[0] - 1])
-    unit = hanging(document)
-    width, step = width_of(document) - columns(margin), columns(unit)
-    # A comma before a closing bracket keeps each element on a line of its own.
-    keeps_commas = bool(_LAST_COMMA.search(old))
-    if "\n" not in old + new and len(new) <= width:
-        return new
-
-    def lines(text: str) -> str:
-        flat = _joined(text, keeps_commas)
-        # It was too long before, and whoever wrote it did not mind.
-        minds = "\n" in old or len(old) <= width or len(flat) > len(old)
-        if (len(flat) > width or keeps_commas) and minds:
-            broken = _Statement(_joined(text, keeps_commas=True), step, width).broken()
-            return _BEGINNING.sub(lambda line: f"\n{margin}{unit * (len(line[1]) // step)}", broken)
-        return flat
-
-    try:
-        if lines(old) != old:
-            return new
-        text = lines(_without_brackets(new, keeps_commas))
-    except (_Unclear, tokenize.TokenError, SyntaxError):
-        return new
-    return text if _same(text, new) else new
-
-
-class _Unclear(Exception):
+class Unclear(Exception):
     """There is something in a statement that is not to be moved."""
 
 
-def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[tuple[int, int]]:
-    """Where each statement stands, or the head of one with a body, that edits are made in."""
-    changed = {document.position(each.start)[0] for each in edits}
-    for node in document.parents:
-        if not isinstance(node, ast.stmt) or isinstance(node, _OTHERS):
-            continue
-        body = getattr(node, "body", None)
-        if not isinstance(body, list):
-            lines = range(node.lineno, (node.end_lineno or 0) + 1)
-            if not changed.isdisjoint(lines) and document.has_its_lines(node):
-                yield document.span(node)
-            continue
-        below = document.first_line(body[0])
-        if not changed.isdisjoint(range(node.lineno, below)) and not document.before(node).strip():
-            start = document.span(node)[0]
-            end = _end_of_head(document.text[start : document.line_starts[below - 1]])
-            if end:
-                yield start, start + end
+def statement_in_lines(flat: str, step: int, width: int) -> str:
+    """A statement, or the head of one, in lines that fit.
+
+    Args:
+      flat: it, in one line.
+      step: how much further what is in brackets is indented.
+      width: how long lines may be.
+    """
+    return _Line(flat, step, width).of_statement()
 
 
-def _end_of_head(lines: str) -> int:
-    """Where the head of a statement ends, in lines up to its body; 0 if they are none."""
-    try:
-        tokens = [each for each in _tokens(lines) if each.type != tokenize.COMMENT]
-    except (tokenize.TokenError, SyntaxError):
-        return 0
-    if not tokens or tokens[-1].string != ":":
-        return 0
-    row, column = tokens[-1].end
-    return sum(len(each) + 1 for each in lines.split("\n")[: row - 1]) + column
+def expression_in_lines(flat: str, step: int, width: int, before: int = 0, after: int = 0) -> str:
+    """An expression within a statement, in lines that fit, without brackets around the whole.
+
+    Args:
+      flat: it, in one line.
+      step: how much further what is in brackets is indented.
+      width: how long lines may be.
+      before: how many characters stand on its first line before it.
+      after: how many follow it on its last one.
+    """
+    return _Line(flat, step, width).of_expression(before, after)
 
 
-def _tokens(text: str) -> list[tokenize.TokenInfo]:
+def tokens(text: str) -> list[tokenize.TokenInfo]:
     """The tokens that say something; since Python 3.12 a string has several, here it has one."""
     lines = text.split("\n")
     found: list[tokenize.TokenInfo] = []
@@ -159,21 +83,7 @@ def _tokens(text: str) -> list[tokenize.TokenInfo]:
     return found
 
 
-def _same(one: str, other: str) -> bool:
-    """Whether two texts of a statement, or of the head of one, say the same."""
-    return _dumped(one) == _dumped(other)
-
-
-def _dumped(text: str) -> str:
-    for start, end in (("", ""), ("", " pass"), ("if x: pass\n", " pass")):
-        try:
-            return ast.dump(ast.parse(f"{start}{text}{end}"))
-        except SyntaxError:
-            continue
-    return text
-
-
-def _joined(text: str, keeps_commas: bool) -> str:
+def joined(text: str, keeps_commas: bool) -> str:
     """A statement in one line, without the commas that its lines had needed.
 
     Args:
@@ -181,16 +91,16 @@ def _joined(text: str, keeps_commas: bool) -> str:
       keeps_commas: whether those of several elements stay before the closing bracket.
 
     Raises:
-      _Unclear: there are comments or strings of several lines in it, or no whole brackets.
+      Unclear: there are comments or strings of several lines in it, or no whole brackets.
     """
     lines = text.split("\n")
     parts: list[str] = []
     opened: list[tuple[bool, int]] = []  # whether it is that of a call, and the commas in it
     previous: tokenize.TokenInfo | None = None
-    for token in _tokens(text):
+    for token in tokens(text):
         is_unclear = token.type == tokenize.COMMENT or token.start[0] != token.end[0]
         if is_unclear or (token.string in _CLOSING and not opened):
-            raise _Unclear
+            raise Unclear
         if previous is not None and previous.end[0] == token.start[0]:
             parts.append(lines[token.start[0] - 1][previous.end[1] : token.start[1]])
         elif previous is not None and token.string in _CLOSING:
@@ -219,18 +129,32 @@ def _is_operand(token: tokenize.TokenInfo) -> bool:
     return is_name or token.string in _CLOSING or token.type == tokenize.STRING
 
 
-def _without_brackets(text: str, keeps_commas: bool) -> str:
+def without_brackets(text: str, keeps_commas: bool) -> str:
     """A statement without the brackets that its value had needed for its lines, if it has some."""
     if not _BRACKETED.search(text):
         return text
-    flat = _joined(text, keeps_commas)
-    statement = _Statement(flat, 0, 0)
+    flat = joined(text, keeps_commas)
+    statement = _Line(flat, 0, 0)
     start, end = statement.value
     inside = statement.closed_by.get(start) == end - 1
     if not inside or statement.has_commas(start + 1, end - 1):
         return text
     bare = flat[:start] + flat[start + 1 : end - 1] + flat[end:]
-    return bare if _same(bare, flat) else text
+    return bare if same(bare, flat) else text
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two texts of a statement, or of the head of one, say the same."""
+    return _dumped(one) == _dumped(other)
+
+
+def _dumped(text: str) -> str:
+    for start, end in (("", ""), ("", " pass"), ("if x: pass\n", " pass")):
+        try:
+            return ast.dump(ast.parse(f"{start}{text}{end}"))
+        except SyntaxError:
+            continue
+    return text
 
 
 class _Token(NamedTuple):
@@ -239,16 +163,17 @@ class _Token(NamedTuple):
     end: int
     is_operand: bool  # a bracket or a dot after it belongs to it
     is_string: bool
+    is_first: bool  # a bracket would belong to nothing
 
 
-_NOTHING = _Token("", 0, 0, is_operand=False, is_string=False)
+_NOTHING = _Token("", 0, 0, is_operand=False, is_string=False, is_first=True)
 
 
-class _Statement:
-    """A statement in one line, to be broken.
+class _Line:
+    """A statement or an expression, to be broken.
 
     Args:
-      flat: it.
+      flat: it, in one line.
       step: how much further what is in brackets is indented.
       width: how long lines may be.
     """
@@ -257,16 +182,13 @@ class _Statement:
         self._flat = flat
         self._step = step
         self._width = width
-        self._tokens = [
-            _Token(
-                each.string,
-                each.start[1],
-                each.end[1],
-                _is_operand(each),
-                each.type == tokenize.STRING,
-            )
-            for each in _tokens(flat)
-        ]
+        self._tokens: list[_Token] = []
+        is_first = True
+        for each in tokens(flat):
+            is_operand, is_string = _is_operand(each), each.type == tokenize.STRING
+            place = each.start[1], each.end[1]
+            self._tokens.append(_Token(each.string, *place, is_operand, is_string, is_first))
+            is_first = not is_operand
         self._starts = [each.start for each in self._tokens]
         self.closed_by: dict[int, int] = {}
         self._last_commas: list[int] = []
@@ -295,12 +217,18 @@ class _Statement:
         for token in top:
             if token.text == "in" and first in ("for", "async"):
                 return token.end + 1, end
+            if token.text == "," and first == "assert":
+                return start, token.start
             if token.text.endswith("=") and token.text not in _DELIMITERS and not start:
                 start = token.end + 1
         return start, end
 
-    def broken(self) -> str:
-        """Its lines."""
+    def of_expression(self, before: int, after: int) -> str:
+        """The lines of an expression, with the arguments of ``expression_in_lines``."""
+        return self._expression(0, len(self._flat), 0, before, after, may_bracket=False)
+
+    def of_statement(self) -> str:
+        """The lines of a statement."""
         if self._fits(0, len(self._flat), 0):
             return self._flat
         if self._tokens[0].text in _WITH_PARAMETERS:
@@ -352,6 +280,10 @@ class _Statement:
         flat = self._flat[start:end]
         if self._fits(start, end, indent + before + after):
             return flat
+        if body := self._body_of_lambda(start, end):
+            return flat[: body - start] + self._of_lambda(
+                body, end, indent, before + body - start, after
+            )
         kind, at = self._delimiters(start, end)
         if may_bracket and (kind == _COMMA or len(at) > 1):
             return self._bracketed(start, end, indent, apart=kind == _COMMA)
@@ -371,10 +303,38 @@ class _Statement:
             return head + self._from_bracket(filled[-1], end, indent)
         return flat
 
+    def _body_of_lambda(self, start: int, end: int) -> int:
+        """Where the body of a lambda starts; 0 if a piece is none."""
+        top = self._top(start, end)
+        if next(top, _NOTHING).text != "lambda":
+            return 0
+        depth = 1  # of lambdas that are defaults of parameters
+        for token in top:
+            depth += (token.text == "lambda") - (token.text == ":")
+            if not depth:
+                return token.end + 1
+        return 0
+
+    def _of_lambda(self, start: int, end: int, indent: int, before: int, after: int) -> str:
+        """Its body: broken at the brackets that it ends with, or else in brackets of its own."""
+        top = [*self._top(start, end)]
+        kind, at = self._delimiters(start, end)
+        filled = [each for each in top if each.end < self.closed_by.get(each.start, 0)]
+        is_one = not kind or (kind == _DOT and len(at) == 1)
+        ends_it = bool(filled) and self.closed_by[filled[-1].start] == end - 1
+        if ends_it and filled[0].start == start and filled[0] is filled[-1]:
+            return self._from_bracket(filled[0], end, indent)
+        begins = ends_it and self._fits(start, filled[0].end, indent + before)
+        if is_one and ends_it and begins and top[0].text not in _UNARY:
+            return self._expression(start, end, indent, before, after, may_bracket=False)
+        return self._bracketed(start, end, indent)
+
     def _from_bracket(self, bracket: _Token, end: int, indent: int, comma: str = "") -> str:
         """What is in a bracket, on lines of its own, and what follows it."""
         close = self.closed_by[bracket.start]
-        body = self._items(bracket.end, close, indent + self._step)
+        # A tuple, a list or a set, not what a call is given.
+        apart = bracket.is_first and self.has_commas(bracket.end, close)
+        body = self._items(bracket.end, close, indent + self._step, apart=apart)
         return f"{bracket.text}\n{body}{comma}\n{' ' * indent}{self._flat[close:end]}"
 
     def _bracketed(self, start: int, end: int, indent: int, *, apart: bool = False) -> str:
@@ -437,14 +397,21 @@ class _Statement:
         """What binds least of what a piece may be broken at, and where it stands."""
         found: dict[int, list[_Token]] = {}
         previous: _Token | None = None
-        is_hidden = False  # the parameters of a lambda, or the target of a loop
+        is_target = False  # of a loop
+        parameters = 0  # of so many lambdas, one in a default of the other
+        is_body = False  # of a lambda, which is a piece of its own
         for token in self._top(start, end):
             kind = _DELIMITERS.get(token.text, 0)
-            if is_hidden:
-                is_hidden = token.text not in (":", "in")
-            elif token.text in ("lambda", "for"):
-                is_hidden = True
-                if token.text == "for" and previous is not None and previous.text != "async":
+            is_body = is_body and (parameters > 0 or kind < _COMMA)
+            if is_target:
+                is_target = token.text != "in"
+            elif parameters or is_body:
+                parameters += (token.text == "lambda") - (parameters > 0 and token.text == ":")
+            elif token.text == "lambda":
+                parameters, is_body = 1, True
+            elif token.text == "for":
+                is_target = True
+                if previous is not None and previous.text != "async":
                     found.setdefault(_FOR, []).append(token)
             elif token.text == "." and previous is not None and previous.text in _CLOSING:
                 found.setdefault(_DOT, []).append(token)
