@@ -268,7 +268,9 @@ FIXES: dict[str, tuple[str, str]] = {
             ")\n"
             "class A(linen.Module):\n"
             "    pass\n"
-            "class B(A):\n"
+            "class Other:\n"
+            "    pass\n"
+            "class B(Other, A):\n"
             "    def f(self):\n"
             "        return self.variable(kind='a', name='b', init_fn=g), self.make_rng(kind='c')\n"
         ),
@@ -282,7 +284,9 @@ FIXES: dict[str, tuple[str, str]] = {
             ")\n"
             "class A(linen.Module):\n"
             "    pass\n"
-            "class B(A):\n"
+            "class Other:\n"
+            "    pass\n"
+            "class B(Other, A):\n"
             "    def f(self):\n"
             "        return self.variable(col='a', name='b', init_fn=g), self.make_rng(name='c')\n"
         ),

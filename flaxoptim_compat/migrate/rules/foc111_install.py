@@ -40,7 +40,9 @@ def find(reading: Reading) -> Iterator[Finding]:
         if use.name != "flaxoptim_compat.install" or not isinstance(use.node, ast.expr):
             continue
         call = reading.document.parents[use.node]
-        if isinstance(call, ast.Call) and reading.allows(RULE.code, call):
+        if not isinstance(call, ast.Call) or call.func is not use.node:
+            continue
+        if reading.allows(RULE.code, call):
             start, end = reading.document.span(call)
             what = "flaxoptim_compat.install()"
             yield Finding(RULE.code, start, end, what, _INSTEAD)

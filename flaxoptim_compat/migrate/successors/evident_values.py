@@ -122,16 +122,15 @@ def is_own_module(reading: Reading, node: ast.expr) -> bool:
 
 
 def _is_module(reading: Reading, node: ast.ClassDef, asked: tuple[ast.ClassDef, ...]) -> bool:
+    """Whether a class is one, or has one among those of the file that it derives from."""
     if node in asked:
         return False
-    for base in node.bases:
-        if reading.names.full_name(base) in _MODULE:
-            return True
-        name = base.id if isinstance(base, ast.Name) else ""
-        for each in reading.document.tree.body:
-            if isinstance(each, ast.ClassDef) and each.name == name:
-                return _is_module(reading, each, (*asked, node))
-    return False
+    bases = {each.id for each in node.bases if isinstance(each, ast.Name)}
+    return any(reading.names.full_name(each) in _MODULE for each in node.bases) or any(
+        each.name in bases and _is_module(reading, each, (*asked, node))
+        for each in reading.document.tree.body
+        if isinstance(each, ast.ClassDef)
+    )
 
 
 def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> bool:

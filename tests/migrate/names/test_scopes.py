@@ -7,6 +7,7 @@ import dataclasses
 import enum
 import inspect
 import symtable
+import sys
 import typing
 from collections.abc import Iterable
 from pathlib import Path
@@ -41,6 +42,9 @@ OWN_FILES = sorted(Path(migrate.__file__).parent.rglob("*.py"))
 OTHERS = [Path(each.__file__ or "") for each in (ast, dataclasses, enum, inspect, typing)]
 
 
+@pytest.mark.skipif(
+    sys.version_info >= (3, 12), reason="its tables have no scopes of comprehensions any more"
+)
 @pytest.mark.parametrize("path", [*OWN_FILES[::6], *OTHERS], ids=lambda path: path.stem)
 def test_scopes_bind_the_names_that_python_says(path: Path) -> None:
     text = path.read_text()

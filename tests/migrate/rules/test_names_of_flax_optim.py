@@ -410,6 +410,7 @@ FOUND = {
     ],
     "import flaxoptim_compat as c\nc.install(era=True)\n": ["FOC111 c.install(era=True)"],
     "from flaxoptim_compat import install\ninstall()\n": ["FOC111 install()"],
+    "import flaxoptim_compat as c\nprint(c.install)\natexit(c.install)\n": [],
 }
 
 
