@@ -31,6 +31,7 @@ _DELIMITERS = {
 _NO_CODE = frozenset(
     {tokenize.NEWLINE, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 )
+_CONSTANTS = frozenset({"None", "True", "False"})
 _UNARY = frozenset({"not", "-", "+", "~", "await"})
 _WITH_PARAMETERS = frozenset({"async", "class", "def"})
 # A bracket that opens a value of several lines, not a call.
@@ -125,8 +126,9 @@ def joined(text: str, keeps_commas: bool) -> str:
 
 def _is_operand(token: tokenize.TokenInfo) -> bool:
     """Whether a bracket after it is that of a call or a subscript."""
-    is_name = token.type == tokenize.NAME and not keyword.iskeyword(token.string)
-    return is_name or token.string in _CLOSING or token.type == tokenize.STRING
+    if token.type == tokenize.NAME:
+        return not keyword.iskeyword(token.string) or token.string in _CONSTANTS
+    return token.string in _CLOSING or token.type in (tokenize.STRING, tokenize.NUMBER)
 
 
 def without_brackets(text: str, keeps_commas: bool) -> str:
@@ -219,7 +221,10 @@ class _Line:
                 return token.end + 1, end
             if token.text == "," and first == "assert":
                 return start, token.start
-            if token.text.endswith("=") and token.text not in _DELIMITERS and not start:
+            if token.text == "lambda":
+                break
+            is_annotated = token.text == ":" and not keyword.iskeyword(first)
+            if is_annotated or (token.text.endswith("=") and token.text not in _DELIMITERS):
                 start = token.end + 1
         return start, end
 
@@ -289,8 +294,13 @@ class _Line:
             return self._bracketed(start, end, indent, apart=kind == _COMMA)
         brackets = [each for each in self._top(start, end) if each.text in _OPENING]
         if may_bracket and kind > _DOT:
-            # What follows the last one is not to stand behind a closing bracket.
-            brackets = [each for each in brackets if each.start > at[-1].start]
+            # What follows the last one is not to stand behind a closing bracket, and an index
+            # is not to be what breaks it.
+            brackets = [
+                each
+                for each in brackets
+                if each.start > at[-1].start and (each.text != "[" or each.is_first)
+            ]
         filled = [each for each in brackets if self.closed_by[each.start] > each.end]
         for bracket in reversed(filled):
             is_short = self._fits(self.closed_by[bracket.start], end, indent + after)
@@ -301,7 +311,8 @@ class _Line:
         if len(filled) > 1:
             head = self._expression(start, filled[-1].start, indent, before, 1, may_bracket=False)
             return head + self._from_bracket(filled[-1], end, indent)
-        return flat
+        # What stands before it leaves no room for what comes before its brackets.
+        return self._bracketed(start, end, indent) if may_bracket and filled else flat
 
     def _body_of_lambda(self, start: int, end: int) -> int:
         """Where the body of a lambda starts; 0 if a piece is none."""
@@ -378,7 +389,7 @@ class _Line:
         if len(top) > 1 and top[1].text == "=":
             value = top[1].end
         elif top[0].text != "lambda":
-            value = next((each.end + 1 for each in top if each.text == ":"), start)
+            value = next((each.end + 1 for each in top if self._follows_key(each)), start)
         before = value - start
         kind, at = self._delimiters(value, end)
         is_chain = kind == _DOT and len(at) > 1
@@ -392,6 +403,11 @@ class _Line:
             value, end, indent, before, after, may_bracket=is_whole and kind == _IF
         )
         return self._flat[start:value] + text
+
+    def _follows_key(self, token: _Token) -> bool:
+        """Whether it is the colon of a dict, not of a slice."""
+        before, after = self._flat[token.start - 1], self._flat[token.end : token.end + 1]
+        return token.text == ":" and before != " " == after
 
     def _delimiters(self, start: int, end: int) -> tuple[int, Sequence[_Token]]:
         """What binds least of what a piece may be broken at, and where it stands."""

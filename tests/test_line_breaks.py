@@ -53,6 +53,17 @@ STATEMENTS = [
     f"return {LONG}.{LONG} + {LONG}.{LONG} + {LONG}",
     f"assert {LONG}.{LONG} and {LONG}.{LONG}, {LONG}",
     f"x = {LONG}({LONG}, {LONG}, {LONG}=0)",
+    f"self.{LONG} = {LONG} = {LONG}({LONG}, b)",
+    f"self.{LONG}, {LONG} = {LONG}.{LONG}.{LONG}(b)",
+    f"{LONG}: {LONG}.{LONG}.{LONG} | None",
+    f"{LONG}: {LONG} = {LONG}({LONG}, {LONG}, {LONG})",
+    f"x = {LONG}[{LONG}({LONG}, {LONG}) :, {LONG}]",
+    f"x = {LONG}[:, {LONG} : {LONG} + 1, {LONG}:]",
+    f"{LONG}_that_is_even_longer = {LONG}.{LONG}.{LONG}({LONG}, {LONG}, {LONG}, {LONG})",
+    f"x = not {LONG} and {LONG}.{LONG}[{LONG} + {LONG}]",
+    f"x = 45 * {LONG} * {LONG} * {LONG} * {LONG}({LONG})",
+    f"x = None or {LONG} or {LONG} or {LONG} or {LONG}",
+    f"x += {LONG} * {LONG} - {LONG} * {LONG}",
 ]
 
 

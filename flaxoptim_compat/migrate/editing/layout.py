@@ -46,11 +46,18 @@ def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
         if text:
             remaining = [each for each in remaining if each not in inner]
             whole.append(Edit(start, end, (text,)))
+    strings = [document.span(each) for each in document.of_kind(ast.JoinedStr)]
     apart = (
-        each if each.start == each.end else _by_itself(document, each, remaining)
+        _by_itself(document, each, remaining) if _may_break(each, strings) else each
         for each in remaining
     )
     return [*whole, *apart]
+
+
+def _may_break(edit: Edit, strings: Iterable[tuple[int, int]]) -> bool:
+    """Whether an edit replaces something, and not within an f-string, which has one line."""
+    is_inside = any(start < edit.start and edit.end < end for start, end in strings)
+    return edit.start < edit.end and not is_inside
 
 
 def _is_within(edit: Edit, start: int, end: int) -> bool:
@@ -137,7 +144,7 @@ def _by_itself(document: Document, edit: Edit, edits: Sequence[Edit]) -> Edit:
     else:
         return edit
     lines = f"\n{margin}".join(_indented(each, margin, unit) for each in broken)
-    if lines == flat:
+    if lines == flat or not all(map(line_breaks.same, broken, pieces)):
         return edit
     fragments = (names.get(each, each) for each in _NAMED.split(lines) if each)
     return edit._replace(fragments=tuple(fragments))

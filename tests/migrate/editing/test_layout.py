@@ -297,6 +297,11 @@ HAND_LAID = {
         [("g(b)", f"{LONG}(", f", {LONG})"), ("b", "(not ", ")")],
         f"x = f(a,\n      {LONG}(\n          g((not b)), {LONG}\n      ))",
     ),
+    "within a string": (
+        "x = f(a,\n      f'{b}')",
+        [("b", f"{LONG}(", f", {LONG}, {LONG})")],
+        f"x = f(a,\n      f'{{{LONG}(b, {LONG}, {LONG})}}')",
+    ),
     "a comment beside it": (
         "x = f(a,  # one\n      b)",
         [("b", f"{LONG}(", f", {LONG}, {LONG})")],
