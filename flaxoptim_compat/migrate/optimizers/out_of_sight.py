@@ -68,10 +68,13 @@ def made_unseen(points_to: PointsTo, uses: Iterable[Use]) -> Iterator[Use]:
         if unknown.isdisjoint(points_to.processes.together_with(document)):
             continue
         for call in document.of_kind(ast.Call):
-            match call:
-                case ast.Call(func=ast.Attribute(value=maker, attr="create"), args=[_]):
-                    if not points_to.values(maker) and not becomes_train_state(document, call):
-                        yield Use("FOC202", document, call, frozenset({None}), _MADE_UNSEEN)
+            if not isinstance(call.func, ast.Attribute) or call.func.attr != "create":
+                continue
+            # Given the parameters alone, or by name.
+            if len(call.args) != 1 and all(each.arg != _TARGET for each in call.keywords):
+                continue
+            if not points_to.values(call.func.value) and not becomes_train_state(document, call):
+                yield Use("FOC202", document, call, frozenset({None}), _MADE_UNSEEN)
 
 
 _MADE_UNSEEN = (

@@ -159,13 +159,14 @@ def test_fields_that_are_replaced_are_followed(given: str, moves: bool) -> None:
 
 
 @pytest.mark.parametrize("maker", ["args.opt(0.1)", "load('flax.optim').Adam(0.1)", "made"])
+@pytest.mark.parametrize("params", ["{}", "target={}", "focus=made, target={}"])
 def test_an_optimizer_that_may_be_made_unseen_holds_those_of_which_nothing_is_known(
-    maker: str,
+    maker: str, params: str
 ) -> None:
     program = (
         f"{OPTIMIZER}optimizer = optimizer.apply_gradient({{}})\n\n\n"
         "def other(args, load, made, g):\n"
-        f"    found = {maker}.create({{}})\n"
+        f"    found = {maker}.create({params})\n"
         "    found = found.apply_gradient(g)\n"
         "    return found.target\n"
     )
