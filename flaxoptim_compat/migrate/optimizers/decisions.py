@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
+from flaxoptim_compat.migrate.optax_text.program_expressions import may_be_none
 from flaxoptim_compat.migrate.optimizers.definitions import (
     focus_of,
     is_certain,
@@ -121,6 +122,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
             unit.bridged += steps
             steps = []
         unit.overrides = _given(steps)
+        unit.problems = _start_differently(unit)
 
 
 def _own_state(points_to: PointsTo, create: Use) -> str:
@@ -238,26 +240,63 @@ _OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for th
 def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
     """The definitions that have no learning rate, or may have none where each step has one."""
     around = [each for each in unit.sites if each.name in ("MultiOptimizer", "WeightNorm")]
-    lacking = {each for each in unit.sites if each not in around and _given_rate(each) is None}
-    if not _all_give_rate(unit):
-        lacking = {each for each in lacking if _is_written_out(points_to, each)}
+    lacking = {each for each in unit.sites if each not in around and _may_lack_rate(each)}
+    lacking = {
+        each for each in lacking if _all_give_rate(unit, each) or _is_written_out(points_to, each)
+    }
     for _ in around:  # one may be in another
         lacking |= {each for each in around if lacking & {*inner_definitions(points_to, each)}}
     return frozenset(lacking)
 
 
-def _all_give_rate(unit: Unit) -> bool:
-    """Whether there are steps, and each is given a learning rate."""
-    steps = [each for each in unit.uses if each.code in STEPS]
-    return bool(steps) and all({RATE, "hyper_params"} & {*each.overrides} for each in steps)
+def _start_differently(unit: Unit) -> list[Use]:
+    """What gives TrainStates a learning rate of which others are made with one of their own.
+
+    In a loop of jax, those that come out of it must have the same one as those that go in.
+    """
+    back = [each for each in unit.uses if each.code == "FOC202" and unit.keeps(each.sites)]
+    back += [each for each in unit.bridged if each.bridge == "returns"]
+    with_rate = frozenset[Site | None]().union(
+        *(each.sites for each in back if not unit.lacks(each))
+    )
+    return [
+        dataclasses.replace(each, problem=_SOME_LACK_A_RATE)
+        for each in back
+        if unit.lacks(each) and not with_rate.isdisjoint(each.sites)
+    ][:1]
+
+
+_SOME_LACK_A_RATE = (
+    "Some of the definitions that come here have a learning rate, and others none: give each one."
+)
+
+
+def _all_give_rate(unit: Unit, site: Site | None = None) -> bool:
+    """Whether there are steps, of one definition or of any, and each is given a learning rate."""
+    steps = [
+        each
+        for each in unit.uses
+        if each.code in STEPS and (site is None or site in each.sites or None in each.sites)
+    ]
+    return bool(steps) and all(
+        {RATE, "hyper_params"} & {*each.overrides} or not _is_spelled_out(each.node)
+        for each in steps
+    )
+
+
+def _is_spelled_out(call: ast.AST) -> bool:
+    """Whether a call is given what is seen to be given, and nothing else."""
+    return not isinstance(call, ast.Call) or (
+        all(each.arg for each in call.keywords)
+        and not any(isinstance(each, ast.Starred) for each in call.args)
+    )
 
 
 def _is_written_out(points_to: PointsTo, site: Site) -> bool:
     """Whether a definition has the hyper-parameters that it is seen to be given, and no others."""
     if not site.name or not is_certain(points_to, site):
         return False
-    starred = any(isinstance(each, ast.Starred) for each in site.node.args)
-    return not starred and all(each.arg for each in site.node.keywords)
+    return _is_spelled_out(site.node)
 
 
 def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traversal, bool]:
@@ -386,6 +425,12 @@ def _why_other_paths(points_to: PointsTo, unit: Unit) -> str:
 
 def _focuses(unit: Unit) -> list[ast.expr]:
     return [focus for focus in map(focus_of, unit.creates) if focus is not None]
+
+
+def _may_lack_rate(site: Site) -> bool:
+    """Whether a definition has no learning rate, or may be given None for one."""
+    rate = _given_rate(site)
+    return rate is None or may_be_none(site.document, rate)
 
 
 def _given_rate(site: Site) -> ast.expr | None:

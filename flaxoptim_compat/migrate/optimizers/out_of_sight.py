@@ -30,10 +30,20 @@ def not_understood(points_to: PointsTo, document: Document) -> list[ast.Attribut
 
     Many things have a ``target``: it does not count in a file that assigns to one.
     """
-    nodes = document.of_kind(ast.Attribute)
+    nodes = [*document.of_kind(ast.Attribute), *_asked_by_name(document)]
     own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
     names = {*TELLING, *({_TARGET} - own)}
     return [each for each in nodes if _is_unknown(points_to, each, names)]
+
+
+def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:
+    """What ``getattr`` asks for by a name that is written out, as the attribute that it is."""
+    for call in document.of_kind(ast.Call):
+        match call:
+            case ast.Call(
+                func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]
+            ):
+                yield ast.copy_location(ast.Attribute(owner, name, ast.Load()), call)
 
 
 def _is_unknown(points_to: PointsTo, node: ast.Attribute, names: Container[str]) -> bool:

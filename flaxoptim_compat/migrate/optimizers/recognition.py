@@ -139,6 +139,8 @@ class Recognisers:
             # Annotations say it of what is seen to be the optimizer itself, too.
             others.discard(Definition(None))
         if others or points_to.is_unknown(node.value):
+            # A definition may be asked for the same, and what it makes stays with this.
+            sites |= sites_of(values, Definition)
             yield Use("FOC219", document, node, sites, mixed(others))
             return
         for use in self.attribute(Optimizer, Asked(points_to, document, node, sites)):

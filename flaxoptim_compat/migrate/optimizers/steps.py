@@ -61,8 +61,7 @@ def to_train_state(use: Use, unit: Unit) -> str:
     # What no step sets is in no state of an optimizer either, and so in no checkpoint.
     given = [] if unit.overrides else ["inject=False"]
     # A definition without a rate needs one to start from, which every step replaces.
-    lacks = unit.lacking and (unit.lacking & use.sites or None in use.sites)
-    given += [f"{RATE}=0.0"] if lacks else []
+    given += [f"{RATE}=0.0"] if unit.lacks(use) else []
     return f".to_train_state({', '.join(given)})"
 
 

@@ -67,6 +67,10 @@ class Unit:
         """Whether definitions, or one of them, stay those of flax.optim."""
         return bool(self.definition_stays) or not sites.isdisjoint(self.staying)
 
+    def lacks(self, use: Use) -> bool:
+        """Whether an optimizer of a use may have no learning rate."""
+        return bool(self.lacking and (self.lacking & use.sites or None in use.sites))
+
     @property
     def documents(self) -> list[Document]:
         """The files that do something with the optimizers."""

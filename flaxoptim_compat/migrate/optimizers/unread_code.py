@@ -157,24 +157,62 @@ def _beside(points_to: PointsTo, document: Document, call: ast.Call) -> Objects:
     """What else is where the result of a call goes, and from where it is asked for things."""
     inner: ast.AST = call
     found: Objects = NOTHING
-    while isinstance(parent := document.parents[inner], ast.IfExp | ast.BoolOp | ast.NamedExpr):
-        found |= points_to.legacy(parent)
+    depth = 0  # in how many things that go there it is
+    while True:
+        parent = document.parents[inner]
+        match parent:
+            case ast.IfExp() | ast.BoolOp():
+                found |= points_to.legacy(parent)
+            case ast.NamedExpr():
+                found |= _held_by(points_to, document, parent.target)
+            case ast.Subscript(value=value) if value is inner and depth:
+                depth -= 1
+            case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Dict(values=entries):
+                place = _unpacked_into(document, parent, inner)
+                if place is not None:
+                    return found | _held_by(points_to, document, place)
+                if isinstance(parent, ast.Tuple) and isinstance(
+                    document.parents[parent], ast.Return
+                ):
+                    index = [*map(id, entries)].index(id(inner))
+                    return found | _returned_beside(points_to, document, parent, index)
+                found = found.union(*map(points_to.legacy, entries))
+                depth += 1
+            case ast.Call(func=function) if function is not inner and _hands_on(
+                points_to, function
+            ):
+                depth += 1
+            case _:
+                break
         inner = parent
+    sink: Objects = NOTHING
     match parent:
         case ast.Return():
-            found |= points_to.returned(points_to.scopes[document].around(parent))
+            sink = points_to.returned(points_to.scopes[document].around(parent))
         case ast.Assign() | ast.AnnAssign():
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-            found = found.union(*(_held_by(points_to, document, each) for each in targets))
+            sink = sink.union(*(_held_by(points_to, document, each) for each in targets))
         case ast.Call() | ast.keyword():
-            found |= _given_beside(points_to, document, inner)
-        case ast.Tuple(elts=entries) if isinstance(document.parents[parent], ast.Return):
-            found |= _returned_beside(
-                points_to, document, parent, [*map(id, entries)].index(id(inner))
-            )
-        case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Dict(values=entries):
-            found = found.union(*map(points_to.legacy, entries))
-    return found
+            sink = _given_beside(points_to, document, inner)
+    return found | (points_to.data_inside(sink) if depth else sink)
+
+
+def _hands_on(points_to: PointsTo, function: ast.expr) -> bool:
+    """Whether it is a function like ``next`` or ``list``, which gives what it is given."""
+    names = points_to.package_names(function)
+    return bool(names) and names <= containers.FUNCTIONS
+
+
+def _unpacked_into(document: Document, value: ast.AST, entry: ast.AST) -> ast.expr | None:
+    """What an entry of a tuple or list goes to that is unpacked at once."""
+    statement = document.parents[value]
+    match value, statement:
+        case (
+            ast.Tuple(elts=entries) | ast.List(elts=entries),
+            ast.Assign(targets=[ast.Tuple(elts=targets) | ast.List(elts=targets)]),
+        ) if len(entries) == len(targets):
+            return targets[[*map(id, entries)].index(id(entry))]
+    return None
 
 
 def _returned_beside(

@@ -361,3 +361,64 @@ def test_what_a_class_of_the_program_has_tells_no_optimizer(name: str, is_hint: 
     assert ("FOC205: Nothing in these" in rewrite(text, "optax")) == is_hint
     (file,) = findings_of(text)
     assert not file.unknown
+
+
+@pytest.mark.parametrize("asked", ["m.o.target", "getattr(m.o, 'target')"])
+def test_what_is_asked_of_something_unknown_holds_what_may_be_it(asked: str) -> None:
+    program = (
+        "from flax import optim\n\n\n"
+        "class Learner:\n    def __init__(self, p):\n"
+        "        self.o = optim.Adam(0.1).create(p)\n\n\n"
+        "class Monitored:\n    def __init__(self, inner):\n        self._inner = inner\n\n"
+        "    def __getattr__(self, name):\n        return getattr(self._inner, name)\n\n\n"
+        f"def run(p):\n    m = Monitored(Learner(p))\n    return {asked}\n"
+    )
+    text = rewrite(program, "optax")
+    assert [mark.code for mark in marks_in(text)] == ["FOC218"]
+    assert "TrainState" not in text
+
+
+def test_a_create_that_stays_keeps_all_that_it_makes() -> None:
+    program = (
+        "from flax import optim\n\n\n"
+        "def create(made, p):\n    return made.create(p)\n\n\n"
+        "def one(p):\n    optimizer = optim.Adam(0.1)\n    optimizer = create(optimizer, p)\n"
+        "    return create(optimizer, p)\n\n\n"
+        "def other(p):\n    return create(optim.Momentum(0.1), p).target\n"
+    )
+    text = rewrite(program, "optax")
+    assert [mark.code for mark in marks_in(text)] == ["FOC219"]
+    assert "return create(optim.Momentum(0.1), p).target\n" in text
+
+
+APPLY = (
+    "from flax import optim\n\n\n"
+    "def apply(optimizer, *args, **kwargs):\n"
+    "    return optimizer.apply_gradient(*args, **kwargs)\n\n\n"
+)
+
+
+def test_a_step_that_may_be_given_a_rate_may_have_needed_it() -> None:
+    """So it may be for definitions of which no rate is seen, and of which it may be None."""
+    for made in ("getattr(optim, name)(**settings)", "optim.Adam(rate, beta1=0.8)"):
+        program = (
+            f"{APPLY}def run(p, g, name, settings, rate=None):\n"
+            f"    return apply({made}.create(p), g, learning_rate=0.1)\n"
+        )
+        text = rewrite(program, "optax")
+        assert text.count(".to_train_state(inject=False, learning_rate=0.0)") == 2, text
+
+
+def test_what_goes_one_way_with_a_rate_and_without_stays() -> None:
+    program = (
+        f"{APPLY}def one(p, g):\n"
+        "    return apply(optim.Adam().create(p), g, learning_rate=0.1)\n\n\n"
+        "def other(p, g):\n    return apply(optim.Adam(0.2).create(p), g)\n"
+    )
+    text = rewrite(program, "optax")
+    (mark,) = marks_in(text)
+    assert "Some of the definitions that come here have a learning rate" in mark.text
+    assert "train_state" not in text
+    # With the line changed that it names.
+    mended = rewrite(program.replace("optim.Adam()", "optim.Adam(0.1)"), "optax")
+    assert "# FOC" not in mended and "to_train_state(inject=False)" in mended

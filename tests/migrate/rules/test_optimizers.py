@@ -697,6 +697,10 @@ STAYS = {
     ),
     "so does what a star brings": ("o = Lion().create(p)\n    return o", "FOC219"),
     "so does a function that is given": ("o = g(p)\n    return o", "FOC219"),
+    "so does what an expression assigns": ("print(o := g(p))\n    return o", "FOC219"),
+    "so does what is unpacked": ("(o, n) = (g(p), 1)\n    return o, n", "FOC219"),
+    "so does an entry that is taken out": ("o = {'new': [g(p)]}['new'][0]\n    return o", "FOC219"),
+    "so does what is handed on": ("o = next(iter([g(p)]))\n    return o", "FOC219"),
     "so does one arm of an expression": ("return o if g else some_package.make(p)", "FOC219"),
     "so does an entry beside it": ("return {'old': o, 'new': some_package.make(p)}", "FOC219"),
     "so does another argument of a function": (
@@ -722,6 +726,7 @@ HELD = {
     "what a method from flax takes": (
         "class Model(nn.Module):\n        pass\n    return Model().apply({'model': o}, g)"
     ),
+    "what is unpacked with something unknown": "o, n = o, g(p)\n    return o",
     "what is kept": "kept = [g]\n    kept.append((o, g))\n    return kept",
     "what stays in its field": (
         "class State(struct.PyTreeNode):\n        o: object\n        n: int\n"

@@ -1,0 +1,156 @@
+"""The same program written otherwise: other blanks, other statements, other ways for a value."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable
+
+_NAME, _LOAD, _STORE = ast.Name, ast.Load(), ast.Store()
+
+
+def with_comments(text: str) -> str:
+    """With a comment behind each line that has none, and that one may stand behind."""
+    lines = text.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        line = token.start[0] - 1
+        ends = token.type in (tokenize.NEWLINE, tokenize.NL) and token.line.strip()
+        if ends and "#" not in lines[line]:
+            lines[line] += f"  # {line + 1}!"
+    return "\n".join(lines)
+
+
+def comments_of(text: str) -> set[str]:
+    """The comments that ``with_comments`` put there."""
+    return set(re.findall(r"# \d+!", text))
+
+
+def with_tabs(text: str) -> str:
+    """Indented by tabs, but for what is within strings."""
+    kept: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            kept |= {*range(token.start[0] + 1, token.end[0] + 1)}
+    return "\n".join(
+        line if number in kept else re.sub("^( {4})+", lambda by: "\t" * (len(by[0]) // 4), line)
+        for number, line in enumerate(text.split("\n"), 1)
+    )
+
+
+class _Blocks(ast.NodeTransformer):
+    """The body of each function in a block of its own."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        is_first = [isinstance(each, ast.Global | ast.Nonlocal) for each in node.body]
+        first = [each for each, stays in zip(node.body, is_first, strict=True) if stays]
+        rest = [each for each, stays in zip(node.body, is_first, strict=True) if not stays]
+        node.body = [*first, ast.If(ast.Constant(True), rest or [ast.Pass()], [])]
+        return node
+
+
+class _Values(ast.NodeTransformer):
+    """Another expression for what is assigned to a name, with the same value."""
+
+    def __init__(self, other: Callable[[ast.expr], ast.expr]) -> None:
+        self._other = other
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        self.generic_visit(node)
+        if isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
+            node.value = self._other(node.value)
+        return node
+
+
+class _Unpacked(ast.NodeTransformer):
+    """A tuple for each name that something is assigned to."""
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        self.generic_visit(node)
+        if isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
+            return ast.Assign([ast.Tuple(node.targets, _STORE)], ast.Tuple([node.value], _LOAD))
+        return node
+
+
+class _ByName(ast.NodeTransformer):
+    """``getattr`` for what optimizers are asked for."""
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and node.attr in ("target", "optimizer_def", "optimizer"):
+            return ast.Call(_NAME("getattr", _LOAD), [node.value, ast.Constant(node.attr)], [])
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        return node
+
+
+class _ByFunction(ast.NodeTransformer):
+    """A function of the program for a method."""
+
+    def __init__(self, method: str, parameters: str) -> None:
+        self._method = method
+        self._takes_any = "*" in parameters
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        fits = self._takes_any or (len(node.args) == 1 and not node.keywords)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == self._method and fits:
+            function = _NAME(f"call_{self._method}", _LOAD)
+            return ast.Call(function, [node.func.value, *node.args], node.keywords)
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        return node
+
+
+def _by_function(method: str, parameters: str) -> Callable[[str], str]:
+    def spelled(text: str) -> str:
+        if f".{method}(" not in text:
+            return text
+        tree = _ByFunction(method, parameters).visit(ast.parse(text))
+        is_import = [isinstance(each, ast.Import | ast.ImportFrom) for each in tree.body]
+        after = len(is_import) - is_import[::-1].index(True)
+        head = f"def call_{method}(of, {parameters}):\n"
+        tree.body[after:after] = ast.parse(f"{head}    return of.{method}({parameters})").body
+        return ast.unparse(ast.fix_missing_locations(tree))
+
+    return spelled
+
+
+def _by(transformer: ast.NodeTransformer) -> Callable[[str], str]:
+    def spelled(text: str) -> str:
+        return ast.unparse(ast.fix_missing_locations(transformer.visit(ast.parse(text))))
+
+    return spelled
+
+
+def _entry(value: ast.expr) -> ast.expr:
+    return ast.Subscript(ast.List([value], _LOAD), ast.Constant(0), _LOAD)
+
+
+def _next(value: ast.expr) -> ast.expr:
+    entries = ast.Call(_NAME("iter", _LOAD), [ast.List([value], _LOAD)], [])
+    return ast.Call(_NAME("next", _LOAD), [entries], [])
+
+
+# What changes nothing of what is done with the program.
+BLANKS: dict[str, Callable[[str], str]] = {
+    "unparsed": lambda text: ast.unparse(ast.parse(text)),
+    "comments": with_comments,
+    "tabs": with_tabs,
+    "no last line end": lambda text: text.rstrip("\n"),
+    "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
+}
+# What does the same in another way, of which more may stay.
+VALUES: dict[str, Callable[[str], str]] = {
+    "blocks": _by(_Blocks()),
+    "tuples": _by(_Unpacked()),
+    "entries": _by(_Values(_entry)),
+    "next": _by(_Values(_next)),
+    "getattr": _by(_ByName()),
+    "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
+    "a function for create": _by_function("create", "params"),
+}
