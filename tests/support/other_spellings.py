@@ -106,6 +106,27 @@ class _ByFunction(ast.NodeTransformer):
         return node
 
 
+class _ByLeaves(ast.NodeTransformer):
+    """What a step or ``create`` returns, taken apart and put together again."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("apply_gradient", "create"):
+            return ast.Call(_NAME("put_together", _LOAD), [node], [])
+        return node
+
+
+def _by_leaves(text: str) -> str:
+    if ".apply_gradient(" not in text and ".create(" not in text:
+        return text
+    tree = _ByLeaves().visit(ast.parse(text))
+    function = (
+        "import jax\ndef put_together(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
+        "    return jax.tree_util.tree_unflatten(tree, leaves)"
+    )
+    return f"{function}\n{ast.unparse(ast.fix_missing_locations(tree))}"
+
+
 def _by_function(method: str, parameters: str) -> Callable[[str], str]:
     def spelled(text: str) -> str:
         if f".{method}(" not in text:
@@ -151,6 +172,7 @@ VALUES: dict[str, Callable[[str], str]] = {
     "entries": _by(_Values(_entry)),
     "next": _by(_Values(_next)),
     "getattr": _by(_ByName()),
+    "leaves": _by_leaves,
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
     "a function for create": _by_function("create", "params"),
 }

@@ -115,7 +115,7 @@ class Recognisers:
     def _asked(self, points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
         """What an optimizer, a definition or a state dict is asked for."""
         values = points_to.legacy(node.value)
-        if not values or known_names.is_bridged(node):
+        if not values or known_names.is_bridged(node) or node.attr in known_names.OF_STRUCTURES:
             return
         if sites_of(values, Optimizer):
             yield from self._of_optimizer(points_to, document, node)

@@ -37,8 +37,8 @@ from flaxoptim_compat.migrate.values.objects import (
 )
 from flaxoptim_compat.migrate.values.solver import Variable
 
-# Methods of an optimizer that return one.
-_RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state"})
+# Methods of an optimizer that return one, and that of its structure.
+_RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state", "unflatten"})
 
 
 class Calls:

@@ -30,6 +30,7 @@ _ONE_ENTRY = frozenset({"next", "random.choice"})
 _BEST = frozenset({"max", "min"})
 _DICTS = frozenset({"collections.OrderedDict", "dict"})
 _ZIPS = frozenset({"itertools.zip_longest", "zip"})
+_FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_flatten", "jax.tree_util.tree_flatten"})
 _MADE_EMPTY = frozenset({"collections.deque", "dict", "list", "set"})
 FUNCTIONS = frozenset(
     {
@@ -40,6 +41,7 @@ FUNCTIONS = frozenset(
         *_BEST,
         *_DICTS,
         *_ZIPS,
+        *_FLATTEN,
         "collections.defaultdict",
         "dict.fromkeys",
         "enumerate",
@@ -94,6 +96,10 @@ class Containers:
             several = memory.joined(positional) if len(positional) > 1 else memory.entries(first)
             self._compare(call, given, several)
             memory.flow(several, result)
+        elif name in _FLATTEN:
+            made = Container(call.node, call.context)
+            memory.put(made, 1, first)  # in the place of its structure
+            memory.flow(frozenset({made}), result)
         elif name in _SAME and positional:
             memory.flow(first, result)
         elif name in _IN_ANOTHER_ORDER:

@@ -152,12 +152,22 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "flax.training.checkpoints.restore_checkpoint": (1, "target"),
     "flax.serialization.from_bytes": (0, "target"),
     "flax.serialization.from_state_dict": (0, "target"),
+    # A structure stands for the tree that it is of.
+    "jax.tree.structure": (0, "tree"),
+    "jax.tree.unflatten": (0, "treedef"),
+    "jax.tree_structure": (0, "tree"),
+    "jax.tree_unflatten": (0, "treedef"),
+    "jax.tree_util.tree_structure": (0, "tree"),
+    "jax.tree_util.tree_unflatten": (0, "treedef"),
     "copy.copy": (0, "x"),
     "copy.deepcopy": (0, "x"),
     "dataclasses.replace": (0, "obj"),
     "functools.wraps": (0, "wrapped"),
     "typing.cast": (1, "val"),
 }
+
+# What such a structure is asked for, and no optimizer has.
+OF_STRUCTURES = frozenset({"children", "flatten_up_to", "num_leaves", "num_nodes", "unflatten"})
 
 RESTORE = "flax.training.checkpoints.restore_checkpoint"
 # What restores an optimizer in the structure of one that it is given.
