@@ -106,25 +106,27 @@ class _ByFunction(ast.NodeTransformer):
         return node
 
 
-class _ByLeaves(ast.NodeTransformer):
-    """What a step or ``create`` returns, taken apart and put together again."""
+class _Results(ast.NodeTransformer):
+    """What a step or ``create`` returns, given to ``hand_on``, which returns it."""
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in ("apply_gradient", "create"):
-            return ast.Call(_NAME("put_together", _LOAD), [node], [])
+            return ast.Call(_NAME("hand_on", _LOAD), [node], [])
         return node
 
 
-def _by_leaves(text: str) -> str:
-    if ".apply_gradient(" not in text and ".create(" not in text:
-        return text
-    tree = _ByLeaves().visit(ast.parse(text))
-    function = (
-        "import jax\ndef put_together(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
-        "    return jax.tree_util.tree_unflatten(tree, leaves)"
-    )
-    return f"{function}\n{ast.unparse(ast.fix_missing_locations(tree))}"
+def _handed_on(hand_on: str) -> Callable[[str], str]:
+    """The results of steps and of ``create`` through a function or lambda."""
+
+    def spelled(text: str) -> str:
+        if ".apply_gradient(" not in text and ".create(" not in text:
+            return text
+        tree = _Results().visit(ast.parse(text))
+        program = ast.unparse(ast.fix_missing_locations(tree))
+        return f"import types\nimport jax\n{hand_on}\n{program}"
+
+    return spelled
 
 
 def _by_function(method: str, parameters: str) -> Callable[[str], str]:
@@ -172,7 +174,13 @@ VALUES: dict[str, Callable[[str], str]] = {
     "entries": _by(_Values(_entry)),
     "next": _by(_Values(_next)),
     "getattr": _by(_ByName()),
-    "leaves": _by_leaves,
+    "a function": _handed_on("def hand_on(of):\n    return of"),
+    "a generator": _handed_on("def each(of):\n    yield of\nhand_on = lambda of: next(each(of))"),
+    "an object": _handed_on("hand_on = lambda of: types.SimpleNamespace(held=of).held"),
+    "leaves": _handed_on(
+        "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
+        "    return jax.tree_util.tree_unflatten(tree, leaves)"
+    ),
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
     "a function for create": _by_function("create", "params"),
 }

@@ -242,7 +242,7 @@ def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
     around = [each for each in unit.sites if each.name in ("MultiOptimizer", "WeightNorm")]
     lacking = {each for each in unit.sites if each not in around and _may_lack_rate(each)}
     lacking = {
-        each for each in lacking if _all_give_rate(unit, each) or _is_written_out(points_to, each)
+        each for each in lacking if _may_need_rate(unit, each) or _is_written_out(points_to, each)
     }
     for _ in around:  # one may be in another
         lacking |= {each for each in around if lacking & {*inner_definitions(points_to, each)}}
@@ -271,17 +271,27 @@ _SOME_LACK_A_RATE = (
 )
 
 
-def _all_give_rate(unit: Unit, site: Site | None = None) -> bool:
-    """Whether there are steps, of one definition or of any, and each is given a learning rate."""
+def _may_need_rate(unit: Unit, site: Site) -> bool:
+    """Whether steps give a definition a learning rate, and none shows that it has one."""
     steps = [
         each
         for each in unit.uses
-        if each.code in STEPS and (site is None or site in each.sites or None in each.sites)
+        if each.code in STEPS and (site in each.sites or None in each.sites)
     ]
-    return bool(steps) and all(
-        {RATE, "hyper_params"} & {*each.overrides} or not _is_spelled_out(each.node)
-        for each in steps
-    )
+    # A step of several definitions may be without one for those that have it.
+    shows = any(each.sites == {site} and not _may_give_rate(each) for each in steps)
+    return any(map(_may_give_rate, steps)) and not shows
+
+
+def _all_give_rate(unit: Unit) -> bool:
+    """Whether there are steps, and each is given a learning rate."""
+    steps = [each for each in unit.uses if each.code in STEPS]
+    return bool(steps) and all(map(_may_give_rate, steps))
+
+
+def _may_give_rate(step: Use) -> bool:
+    """Whether a step is given a learning rate, or what may have one in it."""
+    return bool({RATE, "hyper_params"} & {*step.overrides}) or not _is_spelled_out(step.node)
 
 
 def _is_spelled_out(call: ast.AST) -> bool:

@@ -422,3 +422,18 @@ def test_what_goes_one_way_with_a_rate_and_without_stays() -> None:
     # With the line changed that it names.
     mended = rewrite(program.replace("optim.Adam()", "optim.Adam(0.1)"), "optax")
     assert "# FOC" not in mended and "to_train_state(inject=False)" in mended
+
+
+def test_a_step_of_several_definitions_does_not_show_that_each_has_a_rate() -> None:
+    held = "class Held:\n    def __init__(self, it):\n        self.it = it\n\n\n"
+    program = (
+        f"from flax import optim\n\n\n{held}def one(p, g, name, settings):\n"
+        "    optimizer = Held(getattr(optim, name)(**settings).create(p)).it\n"
+        "    return Held(optimizer.apply_gradient(g, learning_rate=0.1)).it\n\n\n"
+        "def other(p, g):\n"
+        "    return Held(Held(optim.Adam(0.2).create(p)).it.apply_gradient(g)).it\n"
+    )
+    text = rewrite(program, "optax")
+    marks = [mark.text for mark in marks_in(text) if mark.code != "FOC103"]
+    assert len(marks) == 1 and "and others none: give each one" in " ".join(marks[0].split())
+    assert "train_state" not in text
