@@ -269,6 +269,11 @@ class _Line:
             close = self.closed_by.get(self._starts[number])
             number = number + 1 if close is None else bisect.bisect_left(self._starts, close)
 
+    def _filled(self, start: int, end: int) -> list[_Token]:
+        """The brackets of a piece, outside of others, that have something in them."""
+        top = self._top(start, end)
+        return [each for each in top if self.closed_by.get(each.start, 0) > each.end]
+
     def _expression(
         self, start: int, end: int, indent: int, before: int, after: int, *, may_bracket: bool
     ) -> str:
@@ -292,16 +297,15 @@ class _Line:
         kind, at = self._delimiters(start, end)
         if may_bracket and (kind == _COMMA or len(at) > 1):
             return self._bracketed(start, end, indent, apart=kind == _COMMA)
-        brackets = [each for each in self._top(start, end) if each.text in _OPENING]
+        filled = self._filled(start, end)
         if may_bracket and kind > _DOT:
             # What follows the last one is not to stand behind a closing bracket, and an index
             # is not to be what breaks it.
-            brackets = [
+            filled = [
                 each
-                for each in brackets
+                for each in filled
                 if each.start > at[-1].start and (each.text != "[" or each.is_first)
             ]
-        filled = [each for each in brackets if self.closed_by[each.start] > each.end]
         for bracket in reversed(filled):
             is_short = self._fits(self.closed_by[bracket.start], end, indent + after)
             if is_short and self._fits(start, bracket.end, indent + before):
@@ -330,7 +334,7 @@ class _Line:
         """Its body: broken at the brackets that it ends with, or else in brackets of its own."""
         top = [*self._top(start, end)]
         kind, at = self._delimiters(start, end)
-        filled = [each for each in top if each.end < self.closed_by.get(each.start, 0)]
+        filled = self._filled(start, end)
         is_one = not kind or (kind == _DOT and len(at) == 1)
         ends_it = bool(filled) and self.closed_by[filled[-1].start] == end - 1
         if ends_it and filled[0].start == start and filled[0] is filled[-1]:

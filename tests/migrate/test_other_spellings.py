@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,15 +10,7 @@ from tests.migrate.test_wild_programs import FUSED_OTHERWISE, MARKED
 from tests.support.other_spellings import BLANKS, VALUES, comments_of
 from tests.support.places import DATA
 from tests.support.program_results import errors, results
-from tests.support.rewriting_folders import copied, rewrite, texts
-
-PROGRAMS = ("large_programs", "legacy_programs", "linen_programs", "wild_programs")
-
-
-def body_of(text: str) -> list[str]:
-    """The statements of a program but its imports, which comments keep apart."""
-    imports = (ast.Import, ast.ImportFrom)
-    return [ast.dump(each) for each in ast.parse(text).body if not isinstance(each, imports)]
+from tests.support.rewriting_folders import PROGRAMS, copied, rewrite, texts, without_imports
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +34,7 @@ def test_blanks_and_comments_change_nothing(
             path.write_bytes(text.encode())
         rewrite(tmp_path / name, "optax")
     for path, text in texts(tmp_path).items():
-        assert body_of(text) == body_of(usual[path]), path
+        assert without_imports(text) == without_imports(usual[path]), path
         assert comments_of(text) == comments_of(before[path]), path
 
 
@@ -54,7 +44,7 @@ def test_what_is_done_otherwise_ends_on_the_same_numbers(spelling: str, tmp_path
     folder = copied(DATA / "wild_programs", tmp_path / "programs")
     for path in folder.rglob("*.py"):
         path.write_text(VALUES[spelling](path.read_text()))
-    shutil.copytree(folder, tmp_path / "before")
+    copied(folder, tmp_path / "before")
     for program in MARKED:
         rewrite(folder / program, "optax")
     changed = [path for path, text in texts(folder).items() if "train_state" in text]

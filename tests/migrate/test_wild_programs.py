@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
 from tests.support.places import DATA
 from tests.support.program_results import errors, results
-from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
+from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts, without_imports
 
 PROGRAMS = DATA / "wild_programs"
 # The path of each, and the codes that rewrite leaves in it as marks with --to optax.
@@ -167,17 +166,9 @@ def test_after_shim_optax_does_what_it_does_without(
         rewrite(step_by_step / program, "optax")
     directly = texts(folders["optax"])
     for path, text in texts(step_by_step).items():
+        # Lines may be broken elsewhere: how long they may be is seen by others, which the shim
+        # may make shorter.
         assert without_imports(text) == without_imports(directly[path]), path
-
-
-def without_imports(text: str) -> list[str]:
-    """The statements of a program but its imports, whose order may be another.
-
-    What a line is too long for is seen by other lines, and these may be shorter with the shim.
-    """
-    statements = ast.parse(text).body
-    imports = (ast.Import, ast.ImportFrom)
-    return [ast.dump(each) for each in statements if not isinstance(each, imports)]
 
 
 def text_of(path: Path) -> str:

@@ -51,26 +51,17 @@ class _Blocks(ast.NodeTransformer):
         return node
 
 
-class _Values(ast.NodeTransformer):
-    """Another expression for what is assigned to a name, with the same value."""
+class _Assigned(ast.NodeTransformer):
+    """Another statement for each that assigns to a name."""
 
-    def __init__(self, other: Callable[[ast.expr], ast.expr]) -> None:
+    def __init__(self, other: Callable[[ast.expr, ast.expr], ast.Assign]) -> None:
         self._other = other
 
     def visit_Assign(self, node: ast.Assign) -> ast.Assign:
         self.generic_visit(node)
-        if isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
-            node.value = self._other(node.value)
-        return node
-
-
-class _Unpacked(ast.NodeTransformer):
-    """A tuple for each name that something is assigned to."""
-
-    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
-        self.generic_visit(node)
-        if isinstance(node.targets[0], ast.Name) and len(node.targets) == 1:
-            return ast.Assign([ast.Tuple(node.targets, _STORE)], ast.Tuple([node.value], _LOAD))
+        match node.targets:
+            case [ast.Name() as name]:
+                return self._other(name, node.value)
         return node
 
 
@@ -150,13 +141,17 @@ def _by(transformer: ast.NodeTransformer) -> Callable[[str], str]:
     return spelled
 
 
-def _entry(value: ast.expr) -> ast.expr:
-    return ast.Subscript(ast.List([value], _LOAD), ast.Constant(0), _LOAD)
+def _unpacked(name: ast.expr, value: ast.expr) -> ast.Assign:
+    return ast.Assign([ast.Tuple([name], _STORE)], ast.Tuple([value], _LOAD))
 
 
-def _next(value: ast.expr) -> ast.expr:
+def _entry(name: ast.expr, value: ast.expr) -> ast.Assign:
+    return ast.Assign([name], ast.Subscript(ast.List([value], _LOAD), ast.Constant(0), _LOAD))
+
+
+def _next(name: ast.expr, value: ast.expr) -> ast.Assign:
     entries = ast.Call(_NAME("iter", _LOAD), [ast.List([value], _LOAD)], [])
-    return ast.Call(_NAME("next", _LOAD), [entries], [])
+    return ast.Assign([name], ast.Call(_NAME("next", _LOAD), [entries], []))
 
 
 # What changes nothing of what is done with the program.
@@ -170,9 +165,9 @@ BLANKS: dict[str, Callable[[str], str]] = {
 # What does the same in another way, of which more may stay.
 VALUES: dict[str, Callable[[str], str]] = {
     "blocks": _by(_Blocks()),
-    "tuples": _by(_Unpacked()),
-    "entries": _by(_Values(_entry)),
-    "next": _by(_Values(_next)),
+    "tuples": _by(_Assigned(_unpacked)),
+    "entries": _by(_Assigned(_entry)),
+    "next": _by(_Assigned(_next)),
     "getattr": _by(_ByName()),
     "a function": _handed_on("def hand_on(of):\n    return of"),
     "a generator": _handed_on("def each(of):\n    yield of\nhand_on = lambda of: next(each(of))"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from flaxoptim_compat.cli import main
 
 TARGETS = ("shim", "optax")
+# Folders of programs among the data of the tests.
+PROGRAMS = ("large_programs", "legacy_programs", "linen_programs", "wild_programs")
 
 # A program, and what `--to shim` makes of it.
 OLD = "from flax import optim\nimport jax\n\ndef f(x):  # é\n    return jax.tree_map(g, x)\n"
@@ -42,6 +45,12 @@ def texts(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*.py"))
     }
+
+
+def without_imports(text: str) -> list[str]:
+    """The statements of a program but its imports, whose order may be another."""
+    imports = (ast.Import, ast.ImportFrom)
+    return [ast.dump(each) for each in ast.parse(text).body if not isinstance(each, imports)]
 
 
 class Done(NamedTuple):

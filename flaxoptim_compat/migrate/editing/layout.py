@@ -12,6 +12,7 @@ import bisect
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from flaxoptim_compat import line_breaks
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragment, Span, apply_edits
@@ -25,6 +26,37 @@ _LAST_COMMA = re.compile(r",\n *[)\]}]")
 # A letter of Khoisan languages, so that it makes names, but hardly any of a program's.
 _MARK = "\u01c1"
 _NAMED = re.compile(f"({_MARK}\\d+{_MARK}+)")
+
+
+class _Place(NamedTuple):
+    """A line of a file.
+
+    Args:
+      margin: the blanks or tabs that it begins with.
+      unit: those that lines within brackets are indented by.
+      width: how many characters there is room for behind the margin.
+      step: how wide the unit is.
+    """
+
+    margin: str
+    unit: str
+    width: int
+    step: int
+
+    @classmethod
+    def of(cls, document: Document, start: int) -> _Place:
+        """The line of a place in the text."""
+        margin = margin_of(document.lines[document.position(start)[0] - 1])
+        unit = hanging(document)
+        return cls(margin, unit, width_of(document) - columns(margin), columns(unit))
+
+    def indented(self, lines: str) -> str:
+        """Lines that are indented as the file is, which were indented by blanks."""
+
+        def begin(line: re.Match[str]) -> str:
+            return f"\n{self.margin}{self.unit * (len(line[1]) // self.step)}"
+
+        return _BEGINNING.sub(begin, lines)
 
 
 def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
@@ -72,9 +104,8 @@ def _is_within(edit: Edit, start: int, end: int) -> bool:
 
 def _statement(document: Document, start: int, old: str, new: str) -> str:
     """The lines of a new statement; "" if nothing says how they are to be laid out."""
-    margin = margin_of(document.lines[document.position(start)[0] - 1])
-    unit = hanging(document)
-    width, step = width_of(document) - columns(margin), columns(unit)
+    place = _Place.of(document, start)
+    margin, width, step = place.margin, place.width, place.step
     # A comma before a closing bracket keeps each element on a line of its own.
     keeps_commas = bool(_LAST_COMMA.search(old))
     if "\n" not in old + new and len(new) <= width:
@@ -86,7 +117,7 @@ def _statement(document: Document, start: int, old: str, new: str) -> str:
         minds = "\n" in old or len(old) <= width or len(flat) > len(old)
         if (len(flat) > width or keeps_commas) and minds:
             apart = line_breaks.joined(text, keeps_commas=True)
-            return _indented(line_breaks.statement_in_lines(apart, step, width), margin, unit)
+            return place.indented(line_breaks.statement_in_lines(apart, step, width))
         return flat
 
     def of_one(text: str) -> str:
@@ -100,12 +131,6 @@ def _statement(document: Document, start: int, old: str, new: str) -> str:
     except (line_breaks.Unclear, tokenize.TokenError, SyntaxError):
         return ""
     return f"\n{margin}".join(texts) if all(texts) else ""
-
-
-def _indented(lines: str, margin: str, unit: str) -> str:
-    """Lines that are indented as the file is, which were indented by blanks."""
-    step = columns(unit)
-    return _BEGINNING.sub(lambda line: f"\n{margin}{unit * (len(line[1]) // step)}", lines)
 
 
 def _statements(text: str, margin: str) -> list[str]:
@@ -129,21 +154,19 @@ def _by_itself(document: Document, edit: Edit, edits: Sequence[Edit]) -> Edit:
       edit: one that replaces something.
       edits: all of them.
     """
-    line, column = document.position(edit.start)
-    margin = margin_of(document.lines[line - 1])
-    unit = hanging(document)
-    width, step = width_of(document) - columns(margin), columns(unit)
+    place = _Place.of(document, edit.start)
+    margin, width, step = place.margin, place.width, place.step
     flat, names = _flat(document, edit, edits)
     pieces = _statements(flat, margin) if "\n" in flat else [flat]
     if len(pieces) > 1:
         broken = [line_breaks.statement_in_lines(each, step, width) for each in pieces]
     elif _is_expression(flat):
-        before = column - 1 - len(margin)
+        before = document.position(edit.start)[1] - 1 - len(margin)
         after = _behind(document, edit, width - before)
         broken = [line_breaks.expression_in_lines(flat, step, width, before, after)]
     else:
         return edit
-    lines = f"\n{margin}".join(_indented(each, margin, unit) for each in broken)
+    lines = f"\n{margin}".join(map(place.indented, broken))
     if lines == flat or not all(map(line_breaks.same, broken, pieces)):
         return edit
     fragments = (names.get(each, each) for each in _NAMED.split(lines) if each)
@@ -180,9 +203,9 @@ def _flat(document: Document, edit: Edit, edits: Sequence[Edit]) -> tuple[str, d
             inner = [each for each in edits[first:last] if each.end <= end and each != edit]
             text = apply_edits(document.text, inner, fragment)
             if "\n" in text:
-                name = f"{_MARK}{len(names)}{_MARK}"
-                names[name.ljust(max(map(len, text.split("\n"))), _MARK)] = fragment
-                text = [*names][-1]
+                width = max(map(len, text.split("\n")))
+                text = f"{_MARK}{len(names)}{_MARK}".ljust(width, _MARK)
+                names[text] = fragment
             parts.append(text)
         else:
             parts.append(fragment)

@@ -34,7 +34,7 @@ from flaxoptim_compat.migrate.optimizers.targets import (
     why_refused,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, is_simple
+from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, is_simple, is_spelled_out
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -240,9 +240,12 @@ _OF_SOME = "Optax takes no gradients of some parameters alone: give zeros for th
 def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
     """The definitions that have no learning rate, or may have none where each step has one."""
     around = [each for each in unit.sites if each.name in ("MultiOptimizer", "WeightNorm")]
-    lacking = {each for each in unit.sites if each not in around and _may_lack_rate(each)}
     lacking = {
-        each for each in lacking if _may_need_rate(unit, each) or _is_written_out(points_to, each)
+        each
+        for each in unit.sites
+        if each not in around
+        and _may_lack_rate(each)
+        and (_may_need_rate(unit, each) or _is_written_out(points_to, each))
     }
     for _ in around:  # one may be in another
         lacking |= {each for each in around if lacking & {*inner_definitions(points_to, each)}}
@@ -291,14 +294,8 @@ def _all_give_rate(unit: Unit) -> bool:
 
 def _may_give_rate(step: Use) -> bool:
     """Whether a step is given a learning rate, or what may have one in it."""
-    return bool({RATE, "hyper_params"} & {*step.overrides}) or not _is_spelled_out(step.node)
-
-
-def _is_spelled_out(call: ast.AST) -> bool:
-    """Whether a call is given what is seen to be given, and nothing else."""
-    return not isinstance(call, ast.Call) or (
-        all(each.arg for each in call.keywords)
-        and not any(isinstance(each, ast.Starred) for each in call.args)
+    return bool({RATE, "hyper_params"} & {*step.overrides}) or (
+        isinstance(step.node, ast.Call) and not is_spelled_out(step.node)
     )
 
 
@@ -306,7 +303,7 @@ def _is_written_out(points_to: PointsTo, site: Site) -> bool:
     """Whether a definition has the hyper-parameters that it is seen to be given, and no others."""
     if not site.name or not is_certain(points_to, site):
         return False
-    return _is_spelled_out(site.node)
+    return is_spelled_out(site.node)
 
 
 def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traversal, bool]:

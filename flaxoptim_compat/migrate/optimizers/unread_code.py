@@ -168,14 +168,9 @@ def _beside(points_to: PointsTo, document: Document, call: ast.Call) -> Objects:
             case ast.Subscript(value=value) if value is inner and depth:
                 depth -= 1
             case ast.List(elts=entries) | ast.Tuple(elts=entries) | ast.Dict(values=entries):
-                place = _unpacked_into(document, parent, inner)
-                if place is not None:
-                    return found | _held_by(points_to, document, place)
-                if isinstance(parent, ast.Tuple) and isinstance(
-                    document.parents[parent], ast.Return
-                ):
-                    index = [*map(id, entries)].index(id(inner))
-                    return found | _returned_beside(points_to, document, parent, index)
+                beside = _in_its_place(points_to, document, parent, inner)
+                if beside is not None:
+                    return found | beside
                 found = found.union(*map(points_to.legacy, entries))
                 depth += 1
             case ast.Call(func=function) if function is not inner and _hands_on(
@@ -203,15 +198,19 @@ def _hands_on(points_to: PointsTo, function: ast.expr) -> bool:
     return bool(names) and names <= containers.FUNCTIONS
 
 
-def _unpacked_into(document: Document, value: ast.AST, entry: ast.AST) -> ast.expr | None:
-    """What an entry of a tuple or list goes to that is unpacked at once."""
-    statement = document.parents[value]
-    match value, statement:
-        case (
-            ast.Tuple(elts=entries) | ast.List(elts=entries),
-            ast.Assign(targets=[ast.Tuple(elts=targets) | ast.List(elts=targets)]),
-        ) if len(entries) == len(targets):
-            return targets[[*map(id, entries)].index(id(entry))]
+def _in_its_place(
+    points_to: PointsTo, document: Document, value: ast.expr, entry: ast.AST
+) -> Objects | None:
+    """What else has the place of an entry that is unpacked or returned; None if it has none."""
+    if not isinstance(value, ast.Tuple | ast.List):
+        return None
+    index = [*map(id, value.elts)].index(id(entry))
+    match value, document.parents[value]:
+        case _, ast.Assign(targets=[ast.Tuple(elts=targets) | ast.List(elts=targets)]):
+            if len(targets) == len(value.elts):
+                return _held_by(points_to, document, targets[index])
+        case ast.Tuple(), ast.Return():
+            return _returned_beside(points_to, document, value, index)
     return None
 
 

@@ -122,6 +122,12 @@ def gradients_of(step: ast.Call) -> list[ast.expr]:
     return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")]
 
 
+def is_spelled_out(call: ast.Call) -> bool:
+    """Whether a call is given what is seen to be given, and nothing else."""
+    starred = any(isinstance(each, ast.Starred) for each in call.args)
+    return not starred and all(each.arg for each in call.keywords)
+
+
 def is_simple(node: ast.expr) -> bool:
     """Whether an expression may be evaluated twice: a name, with attributes, and keys or names."""
     match node:

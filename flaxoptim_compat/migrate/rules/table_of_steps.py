@@ -13,7 +13,7 @@ from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edits, taken_apart
-from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple
+from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple, is_spelled_out
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Optimizer
@@ -181,7 +181,7 @@ def _use(asked: Asked, takes: str) -> Use:
     overrides = tuple(name for name in names if name not in (None, takes))
     is_split = takes == "loss_fn"
     problem = ""
-    if any(isinstance(each, ast.Starred) for each in call.args) or None in names:
+    if not is_spelled_out(call):
         problem = "Its arguments are not written out."
     elif len(call.args) + names.count(takes) != 1 or "hyper_params" in names:
         problem = "It is given hyper-parameters as an object."

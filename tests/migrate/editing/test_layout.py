@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.layout import laid_out
 from flaxoptim_compat.migrate.program.document import Document
 from tests.support.places import DATA, ROOT
-from tests.support.rewriting_folders import copied, rewrite, texts
+from tests.support.rewriting_folders import PROGRAMS, copied, rewrite, texts
 
 # What stands for what, before the lines are broken: in a program of 88 columns.
 LONG = "jax_utils.replicate_on_all_devices"
@@ -246,9 +246,6 @@ def ruff(folder: Path, *arguments: str) -> str:
     settings = ["--isolated", "--no-cache", "--config", 'format.quote-style="preserve"']
     command = [sys.executable, "-m", "ruff", "format", *settings, *arguments, "."]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
-
-
-PROGRAMS = ("large_programs", "legacy_programs", "linen_programs", "wild_programs")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="ruff is not installed")
