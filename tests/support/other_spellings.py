@@ -115,7 +115,8 @@ def _handed_on(hand_on: str) -> Callable[[str], str]:
             return text
         tree = _Results().visit(ast.parse(text))
         program = ast.unparse(ast.fix_missing_locations(tree))
-        return f"import types\nimport jax\n{hand_on}\n{program}"
+        future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
+        return f"{future}import types\nimport jax\n{hand_on}\n{program.replace(future, '')}"
 
     return spelled
 
@@ -175,6 +176,26 @@ VALUES: dict[str, Callable[[str], str]] = {
     "leaves": _handed_on(
         "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
         "    return jax.tree_util.tree_unflatten(tree, leaves)"
+    ),
+    "a function with some arguments": _handed_on(
+        "import functools\ndef second(first, of):\n    return of\n"
+        "hand_on = functools.partial(second, 1.0)"
+    ),
+    "a case": _handed_on(
+        "def hand_on(of):\n    match [of, 1]:\n        case [other, _]:\n            return other"
+    ),
+    "what a generator is sent": _handed_on(
+        "def each():\n    got = yield\n    yield got\n"
+        "def hand_on(of):\n    given = each()\n    next(given)\n    return given.send(of)"
+    ),
+    "an object that Python asks": _handed_on(
+        "class Held:\n    def __init__(self, of):\n        self.of = of\n"
+        "    def __enter__(self):\n        return [self.of]\n"
+        "    def __exit__(self, *_):\n        pass\n"
+        "    def __iter__(self):\n        yield self\n"
+        "    def __getitem__(self, key):\n        return self.of\n"
+        "def hand_on(of):\n    with Held(of) as entered:\n        for each in Held(entered[0]):\n"
+        "            return each[0]"
     ),
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
     "a function for create": _by_function("create", "params"),

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.optimizers.out_of_sight import whose_fields
 from flaxoptim_compat.migrate.optimizers.taken_leaves import leaves_taken
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document
@@ -22,7 +23,7 @@ def given_to_package(points_to: PointsTo, document: Document, call: ast.Call) ->
       call: the call.
     """
     # To ask what is called takes work, and few calls are given anything of flax.optim.
-    if not any(points_to.legacy(_whose_fields(each)) for each in arguments_of(call)):
+    if not any(points_to.legacy(whose_fields(each)) for each in arguments_of(call)):
         return
     functions = points_to.package_names(call.func)
     yield from _serialized(points_to, document, call, functions)
@@ -37,7 +38,7 @@ def _serialized(
     if not pickles and not any(each.startswith(_SERIALIZERS) for each in functions):
         return
     for argument in arguments_of(call):
-        given = points_to.legacy(_whose_fields(argument) if pickles else argument)
+        given = points_to.legacy(whose_fields(argument) if pickles else argument)
         sites = sites_of(points_to.inside(given), Optimizer)
         if not sites:
             continue
@@ -48,16 +49,6 @@ def _serialized(
         data = points_to.data_inside(given)
         if axes_of(data) - {""}:
             yield Use("FOC211", document, argument, sites_of(data, Optimizer), _FIRST_COPY)
-
-
-def _whose_fields(node: ast.expr) -> ast.expr:
-    """The object of which all fields are taken, as by ``vars(x)``; else the expression itself."""
-    match node:
-        case ast.Attribute(value=owner, attr="__dict__"):
-            return owner
-        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
-            return owner
-    return node
 
 
 def _pickles_itself(each: Object) -> bool:

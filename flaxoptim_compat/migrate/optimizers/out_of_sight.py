@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterable, Iterator
+import builtins
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked
+from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
@@ -18,6 +20,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Function,
     Instance,
     Object,
+    Objects,
     Optimizer,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -54,6 +57,30 @@ def _is_unknown(points_to: PointsTo, node: ast.Attribute, names: Container[str])
         and not _is_super(node.value)
         and not is_bridged(node)
     )
+
+
+def first_asked(points_to: PointsTo, document: Document, unknown: Sequence[ast.Attribute]) -> str:
+    """What is asked first of something that may be an optimizer, and where; "" if nothing is.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      unknown: its places that are not understood.
+    """
+    for node in unknown:
+        return f"`.{node.attr}` in {document.place(node)}"
+    # Others have a `state.step`, too, so nobody is asked to look at it.
+    for node in document.of_kind(ast.Attribute):
+        if _is_step_of_unknown(points_to, node):
+            return f"`.state.step` in {document.place(node)}"
+    return ""
+
+
+def _is_step_of_unknown(points_to: PointsTo, node: ast.Attribute) -> bool:
+    match node:
+        case ast.Attribute(value=ast.Attribute(value=owner, attr="state"), attr="step"):
+            return not points_to.values(owner)
+    return False
 
 
 def _is_super(node: ast.expr) -> bool:
@@ -100,13 +127,19 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
       points_to: what is known of the program.
       document: the file.
       node: what may put it there.
-      seen: where something is asked for its ``target`` that may be it.
+      seen: what is asked of something that may be it, and where.
     """
     for holder, value in _put(node):
         sites = sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer)
         if sites and not points_to.values(holder):
             what = f"It is put into `{ast.unparse(holder)}`, of which nothing is known,"
             yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
+    for operand in _operands(node):
+        held = points_to.legacy(operand)
+        sites = sites_of(points_to.data_inside(held), Optimizer) - sites_of(held, Optimizer)
+        if sites and not points_to.values(node):
+            what = f"What `{ast.unparse(node)}` makes of it is not known,"
+            yield Use("FOC218", document, operand, sites, _MAY_BE.format(what, seen))
     for holder, result in _taken_out(node):
         held = points_to.legacy(holder)
         if held and not points_to.values(result):
@@ -117,6 +150,7 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
     if isinstance(node, ast.Call):
         yield from _made_or_kept(points_to, document, node, seen)
         yield from _looked_up(points_to, document, node, seen)
+        yield from _variables(points_to, document, node, seen)
     elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
         yield from _of_unknown(points_to, document, node, seen)
 
@@ -139,7 +173,7 @@ def _of_unknown(
 
 
 _FIELD = (
-    "It may be the `{}` of a `{}`, an optimizer, and have the `.target` in {}: if so, name it"
+    "It may be the `{}` of a `{}`, an optimizer, and have the {}: if so, name it"
     " first, `optimizer = {}`."
 )
 
@@ -160,6 +194,24 @@ def _looked_up(points_to: PointsTo, document: Document, call: ast.Call, seen: st
                 yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
 
 
+def _variables(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
+    """The variables of a function or file, by names that only show when the program runs."""
+    if not isinstance(call.func, ast.Name) or call.func.id not in _GIVE_VARIABLES:
+        return
+    scopes = points_to.scopes[document]
+    scope: Scope | None = scopes.walk.scopes[scopes.around(call)]
+    held: Objects = NOTHING
+    while scope is not None:
+        held = held.union(*(points_to.variable(scope.node, each) for each in scope.bindings))
+        scope = scope.parent
+    if sites := sites_of(held, Optimizer):
+        what = f"What `{ast.unparse(call)}` gives is not known,"
+        yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
+
+
+_GIVE_VARIABLES = frozenset({"eval", "exec", "globals", "locals"})
+
+
 def decorated(points_to: PointsTo, document: Document, function: ast.FunctionDef) -> Iterator[Use]:
     """A function with optimizers, around which another one is put that may ask them for things."""
     for decorator in function.decorator_list:
@@ -177,17 +229,39 @@ def decorated(points_to: PointsTo, document: Document, function: ast.FunctionDef
 _WRAPPED = "`{}` is put around it, and may ask an optimizer for what stands in {}."
 
 
+def into_operator(points_to: PointsTo, document: Document, node: ast.expr) -> Iterator[Use]:
+    """An optimizer in brackets or beside an operator, which a class of the program understands."""
+    for operand in _operands(node):
+        if sites := sites_of(points_to.legacy(operand), Optimizer):
+            problem = _OPERATOR.format(ast.unparse(node))
+            yield Use("FOC218", document, operand, sites, problem)
+
+
+_OPERATOR = "It is not followed through `{}`: give it to a function or method instead."
+
+
+def into_exception(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer that an exception takes to whoever catches it."""
+    if not any(
+        _keeps_things(points_to, each, _is_exception) for each in points_to.values(call.func)
+    ):
+        return
+    for value in arguments_of(call):
+        if sites := sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer):
+            problem = _RAISED.format(ast.unparse(call.func))
+            yield Use("FOC218", document, value, sites, problem)
+
+
+_RAISED = "It is not followed to who catches the `{}`: put it into a variable that both know."
+
+
 def _asks(points_to: PointsTo, wrapper: Function) -> str:
     """Where a function asks something unknown for what optimizers have; "" if it does not."""
     for node in ast.walk(wrapper.node):
-        match node:
-            case ast.Attribute(value=ast.Attribute(value=owner, attr="state"), attr="step"):
-                is_unknown = not points_to.values(owner)
-            case ast.Attribute():
-                is_unknown = _is_unknown(points_to, node, {_TARGET, *TELLING})
-            case _:
-                continue
-        if is_unknown:
+        if isinstance(node, ast.Attribute) and (
+            _is_unknown(points_to, node, {_TARGET, *TELLING})
+            or _is_step_of_unknown(points_to, node)
+        ):
             return wrapper.document.place(node)
     return ""
 
@@ -202,7 +276,7 @@ def _may_have_others(points_to: PointsTo, owner: Object) -> bool:
     return any(foreign) or "__getattr__" in methods
 
 
-_MAY_BE = "{} and may be what has the `.target` in {}: if so, give that the name `optimizer` first."
+_MAY_BE = "{} and may be what has the {}: if so, give that the name `optimizer` first."
 
 
 def _taken_out(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -210,8 +284,38 @@ def _taken_out(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     match node:
         case ast.For(iter=holder, target=target) | ast.comprehension(iter=holder, target=target):
             yield holder, target
-        case ast.Subscript(value=holder, ctx=ast.Load()):
+        case (
+            ast.Subscript(value=holder, ctx=ast.Load())
+            | ast.Attribute(value=holder, attr="__dict__")
+        ):
             yield holder, node
+        case ast.withitem(context_expr=holder, optional_vars=ast.expr() as target):
+            yield holder, target
+        case ast.Attribute() | ast.Call():
+            if (owner := whose_fields(node)) is not node:
+                yield owner, node
+
+
+def whose_fields(node: ast.expr) -> ast.expr:
+    """The object of which all fields are taken, as by ``vars(x)``; else the expression itself."""
+    match node:
+        case ast.Attribute(value=owner, attr="__dict__"):
+            return owner
+        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
+            return owner
+    return node
+
+
+def _operands(node: ast.AST) -> Sequence[ast.expr]:
+    """What an operator or brackets are given: a class of the program may keep or return it."""
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return left, right
+        case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Invert(), operand=operand):
+            return [operand]
+        case ast.Subscript(slice=key, ctx=ast.Load()):
+            return [key]
+    return ()
 
 
 def _made_or_kept(
@@ -219,7 +323,7 @@ def _made_or_kept(
 ) -> Iterator[Use]:
     """What an unknown function may make, or what a container of the program's own keeps."""
     takers = points_to.values(call.func)
-    keeps = any(isinstance(each, Class) and _is_container(points_to, each) for each in takers)
+    keeps = any(_keeps_things(points_to, each, _CONTAINERS.__contains__) for each in takers)
     if takers and not keeps:
         return
     for value in arguments_of(call):
@@ -232,9 +336,17 @@ def _made_or_kept(
             yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
 
 
-def _is_container(points_to: PointsTo, of: Class) -> bool:
-    bases = (base for _, bases in points_to.ancestry(of) for base in bases)
-    return any(isinstance(each, External) and each.name in _CONTAINERS for each in bases)
+def _keeps_things(points_to: PointsTo, taker: Object, is_base: Callable[[str], bool]) -> bool:
+    """Whether a class of the program is derived from one of Python that keeps what it is given."""
+    if not isinstance(taker, Class):
+        return False
+    bases = (base for _, bases in points_to.ancestry(taker) for base in bases)
+    return any(isinstance(each, External) and is_base(each.name) for each in bases)
+
+
+def _is_exception(name: str) -> bool:
+    found = getattr(builtins, name, None)
+    return isinstance(found, type) and issubclass(found, BaseException)
 
 
 _CONTAINERS = {"dict", "list", "set", "tuple", "collections.OrderedDict", "collections.UserDict"}

@@ -8,7 +8,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flaxoptim_compat.migrate.optimizers.out_of_sight import lost_to, made_unseen
+from flaxoptim_compat.migrate.optimizers.out_of_sight import first_asked, lost_to, made_unseen
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import names_entry, restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.use import (
     STEPS,
@@ -16,6 +16,7 @@ from flaxoptim_compat.migrate.optimizers.use import (
     Use,
     axes_of,
     becomes_train_state,
+    is_gradient_hidden,
     mixed,
     sites_of,
 )
@@ -181,12 +182,15 @@ def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
     if axes <= {""}:
         return use
     if use.code in STEPS and len(axes) == 1:
+        if is_gradient_hidden(use.node):
+            return dataclasses.replace(use, problem=_NOT_AVERAGED, bridge="")
         return dataclasses.replace(use, axis=min(axes))
     if node.attr in _OTHER_OF_COPIES and use.code != "FOC204":
         return dataclasses.replace(use, problem=_COPIES.format(node.attr), bridge="")
     return use
 
 
+_NOT_AVERAGED = "It averages its gradients, which are not written out: write `grads=...`."
 # What an optimizer on every device has for a single copy, or the TrainState in another shape.
 _OTHER_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_dict"})
 _COPIES = "`{}` is asked of an optimizer that was replicated: ask before, or its `unreplicate()`."
@@ -219,13 +223,12 @@ def _all_uses(
     unknown: Mapping[Document, Sequence[ast.Attribute]],
     recognisers: Recognisers,
 ) -> Iterator[Use]:
-    # For each file, the first unknown place in what runs with it.
+    # For each file, what is asked first of something unknown in what runs with it.
     first: dict[Document, str] = {}
     for document in points_to.documents:
-        if unknown[document]:
-            place = document.place(unknown[document][0])
+        if asked := first_asked(points_to, document, unknown[document]):
             for other in points_to.processes.together_with(document):
-                first.setdefault(other, place)
+                first.setdefault(other, asked)
     for document in points_to.documents:
         seen = first.get(document)
         for node in document.nodes:

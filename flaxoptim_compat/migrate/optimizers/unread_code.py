@@ -187,6 +187,8 @@ def _beside(points_to: PointsTo, document: Document, call: ast.Call) -> Objects:
         case ast.Assign() | ast.AnnAssign():
             targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
             sink = sink.union(*(_held_by(points_to, document, each) for each in targets))
+        case ast.For(target=target) | ast.comprehension(target=target):
+            sink, depth = _held_by(points_to, document, target), depth - 1
         case ast.Call() | ast.keyword():
             sink = _given_beside(points_to, document, inner)
     return found | (points_to.data_inside(sink) if depth else sink)

@@ -122,6 +122,15 @@ def gradients_of(step: ast.Call) -> list[ast.expr]:
     return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")]
 
 
+def is_gradient_hidden(node: ast.expr) -> bool:
+    """Whether it is a call whose gradients are among what ``*`` or ``**`` stand for."""
+    if not isinstance(node, ast.Call):
+        return False
+    given = gradients_of(node)
+    is_optimize = any(each.arg == "loss_fn" for each in node.keywords)
+    return not is_optimize and (not given or isinstance(given[0], ast.Starred))
+
+
 def is_spelled_out(call: ast.Call) -> bool:
     """Whether a call is given what is seen to be given, and nothing else."""
     starred = any(isinstance(each, ast.Starred) for each in call.args)

@@ -11,7 +11,11 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.statements import without
 from flaxoptim_compat.migrate.optimizers.given_to_packages import given_to_package
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
-from flaxoptim_compat.migrate.optimizers.out_of_sight import decorated
+from flaxoptim_compat.migrate.optimizers.out_of_sight import (
+    decorated,
+    into_exception,
+    into_operator,
+)
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -219,6 +223,10 @@ RECOGNISES = Recognises(
         (ast.Call, made_by_unread),
         (ast.Call, given_to_package),
         (ast.FunctionDef, decorated),
+        (ast.BinOp, into_operator),
+        (ast.UnaryOp, into_operator),
+        (ast.Subscript, into_operator),
+        (ast.Call, into_exception),
     ],
 )
 

@@ -138,7 +138,7 @@ class Calls:
             case Function():
                 self._function(call, callee, given, result)
             case Class():
-                self._construct(call, callee, given)
+                self._construct(call, callee, given, result)
                 memory.flow(frozenset({Instance(callee)}), result)
                 self._define_if(call, callee, result)
             case Instance() if callee not in through:
@@ -154,6 +154,8 @@ class Calls:
                 else:
                     # What a gradient function returns is no optimizer.
                     result = Variable()
+                # Whoever asked for this one asked for what it calls.
+                memory.ask(function)
                 self._call_any(call, function, given, result, through | {callee})
             case External(name=name) if _matters(name):
                 self._external(call, name, given, result)
@@ -237,9 +239,23 @@ class Calls:
             if node not in called and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._write(node, None)
 
-    def _construct(self, call: Call, made: Class, given: Given) -> None:
-        """Give the arguments to ``__init__``, or to the fields of a dataclass in their order."""
+    def _construct(self, call: Call, made: Class, given: Given, result: Variable) -> None:
+        """Give the arguments to ``__init__``, or to the fields of a dataclass in their order.
+
+        The result may be another: what ``__new__`` returns, or the ``__call__`` of a metaclass.
+        """
         memory = self._memory
+        for keyword in made.node.keywords:
+            if keyword.arg == "metaclass":
+                metaclass = memory.of(keyword.value)
+                memory.ask(metaclass)
+                caller = memory.attribute(memory.instances(metaclass), "__call__", {})
+                memory.ask(caller)
+                self._call_any(call, caller, given, result)
+        maker = memory.attribute(frozenset({made}), "__new__", {})
+        memory.ask(maker)
+        with_class = Given([NOTHING, *given.positional], given.named)
+        self._call_any(call, maker, with_class, result)
         initializer = memory.attribute(frozenset({Instance(made)}), "__init__", {})
         memory.ask(initializer)
         self._call_any(call, initializer, given, Variable())

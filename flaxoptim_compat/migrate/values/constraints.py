@@ -23,6 +23,7 @@ from flaxoptim_compat.migrate.values.memory import INIT_SUBCLASS, Asked, Held, M
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
+    SENT,
     Class,
     Container,
     Context,
@@ -38,6 +39,7 @@ from flaxoptim_compat.migrate.values.objects import (
     key_of,
 )
 from flaxoptim_compat.migrate.values.parametrized import parametrized
+from flaxoptim_compat.migrate.values.patterns import captured
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import Versions, all_versions
@@ -127,6 +129,7 @@ class Constraints:
             ast.For: self._for,
             ast.AsyncFor: self._for,
             ast.withitem: self._with_item,
+            ast.Match: self._match,
             ast.Return: self._return,
             ast.FunctionDef: self._define,
             ast.AsyncFunctionDef: self._define,
@@ -241,7 +244,17 @@ class Constraints:
     def _with_item(self, node: ast.withitem) -> None:
         value = self._value(node.context_expr)
         if node.optional_vars is not None:
-            self._assign(node.optional_vars, value)
+            self._assign(node.optional_vars, self._memory.entered(value))
+
+    def _match(self, node: ast.Match) -> None:
+        subject = self._value(node.subject)
+        for case in node.cases:
+            for each in ast.walk(case.pattern):
+                if isinstance(each, ast.expr):
+                    self._value(each)
+            for name, value in captured(self._memory, case.pattern, subject, self._modules):
+                self._bind(name, value)
+            self._all([each for each in (case.guard, *case.body) if each is not None])
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
@@ -633,7 +646,10 @@ class Constraints:
     def _yield(self, node: ast.Yield) -> Held:
         if node.value is not None:
             self._give(self._value(node.value))
-        return NOTHING
+        if self._function is None:
+            return NOTHING
+        made = Container(self._function, self._context_here())
+        return self._memory.slot(made, SENT)
 
     def _yield_from(self, node: ast.YieldFrom) -> Held:
         self._give(self._elements(node.value))

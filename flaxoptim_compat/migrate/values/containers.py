@@ -12,6 +12,7 @@ from flaxoptim_compat.migrate.values.memory import Held, Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
+    SENT,
     Container,
     External,
     Object,
@@ -212,6 +213,9 @@ class Containers:
         if method in _TAKE:
             memory.flow(memory.joined([contents, *positional[1:]]), result)
         match method:
+            case "send":
+                for value in positional[:1]:
+                    memory.put(owner, SENT, value)
             case "copy" | "replace" | "_replace":
                 memory.solver.state(result, [owner])
             case "values":

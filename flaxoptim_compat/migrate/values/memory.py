@@ -41,6 +41,7 @@ Held = Objects | Variable
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # The method of a class that is given each class which is derived from it.
 INIT_SUBCLASS = "__init_subclass__"
+_ENTER = ("__enter__", "__aenter__")
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
 
@@ -501,6 +502,13 @@ class Memory:
         def follow(each: Object) -> None:
             if isinstance(each, Container):
                 self.put(each, key, value)
+            elif isinstance(each, Instance):
+                self.solver.watch(self.inherited(each.of, "__setitem__"), give)
+
+        def give(method: Object) -> None:
+            if isinstance(method, Function):
+                for each in method.node.args.args[2:3]:
+                    self.flow(value, self.variable(method.node, each.arg, None))
 
         self.each(owner, follow)
         self.may_put(owner, value)
@@ -518,7 +526,7 @@ class Memory:
             if isinstance(each, Container):
                 self.flow(self._all_slots(each), result)
             elif isinstance(each, Instance):
-                self._of_tuple(each.of, ANYWHERE, result)
+                self._of_iterated(each.of, result)
 
         return self.derived("contents", held, follow)
 
@@ -536,9 +544,48 @@ class Memory:
             if isinstance(each, Container) and not each.is_dict:
                 self.flow(self._all_slots(each), result)
             elif isinstance(each, Instance):
-                self._of_tuple(each.of, ANYWHERE, result)
+                self._of_iterated(each.of, result)
 
         return self.derived("entries", held, follow)
+
+    def _of_iterated(self, of: Class, result: Variable) -> None:
+        """What a loop over an object of a class of the program gives."""
+        self._of_tuple(of, ANYWHERE, result)
+        self.flow(self.entries(self._returned_by(of, "__iter__")), result)
+        for name in ("__next__", "__getitem__"):
+            self.flow(self._returned_by(of, name), result)
+
+    def entered(self, held: Held) -> Held:
+        """What a ``with`` over these gives to its variable."""
+
+        def follow(each: Object, result: Variable) -> None:
+            of = each.of if isinstance(each, Instance) else None
+            methods = [] if of is None else [one for one in _ENTER if self._has(of, one)]
+            for method in methods:
+                assert of is not None
+                self.flow(self._returned_by(of, method), result)
+            if not methods:
+                self.solver.state(result, [each])
+
+        return self.derived("entered", held, follow)
+
+    def _has(self, of: Class, method: str) -> bool:
+        names = (
+            getattr(each, "name", "") for one, _ in self.ancestry(of) for each in one.node.body
+        )
+        return method in names
+
+    def _returned_by(self, of: Class, method: str) -> Variable:
+        """What Python gets from a method that it calls by itself, as ``__getitem__``."""
+
+        def prepare(result: Variable) -> None:
+            def follow(each: Object) -> None:
+                if isinstance(each, Function):
+                    self.flow(self.returns(each.node, None), result)
+
+            self.solver.watch(self.inherited(of, method), follow)
+
+        return self.once(("returned by", of, method), prepare)
 
     def ancestry(self, of: Class) -> Iterator[tuple[Class, list[Object]]]:
         """A class and those that it is derived from, however far, each with what its bases are."""
@@ -588,6 +635,7 @@ class Memory:
                     self.flow(self.slot(each, ANYWHERE), result)
                 case Instance(of=of):
                     self._of_tuple(of, key, result)
+                    self.flow(self._returned_by(of, "__getitem__"), result)
                 case Stored():
                     self.solver.state(result, [each])
                 case Entries(of=Instance(of=of)):

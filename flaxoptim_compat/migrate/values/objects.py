@@ -282,6 +282,8 @@ def fields_of(node: ast.ClassDef) -> list[str]:
 
 # The content of a container in a slot that is not known.
 ANYWHERE = "*"
+# What the `send` of a generator gives it, among what it yields.
+SENT = "sent"
 
 
 def key_of(node: ast.expr) -> Hashable:

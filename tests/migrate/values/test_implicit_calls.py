@@ -1,0 +1,155 @@
+"""An optimizer is followed through what Python calls by itself, and through ``match``."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rewriting_texts import rewrite
+
+HEAD = "import functools\n\nfrom flax import optim\n\n\n"
+BODY = """
+
+def f(p, g, n):
+    a = optim.Adam(0.1).create(p)
+    b = optim.GradientDescent(0.2).create(p)
+"""
+_HOLDER = "class Holder:\n    def __init__(self, held=None):\n        self.held = held\n\n"
+# A class or function, and lines by which `x` is what it gives.
+LEADS = {
+    "with": (
+        f"{_HOLDER}    def __enter__(self):\n        return self.held\n\n"
+        "    def __exit__(self, *_):\n        pass\n",
+        "with Holder(a) as x:\n        pass",
+    ),
+    "with an object that is entered as itself": (
+        "import contextlib\n\n\n"
+        "class Holder(contextlib.AbstractContextManager):\n"
+        "    def __init__(self, held):\n        self.held = held\n",
+        "with Holder(a) as holder:\n        x = holder.held",
+    ),
+    "a loop": (
+        f"{_HOLDER}    def __iter__(self):\n        yield self.held\n",
+        "for x in Holder(a):\n        pass",
+    ),
+    "a loop over what gives the next": (
+        f"{_HOLDER}    def __iter__(self):\n        return self\n\n"
+        "    def __next__(self):\n        return self.held\n",
+        "for x in Holder(a):\n        break",
+    ),
+    "brackets": (
+        f"{_HOLDER}    def __getitem__(self, key):\n        return self.held\n",
+        "x = Holder(a)[n]",
+    ),
+    "brackets that are assigned to": (
+        f"{_HOLDER}    def __setitem__(self, key, value):\n        self.held = value\n",
+        "holder = Holder()\n    holder[n] = a\n    x = holder.held",
+    ),
+    "a function with some arguments": (
+        "def second(first, of):\n    return of\n\n\ngive = functools.partial(second, 1.0)\n",
+        "x = give(a)",
+    ),
+    "a function with some arguments in an object": (
+        "def second(first, of):\n    return of\n\n\ngive = functools.partial(second, 1.0)\n\n\n"
+        "class Trainer:\n    def __init__(self, of):\n        self.of = give(of)\n\n"
+        "    def asked(self):\n        return self.of.target\n",
+        "x = Trainer(a).of",
+    ),
+    "what a generator is sent": (
+        "def each():\n    got = yield\n    while True:\n        got = yield got\n",
+        "given = each()\n    next(given)\n    x = given.send(a)",
+    ),
+    "a case": ("", "match a:\n        case x:\n            pass"),
+    "one of two cases": (
+        "",
+        "match g:\n        case 0:\n            x = a\n        case _:\n            x = b",
+    ),
+    "a list": ("", "match [n, a]:\n        case [_, x]:\n            pass"),
+    "the rest of a list": (
+        "",
+        "match [n, a, b]:\n        case [_, *rest]:\n            x = rest[0]",
+    ),
+    "what is after the rest": ("", "match [n, a]:\n        case [*_, x]:\n            pass"),
+    "an entry": ("", "match {'a': a}:\n        case {'a': x}:\n            pass"),
+    "the rest of the entries": (
+        "",
+        "match {'a': a}:\n        case {'b': _, **rest}:\n            pass\n"
+        "        case {**rest}:\n            x = rest['a']",
+    ),
+    "an attribute": (_HOLDER, "match Holder(a):\n        case Holder(held=x):\n            pass"),
+    "one of several": ("", "match [a]:\n        case [x] | [_, x]:\n            pass"),
+    "a whole and its part": (
+        "",
+        "match [a]:\n        case [x] as whole if whole[0].state:\n            pass",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEADS)
+def test_it_is_followed(name: str) -> None:
+    top, lines = LEADS[name]
+    text = rewrite(f"{HEAD}{top}{BODY}    {lines}\n    return x.target\n", "optax")
+    assert "return x.params\n" in text
+    assert ".target" not in text and "apply_gradient(" not in text
+
+
+# What a class of the program makes of it is not followed, and no line has to show that.
+LOST = {
+    "an operator": (
+        "class Kept:\n    def __add__(self, other):\n        return other\n",
+        "x = Kept() + a",
+        "It is not followed through `Kept() + a`",
+    ),
+    "a sign": ("", "x = -a", "It is not followed through `-a`"),
+    "brackets": (
+        "class Kept:\n    def __getitem__(self, key):\n        return self\n",
+        "x = Kept()[a]",
+        "It is not followed through `Kept()[a]`",
+    ),
+    "an exception": (
+        "class Found(Exception):\n    pass\n",
+        "try:\n        raise Found(a)\n    except Found as found:\n        x = found.args[0]",
+        "It is not followed to who catches the `Found`",
+    ),
+    "a class that makes something else": (
+        "class Held:\n    def __new__(cls, held):\n        return held\n",
+        "x = Held(a)",
+        "This is an optimizer in some calls, and something else in others",
+    ),
+    "a metaclass that makes something else": (
+        "class Give(type):\n    def __call__(cls, held):\n        return held\n\n\n"
+        "class Held(metaclass=Give):\n    pass\n",
+        "x = Held(a)",
+        "This is an optimizer in some calls, and something else in others",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_where_it_is_not_followed_it_stays(name: str) -> None:
+    top, lines, reason = LOST[name]
+    program = f"{HEAD}{top}{BODY}    {lines}\n    return x.state.step, a.target\n"
+    left = rewrite(program, "optax")
+    assert f": {reason}" in left and left.endswith("return x.state.step, a.target\n")
+
+
+@pytest.mark.parametrize(
+    "given", ["locals()['a']", "eval('a')", "vars(Held(a))['of']", "Held(a).__dict__['of']"]
+)
+def test_a_variable_by_a_name_that_only_shows_when_it_runs_stays(given: str) -> None:
+    top = "class Held:\n    def __init__(self, of):\n        self.of = of\n"
+    program = f"{HEAD}{top}{BODY}    x = {given}\n    return x.target\n"
+    left = rewrite(program, "optax")
+    assert left.endswith("    return x.target\n") and "a = optim.Adam(0.1).create(p)" in left
+
+
+def test_averaged_gradients_have_to_be_written_out() -> None:
+    program = (
+        "import jax\nfrom flax import optim\n\n\ndef f(p, g):\n"
+        "    o = optim.Adam(0.1).create(p).replicate()\n"
+        "    step = jax.pmap(lambda o: o.apply_gradient({}), axis_name='batch')\n"
+        "    return step(o).unreplicate().target\n"
+    )
+    left = rewrite(program.format("**{'grads': g}"), "optax")
+    assert "# FOC206: It averages its gradients, which are not written out" in left
+    assert left.endswith("    return step(o).unreplicate().target\n")
+    assert "jax.lax.pmean(g" in rewrite(program.format("grads=g"), "optax")
