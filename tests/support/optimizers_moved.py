@@ -123,7 +123,12 @@ def _measured(name: str, original: Path, folder: Path, environment: Mapping[str,
         for path, text in _texts(original).items()
         for line, column in creations(text, path, _modules(original))
     }
-    created = {_place(each): each for each in findings if each["code"] == "FOC202"}
+    # Of other uses those that make one, which is then put together by hand.
+    created = {
+        _place(each): each
+        for each in findings
+        if each["code"] == "FOC202" or (each["code"] == "FOC219" and _place(each) in sites)
+    }
     moved = {place for place, each in created.items() if each["optax"]}
     left = [_left(site, created.get(site), scanned) for site in (sites | created.keys()) - moved]
     remaining = [

@@ -173,4 +173,5 @@ def focus_of(create: ast.Call) -> ast.expr | None:
     """What a call of ``create`` gives as focus; None if all parameters are meant."""
     by_name = (each.value for each in create.keywords if each.arg == "focus")
     focus = next(by_name, create.args[1] if len(create.args) > 1 else None)
-    return None if isinstance(focus, ast.Constant) and focus.value is None else focus
+    is_none = isinstance(focus, ast.Constant) and focus.value is None
+    return None if is_none or isinstance(focus, ast.Starred) else focus

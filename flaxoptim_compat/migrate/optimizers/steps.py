@@ -28,6 +28,8 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
       unit: what it belongs to.
       imports: those of the result.
     """
+    if use.makes:
+        return back_edits(reading, use, unit)
     if _is_optimize(use.node):
         return _in_two_statements(reading, use, unit, imports, bridged=True)
     optimizer = imports.name_of(_OPTIMIZER, use.node)

@@ -29,12 +29,14 @@ _ANSWER = frozenset(
 
 
 def why_refused(points_to: PointsTo, use: Use) -> str:
-    """Why Flax's TrainState evidently does not take what an optimizer is created for; or "".
+    """Why Flax's TrainState does not take what ``create`` is given, as far as is seen; or "".
 
     Args:
       points_to: what is known of the program.
       use: the call of ``create``.
     """
+    if isinstance(use.node, ast.Call) and not _is_understood(use.node):
+        return "Its arguments are not written out."
     for each in targets_of(use):
         if may_be_one(points_to, use.document, each):
             return _REFUSED.format("single array")
@@ -43,6 +45,14 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
             if not _answers_in(points_to, of):
                 return _REFUSED.format(of.node.name)
     return ""
+
+
+def _is_understood(create: ast.Call) -> bool:
+    """Whether it is seen which of its arguments are the parameters and the focus."""
+    # By position they are the first ones of these.
+    names = [*("target", "focus", "")[: len(create.args)], *(each.arg for each in create.keywords)]
+    is_starred = any(isinstance(each, ast.Starred) for each in create.args)
+    return not is_starred and sorted(map(str, names)) in (["target"], ["focus", "target"])
 
 
 def has_whole_numbers(points_to: PointsTo, use: Use) -> bool:
@@ -61,7 +71,8 @@ def targets_of(use: Use) -> list[ast.expr]:
     create = use.node
     if not isinstance(create, ast.Call):
         return []
-    return [*create.args[:1], *(each.value for each in create.keywords if each.arg == "target")]
+    by_position = [each for each in create.args[:1] if not isinstance(each, ast.Starred)]
+    return [*by_position, *(each.value for each in create.keywords if each.arg == "target")]
 
 
 def _is_whole(points_to: PointsTo, node: ast.expr | None) -> bool:

@@ -110,13 +110,6 @@ def _use(asked: Asked) -> Use | None:
         is_seen = _is_called_at_once(points_to, document, create) or _is_followed(points_to, create)
         problem = "" if is_seen else "It is not seen what calls it: call it where it stands."
         return asked.use(RULE.code, problem)
-    # By position they are the first ones of these.
-    names = [*("target", "focus", "")[: len(call.args)], *(each.arg for each in call.keywords)]
-    if any(isinstance(each, ast.Starred) for each in call.args) or sorted(map(str, names)) not in (
-        ["target"],
-        ["focus", "target"],
-    ):
-        return asked.use(RULE.code, "Its arguments are not written out.")
     return asked.use(RULE.code, node=call)
 
 

@@ -13,7 +13,13 @@ from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import BY_HAND, Sites, Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import (
+    BY_HAND,
+    Sites,
+    Use,
+    becomes_train_state,
+    sites_of,
+)
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.foc202_create import TRAIN_STATE
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
@@ -102,8 +108,10 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if isinstance(parent, ast.Call) and parent.func is node:
+        if becomes_train_state(document, parent):
+            return
         sites = sites_of(points_to.values(parent), Optimizer)
-        yield Use("FOC219", document, node, sites, BY_HAND)
+        yield Use("FOC219", document, parent, sites, BY_HAND, bridge="returns")
         return
     sites = _annotated_sites(points_to, document, node, Optimizer)
     yield Use(RULE.code, document, node, sites, joins=_is_given(document, node))

@@ -22,6 +22,7 @@ from flaxoptim_compat.migrate.values.objects import (
     External,
     File,
     Function,
+    FunctionNode,
     HyperParams,
     Instance,
     Object,
@@ -389,6 +390,15 @@ class Memory:
             found = self.inherited(of, name)
             self.flow(found, result)
             self.solver.watch(found, lambda each: self._receive(each, Instance(of)))
+            if not name.startswith("__") and self._has(of, "__getattr__"):
+                self.solver.watch(
+                    self.inherited(of, "__getattr__"), lambda each: hand_on(each, result)
+                )
+
+        def hand_on(method: Object, result: Variable) -> None:
+            inner = _asked_instead(method.node) if isinstance(method, Function) else ""
+            if inner not in ("", name):
+                self.flow(self.attribute(self._of_instance(of, inner), name, {}), result)
 
         return self.once(("of instance", of, name), prepare)
 
@@ -693,6 +703,26 @@ class Memory:
                     for variable in fields(each.of.node):
                         waiting += variable.objects
         return frozenset(seen)
+
+
+def _asked_instead(method: FunctionNode) -> str:
+    """The field that ``__getattr__`` asks for all that its object has not; "" if it does more."""
+    match method:
+        case ast.FunctionDef(
+            args=ast.arguments(args=[ast.arg(arg=owner), ast.arg(arg=asked)]),
+            body=[
+                *before,
+                ast.Return(
+                    value=ast.Call(
+                        func=ast.Name(id="getattr"),
+                        args=[ast.Attribute(value=ast.Name(id=of), attr=field), ast.Name(id=name)],
+                    )
+                ),
+            ],
+        ) if (of, name) == (owner, asked):
+            # One that takes the name for another asks for something else.
+            return "" if any(isinstance(each, ast.Assign) for each in before) else field
+    return ""
 
 
 def _foreign(name: str) -> Objects:

@@ -370,7 +370,8 @@ def test_what_is_asked_of_something_unknown_holds_what_may_be_it(asked: str) -> 
         "class Learner:\n    def __init__(self, p):\n"
         "        self.o = optim.Adam(0.1).create(p)\n\n\n"
         "class Monitored:\n    def __init__(self, inner):\n        self._inner = inner\n\n"
-        "    def __getattr__(self, name):\n        return getattr(self._inner, name)\n\n\n"
+        "    def __getattr__(self, name):\n        name = name.strip('_')\n"
+        "        return getattr(self._inner, name)\n\n\n"
         f"def run(p):\n    m = Monitored(Learner(p))\n    return {asked}\n"
     )
     text = rewrite(program, "optax")

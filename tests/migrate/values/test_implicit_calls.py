@@ -54,6 +54,12 @@ LEADS = {
         "    def asked(self):\n        return self.of.target\n",
         "x = Trainer(a).of",
     ),
+    "an object that asks another one": (
+        f"{_HOLDER}class Wrapped:\n    def __init__(self, inner):\n        self.inner = inner\n\n"
+        "    def __getattr__(self, name):\n        if name.startswith('_'):\n"
+        "            raise AttributeError(name)\n        return getattr(self.inner, name)\n",
+        "x = Wrapped(Wrapped(Holder(a))).held",
+    ),
     "what a generator is sent": (
         "def each():\n    got = yield\n    while True:\n        got = yield got\n",
         "given = each()\n    next(given)\n    x = given.send(a)",

@@ -1,4 +1,4 @@
-# Arguments that are not written out.
+# Arguments of `create` that are not written out.
 from arrays import gradients, parameters
 from flax import optim
 
