@@ -369,7 +369,7 @@ class Calls:
         elif name == known_names.MAKES_NAMED_TUPLE:
             add(result, self._named_tuple(call))
         elif name in known_names.MAKE_NAMESPACES:
-            add(result, [self._namespace(call, given)])
+            add(result, [self.namespace(call, given)])
         elif name in containers.FUNCTIONS:
             self._containers.function(call, name, given, result)
         elif name == "flax.serialization.to_state_dict":
@@ -418,7 +418,7 @@ class Calls:
         self._memory.note(base, frozenset({External(known_names.NAMED_TUPLE)}))
         return [self._written_out(call, "namedtuple", [base], names)]
 
-    def _namespace(self, call: Call, given: Given) -> Object:
+    def namespace(self, call: Call, given: Given) -> Object:
         """What ``types.SimpleNamespace`` makes: the object of a class that is its alone."""
         names = [name for name, _ in given.named if name is not None]
         made = Instance(self._written_out(call, "SimpleNamespace", [], names))

@@ -17,7 +17,7 @@ from flaxoptim_compat.migrate.names.walk import Walk, parameters
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.arguments import Argument, Call
+from flaxoptim_compat.migrate.values.arguments import Argument, Call, Given
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.memory import INIT_SUBCLASS, Asked, Held, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
@@ -38,7 +38,7 @@ from flaxoptim_compat.migrate.values.objects import (
     external,
     key_of,
 )
-from flaxoptim_compat.migrate.values.parametrized import parametrized
+from flaxoptim_compat.migrate.values.parametrized import fixture_params, parametrized
 from flaxoptim_compat.migrate.values.patterns import captured
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
@@ -396,6 +396,12 @@ class Constraints:
             seen_in = path.parent if path.name == "conftest.py" else path
             name = next(filter(None, map(_fixture_name, node.decorator_list)), node.name)
             memory.flow(memory.returns(node, None), memory.fixture(seen_in, name))
+            for decorator in node.decorator_list:
+                if isinstance(decorator, ast.Call) and (given := fixture_params(decorator)):
+                    param = memory.joined([memory.of(each) for each in given])
+                    call = Call(self._document, decorator, self._context)
+                    request = self._calls.namespace(call, Given([], [("param", param)]))
+                    memory.flow(frozenset({request}), memory.variable(node, "request", None))
         for each in parameters(node.args):
             for place in (path, *path.parents):
                 found = memory.fixture(place, each.arg)

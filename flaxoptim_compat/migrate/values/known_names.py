@@ -297,6 +297,7 @@ TAKE_ANYTHING = frozenset(
         "isinstance",
         "len",
         "print",
+        "pytest.param",
         "repr",
         "str",
         "type",

@@ -30,6 +30,17 @@ def parametrized(decorator: ast.expr, parameters: Sequence[str]) -> Iterator[tup
                     yield from _of_absl(row, parameters, kind == "named_parameters")
 
 
+def fixture_params(decorator: ast.expr) -> list[ast.expr]:
+    """What ``pytest.fixture(params=[...])`` gives to a fixture as ``request.param``, one by one."""
+    rows = [
+        row
+        for keyword in (decorator.keywords if isinstance(decorator, ast.Call) else ())
+        if keyword.arg == "params"
+        for row in _elements(keyword.value)
+    ]
+    return [each for row in rows for each in _of_pytest(row, 1)]
+
+
 def _listed(names: ast.expr) -> list[str]:
     """The parameters of ``parametrize``, in one text or in several."""
     if isinstance(names, ast.Constant):

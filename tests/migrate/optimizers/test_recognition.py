@@ -338,6 +338,23 @@ def test_what_a_test_is_called_with_is_followed(decorator: str) -> None:
     assert not [*marks_in(rewritten)]
 
 
+@pytest.mark.parametrize(
+    "params",
+    ["[optim.Adam(0.1), pytest.param(optim.GradientDescent(0.2), id='gd')]", "(optim.Adam(0.1),)"],
+)
+def test_what_a_fixture_is_called_with_is_followed(params: str) -> None:
+    program = (
+        "import pytest\nfrom flax import optim\n\n\n"
+        f"@pytest.fixture(params={params}, ids=str)\n"
+        "def optimizer(request):\n    return request.param.create({})\n\n\n"
+        "def test_it(optimizer):\n    assert optimizer.target == {}\n"
+    )
+    rewritten = rewrite(program, "optax")
+    assert "optax.adam(0.1)" in rewritten and "tx=request.param" in rewritten
+    assert rewritten.endswith("    assert optimizer.params == {}\n")
+    assert not [*marks_in(rewritten)]
+
+
 OWN_STATE = """\
 from flax import struct
 from flaxoptim_compat import transforms
