@@ -40,10 +40,11 @@ RULE = Rule(
     "Flax's own `TrainState`. `apply_fn` is only kept there for you: put `model.apply` in if "
     "that is handy."
     "\n\nWhere the definition has no text in optax, it stays, and `.to_train_state()` follows. So "
-    "it is with a class of your own, and with a class that is looked up by its name. The "
-    "TrainState does exactly what the optimizer did. With `inject=False`, which is written where "
-    "no step gives a hyper-parameter, none is in its state: a checkpoint that is restored changes "
-    "no learning rate.",
+    "it is with a class of your own, with a class that is looked up by its name, and where the "
+    "arguments of `create` are not written out, as in `create(*given)`. The TrainState does "
+    "exactly what the optimizer did. With `inject=False`, which is written where no "
+    "step gives a hyper-parameter, none is in its state: a checkpoint that is restored changes no "
+    "learning rate.",
     why="A `TrainState` holds parameters, step and the state of the optimizer, as an "
     "`Optimizer` did. It passes through `jit`, `pmap`, `scan`, `replicate` and checkpoints in "
     "the same way. In a checkpoint its fields are called otherwise: FOC215. Its leaves are not "
@@ -52,8 +53,7 @@ RULE = Rule(
     "each `tx` that is made anew, as it did for a definition of flax.optim, and does not for an "
     "equal one of flaxoptim_compat: make it once where it is made often. As with two definitions "
     "of flax.optim, two TrainStates of different `tx` cannot meet in one `tree_map` or `lax.cond`.",
-    refuses="Where its arguments are not written out, and where it is handed on and not seen "
-    "what calls it. Parameters that are written"
+    refuses="Where it is handed on and not seen what calls it. Parameters that are written"
     " as whole numbers stay too: a step made floats of them, and optax keeps them whole. The "
     "definition stays with a `focus` that does not select by a function of the path, with a "
     "focus or parts where the parameters may be a model of `flax.nn`, whose paths are others,"

@@ -108,8 +108,9 @@ def rate_of(params):
         "class, as a dataclass has. Functions of jax, flax, numpy, orbax and others that take "
         "any tree of arrays do not count, nor do methods such as `append` and `save`. An attribute "
         "or an entry of what is not read counts as it does. So does a function over all leaves, "
-        "such as `jax.tree_util.tree_leaves`, and what is lost in code that is not followed while "
-        "somewhere a `target` is asked for of something unknown.",
+        "such as `jax.tree_util.tree_leaves`, an operator or brackets of a class of the program, "
+        "an exception that takes an optimizer along, and what is lost in code that is not followed "
+        "while somewhere a `target` is asked for of something unknown.",
         why="That code may ask it for `target` or `apply_gradient`, which a TrainState does "
         "not have, and the leaves of a TrainState are others.",
         refuses="Always. Give `rewrite` the file of the function too. If the function takes any "
@@ -142,10 +143,12 @@ def train(params):
         code="FOC219",
         name="other-use",
         summary="a use of an optimizer that no other rule knows",
-        what="Both targets leave it, and `--to optax` leaves the optimizer with it.",
+        what="Both targets leave it, and `--to optax` leaves the optimizer with it, but for one "
+        "that is put together by hand, `Optimizer(definition, state, target)`: its definition "
+        "stays, and `.to_train_state()` follows.",
         why="A TrainState has no such method or field, or it is not certain that the object is "
         "an optimizer, or something that is not read may make another one in the same place.",
-        refuses="Always.",
+        refuses="Always, but for that one.",
         examples=(
             Example(
                 before="""\
