@@ -309,6 +309,8 @@ def whose_fields(node: ast.expr) -> ast.expr:
 def _operands(node: ast.AST) -> Sequence[ast.expr]:
     """What an operator or brackets are given: a class of the program may keep or return it."""
     match node:
+        case ast.BinOp(left=ast.Constant()):
+            return ()  # a text or number does not keep it, as in "%s" % optimizer
         case ast.BinOp(left=left, right=right):
             return left, right
         case ast.UnaryOp(op=ast.UAdd() | ast.USub() | ast.Invert(), operand=operand):

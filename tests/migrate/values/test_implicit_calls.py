@@ -159,3 +159,8 @@ def test_averaged_gradients_have_to_be_written_out() -> None:
     assert "# FOC206: It averages its gradients, which are not written out" in left
     assert left.endswith("    return step(o).unreplicate().target\n")
     assert "jax.lax.pmean(g" in rewrite(program.format("grads=g"), "optax")
+
+
+def test_a_text_with_an_optimizer_in_it_holds_nothing() -> None:
+    program = f"{HEAD}{BODY}    print('%s' % a)\n    return a.target\n"
+    assert rewrite(program, "optax").endswith("    print('%s' % a)\n    return a.params\n")
