@@ -365,10 +365,8 @@ class Constraints:
             memory.flow(frozenset({given}), memory.variable(node, every[0].arg, None))
         for decorator in node.decorator_list:
             match decorator:
-                case ast.Call(func=ast.Attribute(attr="register"), args=[kind]) if node.args.args:
-                    # As of functools.singledispatch: it is called with what is of this kind.
-                    taken = memory.variable(node, node.args.args[0].arg, self._context)
-                    memory.flow(memory.instances(memory.of(kind)), taken)
+                case ast.Call(func=ast.Attribute(attr="register"), args=[kind]):
+                    self._dispatch(kind, frozenset({function}))
         for decorator in node.decorator_list:
             for name, value in parametrized(decorator, [each.arg for each in every[is_method:]]):
                 memory.flow(memory.of(value), memory.variable(node, name, None))
@@ -554,8 +552,27 @@ class Constraints:
             arguments.append(Argument(keyword.arg, value, keyword.arg is None, True))
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args:
             return frozenset({Super(self._class)}) if self._class is not None else NOTHING
+        match node:
+            case (
+                ast.Call(func=ast.Call(func=ast.Attribute(attr="register"), args=[kind]), args=[to])
+                | ast.Call(func=ast.Attribute(attr="register"), args=[kind, to])
+            ):
+                self._dispatch(kind, self._memory.of(to))
         call = Call(self._document, node, self._context)
         return self._calls.result(call, function, owner, method, arguments)
+
+    def _dispatch(self, kind: ast.expr, to: Held) -> None:
+        """As of ``functools.singledispatch``: a function is called with what is of this kind."""
+        memory = self._memory
+
+        def give(each: Object) -> None:
+            if isinstance(each, Function):
+                for first in parameters(each.node.args)[each.is_bound :][:1]:
+                    taken = memory.variable(each.node, first.arg, each.context)
+                    memory.flow(memory.instances(memory.of(kind)), taken)
+
+        memory.ask(to)
+        memory.each(to, give)
 
     def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Held:
         made = Container(node, self._context)

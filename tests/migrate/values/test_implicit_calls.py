@@ -164,3 +164,21 @@ def test_averaged_gradients_have_to_be_written_out() -> None:
 def test_a_text_with_an_optimizer_in_it_holds_nothing() -> None:
     program = f"{HEAD}{BODY}    print('%s' % a)\n    return a.target\n"
     assert rewrite(program, "optax").endswith("    print('%s' % a)\n    return a.params\n")
+
+
+@pytest.mark.parametrize(
+    "registered",
+    [
+        "@of.register(optim.Optimizer)\ndef asked(model):\n    return model.target\n",
+        "def asked(model):\n    return model.target\n\n\nof.register(optim.Optimizer, asked)\n",
+        "of.register(optim.Optimizer)(lambda model: model.target)\n",
+        "class Asks:\n    @functools.singledispatchmethod\n    def of(self, model):\n"
+        "        return model\n\n    @of.register(optim.Optimizer)\n    def _(self, model):\n"
+        "        return model.target\n",
+    ],
+)
+def test_a_function_for_a_class_is_given_what_is_of_it(registered: str) -> None:
+    top = f"@functools.singledispatch\ndef of(model):\n    return model\n\n\n{registered}"
+    text = rewrite(f"{HEAD}{top}{BODY}    return of(a)\n", "optax")
+    assert "model.params" in text and "register(train_state.TrainState" in text
+    assert ".target" not in text
