@@ -97,6 +97,60 @@ class _ByFunction(ast.NodeTransformer):
         return node
 
 
+class _Decorated(ast.NodeTransformer):
+    """Functions that are given to what decorated them, by a statement of its own."""
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        node.body = [each for one in node.body for each in self._after(one)]
+        return node
+
+    def _after(self, node: ast.stmt) -> list[ast.stmt]:
+        if not isinstance(node, ast.FunctionDef) or not node.decorator_list:
+            return [node]
+        value: ast.expr = _NAME(node.name, _LOAD)
+        for each in reversed(node.decorator_list):
+            value = ast.Call(each, [value], [])
+        node.decorator_list = []
+        return [node, ast.Assign([_NAME(node.name, _STORE)], value)]
+
+
+class _Methods(ast.NodeTransformer):
+    """The methods of a program's classes, given to a function that calls them."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in self._names:
+            return ast.Call(_NAME("call_it", _LOAD), [node.func, *node.args], node.keywords)
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        return node
+
+
+def _methods_handed_on(text: str) -> str:
+    tree = ast.parse(text)
+    classes = (each for each in ast.walk(tree) if isinstance(each, ast.ClassDef))
+    methods = (each for one in classes for each in one.body if isinstance(each, ast.FunctionDef))
+    names = {each.name for each in methods if not each.decorator_list}
+    # Those of flax.optim have the same names.
+    names -= {"apply_gradient", "create", "replace"}
+    if not names:
+        return text
+    return _with_head(
+        "def call_it(method, *args, **kwargs):\n    return method(*args, **kwargs)\n",
+        ast.unparse(ast.fix_missing_locations(_Methods(names).visit(tree))),
+    )
+
+
+def _with_head(head: str, program: str) -> str:
+    """Something in front of a program, whose ``from __future__`` stays the first statement."""
+    future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
+    return f"{future}{head}{program.replace(future, '') if future else program}"
+
+
 class _Results(ast.NodeTransformer):
     """What a step or ``create`` returns, given to ``hand_on``, which returns it."""
 
@@ -115,8 +169,7 @@ def _handed_on(hand_on: str) -> Callable[[str], str]:
             return text
         tree = _Results().visit(ast.parse(text))
         program = ast.unparse(ast.fix_missing_locations(tree))
-        future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
-        return f"{future}import types\nimport jax\n{hand_on}\n{program.replace(future, '')}"
+        return _with_head(f"import types\nimport jax\n{hand_on}\n", program)
 
     return spelled
 
@@ -197,6 +250,8 @@ VALUES: dict[str, Callable[[str], str]] = {
         "def hand_on(of):\n    with Held(of) as entered:\n        for each in Held(entered[0]):\n"
         "            return each[0]"
     ),
+    "decorators by statements": _by(_Decorated()),
+    "methods that are handed on": _methods_handed_on,
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
     "a function for create": _by_function("create", "params"),
 }

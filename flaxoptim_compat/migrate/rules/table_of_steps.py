@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Literal
 
 from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
@@ -16,7 +17,8 @@ from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple, is_spelled_out
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.values.objects import Optimizer
+from flaxoptim_compat.migrate.values.objects import Instance, Optimizer, fields_of
+from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULES = (
     Rule(
@@ -189,7 +191,7 @@ def _use(asked: Asked, takes: str) -> Use:
         problem = "The optimizer has no name, and is needed twice."
     elif is_split:
         problem = _one_statement(document, call)
-    elif overrides and _order_matters(document, call):
+    elif overrides and _order_matters(asked.points_to, document, call):
         problem = "What computes the gradients may change what the step is given: name it before."
     code = "FOC206" if overrides or problem else "FOC205"
     # What cannot be split returns more than an optimizer.
@@ -197,10 +199,11 @@ def _use(asked: Asked, takes: str) -> Use:
     return asked.use(code, problem, call, overrides=overrides, bridge=bridge)
 
 
-def _order_matters(document: Document, step: ast.Call) -> bool:
+def _order_matters(points_to: PointsTo, document: Document, step: ast.Call) -> bool:
     """Whether computing the gradients may change the hyper-parameters, which optax is set before.
 
-    A call may change what it is a method of, and a function what it is called by.
+    A call may change what it is a method of, and so may one that is given the method or object. A
+    function may change what it is called by.
     """
     grads = gradients_of(step)
     given = [each.value for each in step.keywords if each.arg != "grads"]
@@ -212,12 +215,18 @@ def _order_matters(document: Document, step: ast.Call) -> bool:
             case ast.NamedExpr(target=ast.Name(id=name)):
                 changed.add(name)
             case ast.Call(func=function):
-                changed.update(
-                    node.id for node in _inside([function]) if isinstance(node, ast.Name)
-                )
+                given_on = [one for one in arguments_of(each) if _may_change(points_to, one)]
+                names = _inside([function, *given_on])
+                changed.update(node.id for node in names if isinstance(node, ast.Name))
     bound = [alias for node in document.imports for alias in node.names]
     changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
     return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
+
+
+def _may_change(points_to: PointsTo, node: ast.expr) -> bool:
+    """Whether it is a function, or an object whose class names no fields, as a trainer."""
+    objects = (each for each in points_to.values(node) if isinstance(each, Instance))
+    return any(points_to.functions(node)) or any(not fields_of(each.of.node) for each in objects)
 
 
 def _one_statement(document: Document, call: ast.Call) -> str:

@@ -351,3 +351,40 @@ def test_gradients_of_some_parameters_are_given_to_the_optimizer(grads: str, par
     assert ("return optimizer.apply_gradients(grads=grads)" in text) is not partial
     # Without a focus each parameter needs its gradient, with flax.optim too.
     assert "apply_gradients(grads=grads)" in rewrite(program.replace(", focus=head", ""), "optax")
+
+
+CHANGES = """\
+from flax import optim
+
+
+def call(function):
+    return function()
+
+
+def grads_of(trainer):
+    trainer.rate /= 2
+    return trainer.optimizer.target
+
+
+class Trainer:
+    def __init__(self, params):
+        self.rate = 0.1
+        self.optimizer = optim.Adam(0.1).create(params)
+
+    def grads(self):
+        return grads_of(self)
+
+    def step(self):
+        self.optimizer = self.optimizer.apply_gradient(GRADS, learning_rate=self.rate)
+"""
+
+
+@pytest.mark.parametrize(
+    "grads", ["self.grads()", "call(self.grads)", "call(lambda: self.grads())", "grads_of(self)"]
+)
+def test_gradients_that_may_change_the_rate_are_computed_before_it(grads: str) -> None:
+    text = rewrite(CHANGES.replace("GRADS", grads), "optax")
+    assert "optim.Optimizer.from_train_state(self.optimizer)" in text
+    assert "tree_set" not in text
+    text = rewrite(CHANGES.replace("GRADS", "self.optimizer.target"), "optax")
+    assert "tree_set" in text and "from_train_state" not in text
