@@ -562,19 +562,23 @@ class Memory:
         """What a loop over an object of a class of the program gives."""
         self._of_tuple(of, ANYWHERE, result)
         self.flow(self.entries(self._returned_by(of, "__iter__")), result)
-        for name in ("__next__", "__getitem__"):
-            self.flow(self._returned_by(of, name), result)
+        self.flow(self._returned_by(of, "__next__"), result)
+        if not self._has(of, "__iter__"):
+            # Otherwise it may be one with keys, which a loop gives.
+            self.flow(self._returned_by(of, "__getitem__"), result)
 
     def entered(self, held: Held) -> Held:
         """What a ``with`` over these gives to its variable."""
 
         def follow(each: Object, result: Variable) -> None:
-            of = each.of if isinstance(each, Instance) else None
-            methods = [] if of is None else [one for one in _ENTER if self._has(of, one)]
-            for method in methods:
-                assert of is not None
-                self.flow(self._returned_by(of, method), result)
-            if not methods:
+            entering = [
+                self._returned_by(each.of, method)
+                for method in _ENTER
+                if isinstance(each, Instance) and self._has(each.of, method)
+            ]
+            for returned in entering:
+                self.flow(returned, result)
+            if not entering:
                 self.solver.state(result, [each])
 
         return self.derived("entered", held, follow)

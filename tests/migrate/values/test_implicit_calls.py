@@ -40,6 +40,10 @@ LEADS = {
         f"{_HOLDER}    def __getitem__(self, key):\n        return self.held\n",
         "x = Holder(a)[n]",
     ),
+    "a loop over what has brackets": (
+        f"{_HOLDER}    def __getitem__(self, key):\n        return [self.held][key]\n",
+        "for x in Holder(a):\n        pass",
+    ),
     "brackets that are assigned to": (
         f"{_HOLDER}    def __setitem__(self, key, value):\n        self.held = value\n",
         "holder = Holder()\n    holder[n] = a\n    x = holder.held",
@@ -164,6 +168,16 @@ def test_averaged_gradients_have_to_be_written_out() -> None:
 def test_a_text_with_an_optimizer_in_it_holds_nothing() -> None:
     program = f"{HEAD}{BODY}    print('%s' % a)\n    return a.target\n"
     assert rewrite(program, "optax").endswith("    print('%s' % a)\n    return a.params\n")
+
+
+def test_a_loop_over_what_has_keys_gives_no_optimizer() -> None:
+    top = (
+        f"{_HOLDER}    def __iter__(self):\n        return iter(['a'])\n\n"
+        "    def __getitem__(self, key):\n        return self.held\n"
+    )
+    loop = "    for x in Holder(a):\n        print(x.upper(), Holder(a)[x].target)\n"
+    text = rewrite(f"{HEAD}{top}{BODY}{loop}", "optax")
+    assert text.endswith("print(x.upper(), Holder(a)[x].params)\n")
 
 
 @pytest.mark.parametrize(
