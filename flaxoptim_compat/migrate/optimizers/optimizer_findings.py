@@ -55,7 +55,12 @@ def finding(
     """The finding of one use."""
     start, end = reading.document.span(use.node)
     if unit.converts and use in unit.bridged:
-        instead = f"the same, of the optimizer that the TrainState stands for: {use.problem}"
+        of = (
+            "and a TrainState of it"
+            if use.makes
+            else "of the optimizer that the TrainState stands for"
+        )
+        instead = f"the same, {of}: {use.problem}"
         change = Change(functools.partial(bridge_edits, reading, use, unit))
         return Finding(code, start, end, what, instead, optax=change)
     if unit.converts:
