@@ -65,7 +65,14 @@ class _Assigned(ast.NodeTransformer):
         return node
 
 
-class _ByName(ast.NodeTransformer):
+class _OutsideTexts(ast.NodeTransformer):
+    """F-strings stay as they are: before Python 3.12 they take no quotes of their own kind."""
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        return node
+
+
+class _ByName(_OutsideTexts):
     """``getattr`` for what optimizers are asked for."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -74,11 +81,8 @@ class _ByName(ast.NodeTransformer):
             return ast.Call(_NAME("getattr", _LOAD), [node.value, ast.Constant(node.attr)], [])
         return node
 
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        return node
 
-
-class _ByFunction(ast.NodeTransformer):
+class _ByFunction(_OutsideTexts):
     """A function of the program for a method."""
 
     def __init__(self, method: str, parameters: str) -> None:
@@ -91,9 +95,6 @@ class _ByFunction(ast.NodeTransformer):
         if isinstance(node.func, ast.Attribute) and node.func.attr == self._method and fits:
             function = _NAME(f"call_{self._method}", _LOAD)
             return ast.Call(function, [node.func.value, *node.args], node.keywords)
-        return node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
         return node
 
 
@@ -114,7 +115,7 @@ class _Decorated(ast.NodeTransformer):
         return [node, ast.Assign([_NAME(node.name, _STORE)], value)]
 
 
-class _Methods(ast.NodeTransformer):
+class _Methods(_OutsideTexts):
     """The methods of a program's classes, given to a function that calls them."""
 
     def __init__(self, names: set[str]) -> None:
@@ -124,9 +125,6 @@ class _Methods(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr in self._names:
             return ast.Call(_NAME("call_it", _LOAD), [node.func, *node.args], node.keywords)
-        return node
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
         return node
 
 

@@ -114,6 +114,20 @@ class Calls:
     ) -> None:
         self._memory.each(functions, lambda each: self._call(call, each, given, result, through))
 
+    def _call_method(
+        self,
+        call: Call,
+        owner: Held,
+        name: str,
+        given: Given,
+        result: Variable,
+        through: frozenset[Object] = frozenset(),
+    ) -> None:
+        """Call a method that Python looks up by itself, as ``__init__``: it is to be known."""
+        method = self._memory.attribute(owner, name, {})
+        self._memory.ask(method)
+        self._call_any(call, method, given, result, through)
+
     def _call(
         self,
         call: Call,
@@ -142,9 +156,8 @@ class Calls:
                 memory.flow(frozenset({Instance(callee)}), result)
                 self._define_if(call, callee, result)
             case Instance() if callee not in through:
-                attribute = memory.attribute(frozenset({callee}), "__call__", {})
-                memory.ask(attribute)
-                self._call_any(call, attribute, given, result, through | {callee})
+                owner = frozenset({callee})
+                self._call_method(call, owner, "__call__", given, result, through | {callee})
             case Partial() | Transformed() if self._is_new(call, callee, given, through):
                 function, bound = self._bound[callee]
                 if isinstance(callee, Partial):
@@ -249,16 +262,10 @@ class Calls:
             if keyword.arg == "metaclass":
                 metaclass = memory.of(keyword.value)
                 memory.ask(metaclass)
-                caller = memory.attribute(memory.instances(metaclass), "__call__", {})
-                memory.ask(caller)
-                self._call_any(call, caller, given, result)
-        maker = memory.attribute(frozenset({made}), "__new__", {})
-        memory.ask(maker)
+                self._call_method(call, memory.instances(metaclass), "__call__", given, result)
         with_class = Given([NOTHING, *given.positional], given.named)
-        self._call_any(call, maker, with_class, result)
-        initializer = memory.attribute(frozenset({Instance(made)}), "__init__", {})
-        memory.ask(initializer)
-        self._call_any(call, initializer, given, Variable())
+        self._call_method(call, frozenset({made}), "__new__", with_class, result)
+        self._call_method(call, frozenset({Instance(made)}), "__init__", given, Variable())
         if any(getattr(each, "name", "") == "__init__" for each in made.node.body):
             return
         fields = fields_of(made.node)
