@@ -65,7 +65,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     Raises:
       SettingsError: one of them means nothing.
     """
-    from flaxoptim_compat.migrate.releases.releases import releases
+    from flaxoptim_compat.migrate.program.releases import releases
     from flaxoptim_compat.migrate.rules import rule_modules
     from flaxoptim_compat.migrate.run import settings
     from flaxoptim_compat.migrate.run.examination import Task

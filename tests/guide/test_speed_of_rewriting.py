@@ -11,7 +11,7 @@ import pytest
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run.examination import Task
 from flaxoptim_compat.migrate.run.pipeline import run
-from flaxoptim_compat.migrate.run.plan import plan_of
+from flaxoptim_compat.migrate.run.reports import plan_of
 from flaxoptim_compat.migrate.run.settings import Settings
 from tests.benchmarks import rewriting
 from tests.benchmarks.measurement import Bar, Measurement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.program.files import FoundFiles
+from flaxoptim_compat.migrate.program.loading import FoundFiles
 
 
 def write(root: Path, *names: str, content: bytes = b"import flax\n") -> None:

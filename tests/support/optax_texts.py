@@ -19,7 +19,7 @@ from flaxoptim_compat.migrate.editing.layout import laid_out
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.releases.releases import Releases
+from flaxoptim_compat.migrate.program.releases import Releases
 from tests.support import cases
 from tests.support.rewriting_texts import INSTALLED
 

@@ -10,7 +10,7 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import parse_gin
 from flaxoptim_compat.migrate.program.noqa import ignored_lines
-from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases, releases
+from flaxoptim_compat.migrate.program.releases import NEWEST, Releases, releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse, analyse_alone
 from flaxoptim_compat.migrate.run.rewriting import rewritten
 

@@ -23,8 +23,7 @@ from typing import Any
 
 from flaxoptim_compat import __version__
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.run.plan import plan_of
-from flaxoptim_compat.migrate.run.reports import Report
+from flaxoptim_compat.migrate.run.reports import Report, plan_of
 
 VERSION = 1
 

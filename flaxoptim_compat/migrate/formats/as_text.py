@@ -25,14 +25,15 @@ from flaxoptim_compat.migrate.formats.sentences import (
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules.pages import targets
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.run.plan import Plan, plan_of
 from flaxoptim_compat.migrate.run.reports import (
     FileReport,
     Noted,
+    Plan,
     Report,
     UnitReport,
     line_of,
     place_of,
+    plan_of,
 )
 
 # With any number of files and findings it is about two screens long.

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act, quoted
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.releases.forms import SLASHED_KEYS
-from flaxoptim_compat.migrate.releases.releases import Releases
+from flaxoptim_compat.migrate.program.releases import SLASHED_KEYS, Releases
 
 REST = "frozen"
 

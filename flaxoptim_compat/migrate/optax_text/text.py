@@ -13,7 +13,7 @@ from flaxoptim_compat.migrate.optax_text.expression import Expression
 from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
 from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_fragments
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
+from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 
 
 def chain(

@@ -25,12 +25,12 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
-from flaxoptim_compat.migrate.optimizers.partial_gradients import may_be_partial
 from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
 from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
     has_whole_numbers,
     may_be_models,
+    may_be_partial,
     why_refused,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit

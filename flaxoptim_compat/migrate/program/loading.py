@@ -1,4 +1,4 @@
-"""From a file to a document, or to the reason why it is none; and where documents wait."""
+"""Which files a run is about, and from each to a document, or to the reason why it is none."""
 
 from __future__ import annotations
 
@@ -9,17 +9,168 @@ import os
 import re
 import stat
 import tokenize
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+from flaxoptim_compat.catalogue import MODULES
 from flaxoptim_compat.migrate.program.document import Document, Unparsable, parse
-from flaxoptim_compat.migrate.program.files import FoundFile
 from flaxoptim_compat.migrate.program.notebooks import Notebook
-from flaxoptim_compat.migrate.program.source_text import (
-    Origin,
-    Place,
-    Unreadable,
-    decode,
-)
+from flaxoptim_compat.migrate.program.source_text import Origin, Place, Unreadable, decode
+
+SUFFIXES = (".py", ".pyi", ".ipynb", ".gin")
+# Folders of what is installed or built. Those of virtual environments are known by pyvenv.cfg.
+_NOT_THE_PROGRAM = {
+    "__pycache__",
+    "build",
+    "dist",
+    "dist-packages",
+    "node_modules",
+    "site-packages",
+    "venv",
+}
+_VENDORED = {"_vendor", "_vendored", "third_party", "vendor", "vendored"}
+_OPTIM = re.compile(rf"flax/optim/(__init__|{'|'.join(MODULES)})\.py$")
+EXCLUDED = "excluded by the settings"
+# How an unfinished file is called while it is written; see atomic.
+UNFINISHED = re.compile(r"unfinished-.+\.(?:py|pyi|ipynb|gin)-[0-9a-f]{8}")
+
+
+class FoundFile(NamedTuple):
+    """One file to read.
+
+    Args:
+      path: as it is shown: below the path that the user named.
+      module: its dotted name below the folder that was named; no two files have the same.
+      is_package: whether it is the ``__init__.py`` of that module.
+      off_limits: why ``rewrite`` leaves it alone; "" if its place is no reason.
+    """
+
+    path: Path
+    module: str
+    is_package: bool
+    off_limits: str
+
+
+class FoundFiles:
+    """The files, in a fixed order, and what was not looked into.
+
+    Args:
+      paths: files and folders.
+      is_excluded: what the user's settings leave out.
+    """
+
+    def __init__(self, paths: Iterable[Path], is_excluded: Callable[[Path], bool]) -> None:
+        self.files: list[FoundFile] = []
+        self.left_out: list[tuple[Path, str]] = []
+        self.unreadable: list[tuple[Path, str]] = []
+        self.unfinished: list[Path] = []
+        self._is_excluded = is_excluded
+        self._seen: set[str] = set()
+        paths = list(paths)
+        self._root = _root_of(paths)
+        for path in paths:
+            if path.is_dir():
+                self._walk(path, path)
+            elif path.is_file():
+                self._add_unless_excluded(path, path.is_symlink())
+            else:
+                self.unreadable.append((path, _why_no_file(path)))
+
+    def _walk(self, folder: Path, top: Path) -> None:
+        try:
+            with os.scandir(folder) as entries:
+                ordered = sorted(entries, key=lambda each: each.name)
+        except OSError as error:
+            self.unreadable.append((folder, error.strerror or str(error)))
+            return
+        for entry in ordered:
+            path = folder / entry.name
+            if entry.is_dir(follow_symlinks=False):
+                self._enter(path, top)
+            elif UNFINISHED.fullmatch(entry.name):
+                self.unfinished.append(path)
+            elif entry.is_symlink():
+                self._link(path, top)
+            elif entry.name.endswith(SUFFIXES) and entry.is_file():
+                self._add_unless_excluded(path, is_link=False)
+
+    def _enter(self, folder: Path, top: Path) -> None:
+        if folder.name.startswith("."):
+            return
+        if folder.name in _NOT_THE_PROGRAM or (folder / "pyvenv.cfg").exists():
+            if folder.name != "__pycache__":
+                self.left_out.append((folder, "not a part of the program, by its name"))
+        elif self._is_excluded(folder):
+            self.left_out.append((folder, EXCLUDED))
+        else:
+            self._walk(folder, top)
+
+    def _link(self, path: Path, top: Path) -> None:
+        """A link leads to what is seen anyway, or away from what was named."""
+        target = Path(os.path.realpath(path))
+        is_inside = target.is_relative_to(os.path.realpath(top))
+        if not is_inside and (path.name.endswith(SUFFIXES) or target.is_dir()):
+            self.left_out.append((path, f"a link to {target}"))
+
+    def _add_unless_excluded(self, path: Path, is_link: bool) -> None:
+        # Also if it is named, since it may be pre-commit that names it.
+        if self._is_excluded(path):
+            self.left_out.append((path, EXCLUDED))
+        else:
+            self._add(path, is_link)
+
+    def _add(self, path: Path, is_link: bool) -> None:
+        real = os.path.realpath(path.parent if not is_link else path)
+        key = real if is_link else os.path.join(real, path.name)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        module, is_package = _module(path, self._root)
+        off_limits = "it is a link" if is_link else _why_off_limits(path)
+        self.files.append(FoundFile(path, module, is_package, off_limits))
+
+
+def _why_no_file(path: Path) -> str:
+    if os.path.lexists(path):
+        return "it is a link to nothing" if path.is_symlink() else "it is no file"
+    return "there is no such file or folder"
+
+
+def _root_of(paths: Iterable[Path]) -> Path:
+    """The folder that the names of modules start below.
+
+    It is the current one if all is in there, else the one that all is in; if that is a package,
+    the first above it that is none.
+    """
+    folders = [Path(os.path.abspath(path if path.is_dir() else path.parent)) for path in paths]
+    here = Path.cwd()
+    if all(folder.is_relative_to(here) for folder in folders):
+        folder = here
+    else:
+        folder = Path(os.path.commonpath(folders))
+    while (folder / "__init__.py").exists() and folder.parent != folder:
+        folder = folder.parent
+    return folder
+
+
+def _module(path: Path, root: Path) -> tuple[str, bool]:
+    parts = Path(os.path.abspath(path)).relative_to(root).with_suffix("").parts
+    is_package = path.name == "__init__.py"
+    return ".".join(parts[:-1] if is_package else parts), is_package
+
+
+def _why_off_limits(path: Path) -> str:
+    """Why the place of a file keeps it from being rewritten."""
+    absolute = Path(os.path.abspath(path))
+    if _OPTIM.search(absolute.as_posix()):
+        return "it is a copy of flax.optim itself"
+    here = Path.cwd()
+    # What stands above the project says nothing of it.
+    below = absolute.relative_to(here) if absolute.is_relative_to(here) else path
+    vendored = next((each for each in below.parts[:-1] if each in _VENDORED), "")
+    return f"it is a copy of other people's code, in {vendored}" if vendored else ""
+
 
 _BETWEEN = {tokenize.NL, tokenize.COMMENT, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
@@ -106,7 +257,7 @@ def load(file: FoundFile, source: bytes) -> Loaded:
     document = Document(file.path, text, tree, file.module, file.is_package, magics)
     if document.is_too_deep:
         raise Unreadable("it is nested too deeply")
-    off_limits = file.off_limits or off_limits or _why_off_limits(file, source)
+    off_limits = file.off_limits or off_limits or _why_not_written(file, source)
     if broken:
         off_limits = off_limits or "a cell of it is no Python"
     return Loaded(file, source, document, origin, off_limits, broken, unknown)
@@ -124,7 +275,7 @@ def check_rewritten(loaded: Loaded, source: bytes) -> None:
         decode(source)
 
 
-def _why_off_limits(file: FoundFile, source: bytes) -> str:
+def _why_not_written(file: FoundFile, source: bytes) -> str:
     head = b"\n".join(source.split(b"\n", 10)[:10])
     if file.path.suffix != ".ipynb" and _GENERATED.search(head):
         return "it is generated, as its first lines say"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
-from flaxoptim_compat.migrate.editing.statements import without
+from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 

@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.statements import without
-from flaxoptim_compat.migrate.optimizers.given_to_packages import given_to_package
+from flaxoptim_compat.migrate.editing.import_statements import without
+from flaxoptim_compat.migrate.optimizers.given_away import (
+    given_to_package,
+    given_to_unread,
+    made_by_unread,
+    put_into_unread,
+)
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.out_of_sight import (
     decorated,
@@ -19,11 +24,6 @@ from flaxoptim_compat.migrate.optimizers.out_of_sight import (
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.unread_code import (
-    given_to_unread,
-    made_by_unread,
-    put_into_unread,
-)
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer

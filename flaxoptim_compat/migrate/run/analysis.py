@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import imported_files, imported_names
-from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
+from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.rules import recognisers, rule_modules
 
 TARGETS = ("shim", "optax")

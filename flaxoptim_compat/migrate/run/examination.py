@@ -10,9 +10,8 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.migrate.names.meanings import Exporter
-from flaxoptim_compat.migrate.program.files import FoundFile
 from flaxoptim_compat.migrate.program.linking import Imported, imports_in, old_exports
-from flaxoptim_compat.migrate.program.loading import Loaded, check_rewritten, load
+from flaxoptim_compat.migrate.program.loading import FoundFile, Loaded, check_rewritten, load
 from flaxoptim_compat.migrate.program.mentions import (
     Mentions,
     mentions_in,
@@ -20,8 +19,8 @@ from flaxoptim_compat.migrate.program.mentions import (
     mentions_old_names,
 )
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
+from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
-from flaxoptim_compat.migrate.releases.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.run.reports import FileReport, Noted
 from flaxoptim_compat.migrate.run.rewriting import rewritten

@@ -7,9 +7,8 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.program.files import FoundFile, FoundFiles
 from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
-from flaxoptim_compat.migrate.program.loading import Loaded, Waiting, load
+from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.source_text import Unreadable
 from flaxoptim_compat.migrate.run.analysis import analyse
 from flaxoptim_compat.migrate.run.cache import Cache, key_of_file, key_of_group

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from flaxoptim_compat.addresses import page_of_rule
 from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
-from flaxoptim_compat.migrate.editing.file_style import hanging, quoted_as_in, room
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.import_order import in_order
-from flaxoptim_compat.migrate.editing.layout import laid_out
+from flaxoptim_compat.migrate.editing.layout import hanging, laid_out, quoted_as_in, room
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import FileFindings
 

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.editing.statements import without
+from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.releases.forms import SPHERICAL_HARMONICS
+from flaxoptim_compat.migrate.program.releases import SPHERICAL_HARMONICS
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.successor import Successor
 

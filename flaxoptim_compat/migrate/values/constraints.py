@@ -17,8 +17,15 @@ from flaxoptim_compat.migrate.names.walk import Walk, parameters
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.arguments import Argument, Call, Given
+from flaxoptim_compat.migrate.values.arguments import (
+    Argument,
+    Call,
+    Given,
+    fixture_params,
+    parametrized,
+)
 from flaxoptim_compat.migrate.values.calls import Calls
+from flaxoptim_compat.migrate.values.containers import captured
 from flaxoptim_compat.migrate.values.memory import INIT_SUBCLASS, Asked, Held, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
@@ -38,8 +45,6 @@ from flaxoptim_compat.migrate.values.objects import (
     external,
     key_of,
 )
-from flaxoptim_compat.migrate.values.parametrized import fixture_params, parametrized
-from flaxoptim_compat.migrate.values.patterns import captured
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import Versions, all_versions

@@ -7,7 +7,7 @@ import functools
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.processes import Processes
+from flaxoptim_compat.migrate.program.linking import Processes
 from flaxoptim_compat.migrate.values.known_names import (
     hints_at_definition,
     hints_at_optimizer,

@@ -13,7 +13,7 @@ from typing import cast
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.names.walk import parameters, walk_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.processes import Processes
+from flaxoptim_compat.migrate.program.linking import Processes
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
@@ -31,10 +31,41 @@ from flaxoptim_compat.migrate.values.objects import (
     Optimizer,
     Site,
 )
-from flaxoptim_compat.migrate.values.parameter_names import parameter_names
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
 from flaxoptim_compat.migrate.values.stars import Stars
 from flaxoptim_compat.migrate.values.versions import all_versions
+
+# Methods of modules that make a variable, and the functions that make dicts.
+_MAKE = frozenset({"dict", "get_param", "param", "variable"})
+
+
+def parameter_names(document: Document) -> Iterator[str]:
+    """Names that a parameter may have, as far as a file says.
+
+    ``optax.tree_utils.tree_set`` goes by names, and moments have those of their parameters.
+
+    Args:
+      document: the file.
+    """
+    for node in document.nodes:
+        match node:
+            case ast.Dict(keys=keys, values=values):
+                # A number or a text is a setting.
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and not isinstance(value, ast.Constant):
+                        yield str(key.value)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _MAKE:
+                given = node.args[:1]
+                yield from (str(each.value) for each in given if isinstance(each, ast.Constant))
+                for keyword in node.keywords:
+                    if keyword.arg and not isinstance(keyword.value, ast.Constant):
+                        yield keyword.arg
+            case ast.Call(keywords=keywords):
+                # What a module is called.
+                for keyword in keywords:
+                    if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                        yield str(keyword.value.value)
+
 
 Scope = (
     ast.Module

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.file_style import hanging, indentation, width_of
+from flaxoptim_compat.migrate.editing.layout import hanging, indentation, width_of
 from tests.support.optax_texts import document
 from tests.support.rewriting_texts import rewrite
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
-from flaxoptim_compat.migrate.editing.file_style import quoted_as_in
+from flaxoptim_compat.migrate.editing.layout import quoted_as_in
 from tests.support.rewriting_texts import document, rewrite
 
 SINGLE = "x = 'a'\ny = 'b'\nz = \"c\"\n"

@@ -10,8 +10,14 @@ import pytest
 from flaxoptim_compat.migrate.formats.as_text import as_text
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.rules import rule_modules
-from flaxoptim_compat.migrate.run.plan import plan_of
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, Spot, UnitReport
+from flaxoptim_compat.migrate.run.reports import (
+    FileReport,
+    Noted,
+    Report,
+    Spot,
+    UnitReport,
+    plan_of,
+)
 from tests.support.found_files import found
 from tests.support.scanned_folders import MAP, Scan
 from tests.support.terminal import on_a_terminal

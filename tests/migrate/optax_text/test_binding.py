@@ -76,7 +76,7 @@ def test_what_has_no_text(call: str, injected: list[str], scheduled: bool, reaso
 def test_scan_can_do_without_jax(tmp_path: Path) -> None:
     program = """
 import sys
-from flaxoptim_compat.migrate.editing import file_style
+from flaxoptim_compat.migrate.editing import layout
 from flaxoptim_compat.migrate.optax_text import accepted, binding, text
 print([name for name in ("jax", "flax", "optax", "numpy") if name in sys.modules])
 """

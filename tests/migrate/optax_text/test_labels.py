@@ -11,7 +11,7 @@ import optax
 import pytest
 from flax.core import freeze
 
-from flaxoptim_compat.migrate.releases.releases import Releases
+from flaxoptim_compat.migrate.program.releases import Releases
 from flaxoptim_compat.versions.allowed import OLDEST
 from tests.support.optax_texts import made, rewritten_parts
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal

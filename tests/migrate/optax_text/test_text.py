@@ -14,7 +14,7 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.releases.releases import NEWEST
+from flaxoptim_compat.migrate.program.releases import NEWEST
 from tests.support import cases
 from tests.support.optax_texts import (
     NAMES,

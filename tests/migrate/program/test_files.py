@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.program.files import FoundFiles
+from flaxoptim_compat.migrate.program.loading import FoundFiles
 from tests.support.found_files import found, write
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.program.files import FoundFile
-from flaxoptim_compat.migrate.program.loading import load
+from flaxoptim_compat.migrate.program.loading import FoundFile, load
 from flaxoptim_compat.migrate.program.source_text import Unreadable, decode
 from tests.support.found_files import found, write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flaxoptim_compat.migrate.program.imported_files import imported_files
-from flaxoptim_compat.migrate.program.processes import Processes
+from flaxoptim_compat.migrate.program.linking import Processes
 from tests.support.rewriting_texts import document, rewrite_all
 
 

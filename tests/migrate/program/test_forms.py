@@ -17,7 +17,7 @@ from flaxoptim_compat.catalogue import OPTIMIZERS
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.stages import SHORTHANDS
 from flaxoptim_compat.legacy.lost import OF_PACKAGES
-from flaxoptim_compat.migrate.releases.forms import FORMS
+from flaxoptim_compat.migrate.program.releases import FORMS
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.successors.rearranged_calls import REARRANGED
 from flaxoptim_compat.migrate.successors.successor import (

@@ -8,7 +8,7 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
-from flaxoptim_compat.migrate.releases.releases import Releases
+from flaxoptim_compat.migrate.program.releases import Releases
 from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.rewriting_folders import Rewrite, read
 from tests.support.rewriting_texts import findings_alone, rewrite, rewrite_alone

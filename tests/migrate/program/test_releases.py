@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.releases.forms import FORMS
-from flaxoptim_compat.migrate.releases.releases import NEWEST, PACKAGES, Releases, releases
+from flaxoptim_compat.migrate.program.releases import FORMS, NEWEST, PACKAGES, Releases, releases
 from flaxoptim_compat.versions.allowed import OLDEST
 
 TYPEOF = "jax:typeof"

@@ -1,0 +1,147 @@
+"""The versions that a program is rewritten for, and what they lack of what is written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from flaxoptim_compat.versions.allowed import OLDEST, numbers
+
+
+class Form(NamedTuple):
+    """A name, or a call with certain keywords, that is younger than the oldest version.
+
+    Args:
+      package: whose it is.
+      since: the first version that knows it.
+      before: the expression that is written for older ones; "" if the place is left for them. Most
+        of these have the lost name itself still.
+    """
+
+    package: str
+    since: str
+    before: str = ""
+
+
+# jax.tree_util.keystr(keys, simple=True, separator="/")
+SLASHED_KEYS: Final = "jax.tree_util:keystr(simple, separator)"
+SPHERICAL_HARMONICS: Final = "jax.scipy.special:sph_harm_y"
+# Each key of jax has one field, whose name depends on its class.
+_SLASHED = "'/'.join(map(lambda k: str(getattr(k, *k.__match_args__)), keys))"
+
+# By module:attribute, as the tables of successors have them, with keywords in brackets.
+FORMS: Final = {
+    "jax:process_indices": Form("jax", "0.4.33"),
+    "jax:typeof": Form("jax", "0.5.3"),
+    "jax.errors:InconclusiveDimensionOperation": Form("jax", "0.10.1"),
+    "jax.errors:JaxRuntimeError": Form("jax", "0.4.34"),
+    "jax.errors:JaxprTypeError": Form("jax", "0.10.1"),
+    "jax.extend.backend:get_backend": Form("jax", "0.4.33"),
+    "jax.extend.backend:get_compile_options": Form("jax", "0.7.0"),
+    "jax.extend.core:AbstractToken": Form("jax", "0.10.0"),
+    "jax.extend.core:DropVar": Form("jax", "0.10.0"),
+    "jax.extend.core:Effect": Form("jax", "0.10.0"),
+    "jax.extend.core:Effects": Form("jax", "0.10.0"),
+    "jax.extend.core:check_jaxpr": Form("jax", "0.10.0"),
+    "jax.extend.core:concrete_or_error": Form("jax", "0.10.0"),
+    "jax.extend.core:find_top_trace": Form("jax", "0.10.0"),
+    "jax.extend.core:jaxprs_in_params": Form("jax", "0.10.0"),
+    "jax.extend.core:mapped_aval": Form("jax", "0.10.0"),
+    "jax.extend.core:new_jaxpr_eqn": Form("jax", "0.10.0"),
+    "jax.extend.core:no_effects": Form("jax", "0.10.0"),
+    "jax.extend.core:primal_dtype_to_tangent_dtype": Form("jax", "0.10.0"),
+    "jax.extend.core:subjaxprs": Form("jax", "0.10.0"),
+    "jax.extend.core:unmapped_aval": Form("jax", "0.10.0"),
+    "jax.extend.core:valid_jaxtype": Form("jax", "0.10.0"),
+    "jax.ffi:abstract_token": Form("jax", "0.11.0"),
+    "jax.lax:FftType": Form("jax", "0.4.35"),
+    SPHERICAL_HARMONICS: Form("jax", "0.5.0"),
+    SLASHED_KEYS: Form("jax", "0.5.1", before=_SLASHED),
+    # The modules of the first two are attributes of numpy before, from which nothing is imported.
+    "numpy.char:compare_chararrays": Form("numpy", "2.0.0"),
+    "numpy.rec:format_parser": Form("numpy", "2.0.0"),
+    "numpy:exceptions.RankWarning": Form("numpy", "2.0.0"),
+    "numpy.exceptions:RankWarning": Form("numpy", "2.0.0"),
+    "numpy:lib.array_utils.byte_bounds": Form("numpy", "2.0.0"),
+    "numpy.lib.array_utils:byte_bounds": Form("numpy", "2.0.0"),
+    "numpy:trapezoid": Form("numpy", "2.0.0"),
+}
+
+
+_ASKED = re.compile(r"([a-z]+)\s*==\s*(\d+(?:\.\d+)*)")
+# Those whose names a program uses; jaxlib goes with jax.
+PACKAGES = ("flax", "jax", "numpy", "optax")
+
+
+class Releases(NamedTuple):
+    """Versions of packages.
+
+    Args:
+      versions: ``(package, version)`` for each that is not the newest.
+    """
+
+    versions: tuple[tuple[str, str], ...] = ()
+
+    def lacking(self, form: str) -> Form | None:
+        """The row of what is not there in these versions; None if it is there in them.
+
+        Args:
+          form: a name as ``module:attribute``, or another key of the table.
+        """
+        row = FORMS.get(form)
+        return row if row is not None and self.are_before(row.package, row.since) else None
+
+    def are_before(self, package: str, version: str) -> bool:
+        """Whether the version of a package is older than another one."""
+        # They are released together.
+        known = dict(self.versions).get(package.replace("jaxlib", "jax"))
+        return known is not None and numbers(known) < numbers(version)
+
+
+NEWEST = Releases()
+
+
+def releases(asked: Iterable[str]) -> Releases:
+    """The versions that are asked for; of other packages those that are installed.
+
+    Args:
+      asked: such as ``jax==0.4.30``; of two for one package the last one counts.
+
+    Raises:
+      ValueError: one of them is no version of these packages, or is older than the oldest.
+    """
+    found = _installed()
+    for each in asked:
+        match = _ASKED.fullmatch(each.strip())
+        if match is None or match[1] not in PACKAGES:
+            raise ValueError(
+                f"{each!r} is no version of {', '.join(PACKAGES)}. Write it like jax==0.4.30."
+            )
+        package, version = match.groups()
+        if numbers(version) < numbers(OLDEST[package]):
+            raise ValueError(
+                f"{package} {version} is older than {OLDEST[package]}, the oldest that programs are"
+                " rewritten for."
+            )
+        found[package] = version
+    return Releases(tuple(sorted(found.items())))
+
+
+def _installed() -> dict[str, str]:
+    """The versions of those packages of the table that are installed beside this one.
+
+    They stand in the names of folders: importlib.metadata says the same, and to import it takes
+    longer than to read many files.
+    """
+    packages = "|".join(sorted({form.package for form in FORMS.values()}))
+    installed = re.compile(rf"({packages})-(\d[^-]*)\.dist-info")
+    found: dict[str, str] = {}
+    for folder in sys.path:
+        with contextlib.suppress(OSError):
+            for match in filter(None, map(installed.fullmatch, os.listdir(folder or "."))):
+                found.setdefault(match[1], match[2])
+    return found

@@ -1,1 +1,0 @@
-"""For which releases of jax, flax, optax and numpy is the result?"""
