@@ -27,6 +27,8 @@ from flaxoptim_compat.migrate.values.objects import (
     Object,
     Objects,
     Optimizer,
+    Super,
+    bases_of,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -95,6 +97,7 @@ def _takes_out_nothing(name: str) -> bool:
         name in known_names.RETURNS_ARGUMENT
         or name in known_names.LEAVE_FIELDS
         or name in containers.FUNCTIONS
+        or name in containers.UNBOUND
     )
 
 
@@ -105,12 +108,16 @@ def _is_known_method(points_to: PointsTo, function: ast.expr) -> bool:
     owners = points_to.values(function.value)
     if owners and all(isinstance(each, Container) for each in owners):
         return True
-    classes = [each.of if isinstance(each, Instance) else each for each in owners]
+    classes = [each.of if isinstance(each, Instance | Super) else each for each in owners]
+    if function.attr in (*containers.METHODS, "__init__") and any(
+        isinstance(each, Class) and points_to.is_container(each) for each in classes
+    ):
+        return True
     bases = [
         base.name
         for each in classes
         if isinstance(each, Class)
-        for node in each.node.bases
+        for node in bases_of(each.node)
         for base in points_to.values(node)
         if isinstance(base, External)
     ]
@@ -301,6 +308,7 @@ def _takes_any_tree(name: str) -> bool:
         root in known_names.TAKE_ANY_TREE
         or name in known_names.TAKE_ANYTHING
         or name in containers.FUNCTIONS
+        or name in containers.UNBOUND
         or known_names.legacy_name(name) is not None
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked
 from flaxoptim_compat.migrate.names.scopes import Scope
@@ -129,9 +129,9 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
       node: what may put it there.
       seen: what is asked of something that may be it, and where.
     """
-    for holder, value in _put(node):
+    for holder, method, value in _put(node):
         sites = sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer)
-        if sites and not points_to.values(holder):
+        if sites and _is_put_unseen(points_to, holder, method):
             what = f"It is put into `{ast.unparse(holder)}`, of which nothing is known,"
             yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
     for operand in _operands(node):
@@ -148,7 +148,7 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
                 what = f"What `{ast.unparse(holder)}` gives here is not known,"
                 yield Use("FOC218", document, holder, sites, _MAY_BE.format(what, seen))
     if isinstance(node, ast.Call):
-        yield from _made_or_kept(points_to, document, node, seen)
+        yield from _made(points_to, document, node, seen)
         yield from _looked_up(points_to, document, node, seen)
         yield from _variables(points_to, document, node, seen)
     elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
@@ -242,9 +242,9 @@ _OPERATOR = "It is not followed through `{}`: give it to a function or method in
 
 def into_exception(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
     """An optimizer that an exception takes to whoever catches it."""
-    if not any(
-        _keeps_things(points_to, each, _is_exception) for each in points_to.values(call.func)
-    ):
+    classes = (each for each in points_to.values(call.func) if isinstance(each, Class))
+    bases = (base for of in classes for _, bases in points_to.ancestry(of) for base in bases)
+    if not any(isinstance(each, External) and _is_exception(each.name) for each in bases):
         return
     for value in arguments_of(call):
         if sites := sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer):
@@ -272,8 +272,19 @@ def _may_have_others(points_to: PointsTo, owner: Object) -> bool:
         return isinstance(owner, File)
     ancestry = [*points_to.ancestry(owner.of)]
     foreign = (isinstance(base, External) for _, bases in ancestry for base in bases)
-    methods = (getattr(each, "name", "") for one, _ in ancestry for each in one.node.body)
-    return any(foreign) or "__getattr__" in methods
+    unknown = (len(bases) < len(one.node.bases) for one, bases in ancestry)
+    parts = (each for one, _ in ancestry for each in ast.walk(one.node))
+    return any(foreign) or any(unknown) or any(map(_adds_fields, parts))
+
+
+def _adds_fields(node: ast.AST) -> bool:
+    """Whether a part of a class gives its objects fields whose names only show as it runs."""
+    match node:
+        case ast.FunctionDef(name=name):
+            return name == "__getattr__"
+        case ast.Attribute(attr=name) | ast.Call(func=ast.Name(id=name)):
+            return name in ("__dict__", "setattr", "vars")
+    return False
 
 
 _MAY_BE = "{} and may be what has the {}: if so, give that the name `optimizer` first."
@@ -320,30 +331,16 @@ def _operands(node: ast.AST) -> Sequence[ast.expr]:
     return ()
 
 
-def _made_or_kept(
-    points_to: PointsTo, document: Document, call: ast.Call, seen: str
-) -> Iterator[Use]:
-    """What an unknown function may make, or what a container of the program's own keeps."""
-    takers = points_to.values(call.func)
-    keeps = any(_keeps_things(points_to, each, _CONTAINERS.__contains__) for each in takers)
-    if takers and not keeps:
+def _made(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
+    """What an unknown function may make, which is given one that makes optimizers."""
+    if points_to.values(call.func):
         return
     for value in arguments_of(call):
-        given = points_to.legacy(value)
-        if not keeps:
-            functions = (each.node for each in given if isinstance(each, Function))
-            given = NOTHING.union(*map(points_to.returned, functions))
+        functions = (each.node for each in points_to.legacy(value) if isinstance(each, Function))
+        given = NOTHING.union(*map(points_to.returned, functions))
         if sites := sites_of(points_to.data_inside(given), Optimizer):
             what = f"What `{ast.unparse(call.func)}` does with it is not known,"
             yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
-
-
-def _keeps_things(points_to: PointsTo, taker: Object, is_base: Callable[[str], bool]) -> bool:
-    """Whether a class of the program is derived from one of Python that keeps what it is given."""
-    if not isinstance(taker, Class):
-        return False
-    bases = (base for _, bases in points_to.ancestry(taker) for base in bases)
-    return any(isinstance(each, External) and is_base(each.name) for each in bases)
 
 
 def _is_exception(name: str) -> bool:
@@ -351,16 +348,30 @@ def _is_exception(name: str) -> bool:
     return isinstance(found, type) and issubclass(found, BaseException)
 
 
-_CONTAINERS = {"dict", "list", "set", "tuple", "collections.OrderedDict", "collections.UserDict"}
-
-
-def _put(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What is put somewhere: into what, and the value."""
+def _put(node: ast.AST) -> Iterator[tuple[ast.expr, str, ast.expr]]:
+    """What is put somewhere: into what, by which method, and the value."""
     match node:
         case ast.Call(func=ast.Attribute(value=holder, attr=method)) if method in containers.PUT:
             for value in arguments_of(node):
-                yield holder, value
+                yield holder, method, value
         case ast.Assign(targets=targets, value=value):
             for target in targets:
                 if isinstance(target, ast.Attribute | ast.Subscript):
-                    yield target.value, value
+                    is_entry = isinstance(target, ast.Subscript)
+                    yield target.value, "__setitem__" if is_entry else "__setattr__", value
+
+
+def _is_put_unseen(points_to: PointsTo, holder: ast.expr, method: str) -> bool:
+    """Whether it is not seen what becomes of something that is put there by this method."""
+    owners = points_to.values(holder)
+    classes = [each.of for each in owners if isinstance(each, Instance)]
+    return not owners or (
+        method != "__setattr__" and any(_inherits(points_to, each, method) for each in classes)
+    )
+
+
+def _inherits(points_to: PointsTo, of: Class, method: str) -> bool:
+    """Whether a class has a method from a package that is not read."""
+    ancestry = [*points_to.ancestry(of)]
+    own = (getattr(each, "name", "") for one, _ in ancestry for each in one.node.body)
+    return not points_to.is_container(of) and method not in own

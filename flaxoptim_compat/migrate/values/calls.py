@@ -31,8 +31,10 @@ from flaxoptim_compat.migrate.values.objects import (
     Site,
     StateDict,
     Stored,
+    Super,
     Transformed,
     Traversal,
+    bases_of,
     fields_of,
 )
 from flaxoptim_compat.migrate.values.solver import Variable
@@ -266,6 +268,7 @@ class Calls:
         with_class = Given([NOTHING, *given.positional], given.named)
         self._call_method(call, frozenset({made}), "__new__", with_class, result)
         self._call_method(call, frozenset({Instance(made)}), "__init__", given, Variable())
+        self._containers.fill(memory.within(made), given)
         if any(getattr(each, "name", "") == "__init__" for each in made.node.body):
             return
         fields = fields_of(made.node)
@@ -294,7 +297,7 @@ class Calls:
                 if isinstance(each, Class):
                     memory.flow(self._ancestors(each), result)
 
-            for base in of.node.bases:
+            for base in bases_of(of.node):
                 memory.each(memory.of(base), follow)
 
         return memory.once(("ancestors", of), prepare)
@@ -338,6 +341,14 @@ class Calls:
                 memory.flow(memory.made(made), result)
             case Container() if method in containers.METHODS:
                 self._containers.method(call, owner, method, given, result)
+            case Instance(of=of) | Super(of=of) if method == "__init__":
+                self._containers.fill(memory.within(of), given)
+            case Instance(of=of) | Super(of=of) if method in containers.METHODS:
+                if method == "copy":
+                    add(result, [Instance(of)])
+                memory.each(
+                    memory.within(of), lambda each: self._method(call, each, method, given, result)
+                )
 
     # Functions of packages
 
@@ -379,6 +390,11 @@ class Calls:
             add(result, [self.namespace(call, given)])
         elif name in containers.FUNCTIONS:
             self._containers.function(call, name, given, result)
+        elif name in containers.UNBOUND:
+            method, rest = name.rpartition(".")[2], Given(positional[1:], given.named)
+            for owner in positional[:1]:
+                memory.ask(owner)
+                memory.each(owner, lambda each: self._method(call, each, method, rest, result))
         elif name == "flax.serialization.to_state_dict":
             for value in positional[:1]:
                 memory.flow(memory.state_dict(value), result)
@@ -526,6 +542,7 @@ _MATTER = frozenset(
         *known_names.MAKE_FIELDS,
         *_CONTROL_FLOW,
         *containers.FUNCTIONS,
+        *containers.UNBOUND,
         "flax.serialization.msgpack_restore",
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
@@ -543,6 +560,7 @@ _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
         *containers.METHODS,
+        "__init__",
         "_asdict",
         "create",
         "item",

@@ -42,6 +42,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Object,
     Objects,
     Super,
+    bases_of,
     external,
     key_of,
 )
@@ -459,8 +460,9 @@ class Constraints:
         wrapping = [(each, self._value(each)) for each in node.decorator_list]
         self._all(node.keywords)
         found = Class(self._document, node)
-        for each in node.bases:
-            self._memory.inherit(found, self._value(each))
+        self._all(node.bases)
+        for each in bases_of(node):
+            self._memory.inherit(found, self._memory.of(each))
         self._memory.classes.append((self._document, node))
         self._bind(node.name, frozenset({found}))
         self._decorate(wrapping, found)
@@ -733,6 +735,7 @@ class Constraints:
                         self._memory.put(made, place, self._annotated(entry))
                     return self._memory.made(made)
                 self._value(inner)
+                return self._memory.instances(self._memory.of(generic))
         return NOTHING
 
 

@@ -6,10 +6,12 @@ An iterator is taken for a container of what it gives.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.arguments import Call, Given
+from flaxoptim_compat.migrate.values.known_names import CONTAINERS
 from flaxoptim_compat.migrate.values.memory import Held, Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
@@ -64,7 +66,24 @@ _PUT_ALL = frozenset({"extend", "extendleft", "update"})
 _TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "send", "setdefault"})
 # Methods that put what they are given into a container.
 PUT = _PUT_ONE | _PUT_AT | _PUT_ALL
-METHODS = PUT | _TAKE | {"_replace", "copy", "items", "popitem", "replace", "sort", "values"}
+# What classes that are derived from Python's call of these.
+_SPECIAL = frozenset({"__getitem__", "__setitem__"})
+METHODS = frozenset(
+    {
+        *PUT,
+        *_TAKE,
+        *_SPECIAL,
+        "_replace",
+        "copy",
+        "items",
+        "popitem",
+        "replace",
+        "sort",
+        "values",
+    }
+)
+# The methods as functions, such as ``dict.__getitem__``.
+UNBOUND = frozenset(f"{kind}.{method}" for kind in CONTAINERS for method in (*METHODS, "__init__"))
 
 
 class Containers:
@@ -210,10 +229,10 @@ class Containers:
         if method in _PUT_ONE:
             for value in positional[:1]:
                 memory.put(owner, ANYWHERE, value)
-        if method in _PUT_AT:
+        if method in _PUT_AT or method == "__setitem__":
             for value in positional[1:2]:
                 memory.put(owner, ANYWHERE, value)
-        if method in _TAKE:
+        if method in _TAKE or method == "__getitem__":
             memory.flow(memory.joined([contents, *positional[1:]]), result)
         match method:
             case "send":
@@ -240,6 +259,32 @@ class Containers:
                     memory.put(owner, ANYWHERE, more)
                 for name, value in given.named:
                     memory.put(owner, name or ANYWHERE, value if name else memory.contents(value))
+
+    def fill(self, within: Variable, given: Given) -> None:
+        """Put what the constructor of a class of containers is given into its objects.
+
+        Args:
+          within: the containers that these objects are; those that they copy are among them.
+          given: the arguments.
+        """
+        memory = self._memory
+        copied = [*given.positional[:1], *(value for name, value in given.named if name is None)]
+
+        def copy(own: Container, each: Object) -> None:
+            if isinstance(each, Container) and own.is_dict and not each.is_dict:
+                memory.put(own, ANYWHERE, self._values(frozenset({each})))
+            elif isinstance(each, Container):
+                memory.solver.state(within, [each])
+
+        def begin(own: Object) -> None:
+            assert isinstance(own, Container)
+            for name, value in given.named:
+                if name is not None:
+                    memory.put(own, name, value)
+            for value in copied:
+                memory.each(value, functools.partial(copy, own))
+
+        memory.each(within, begin)
 
     def _values(self, held: Held) -> Held:
         """What a dict gets from another, or from pairs."""

@@ -128,6 +128,20 @@ NAMED_TUPLE = "typing.NamedTuple"
 MAKES_NAMED_TUPLE = "collections.namedtuple"
 MAKE_NAMESPACES = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
 
+# Classes of Python whose objects are containers, and whether these are dicts.
+CONTAINERS = {
+    "collections.OrderedDict": True,
+    "collections.UserDict": True,
+    "collections.UserList": False,
+    "collections.deque": False,
+    "dict": True,
+    "list": False,
+    "set": False,
+    "tuple": False,
+    "typing.Dict": True,
+    "typing.List": False,
+}
+
 # The value of this argument is what the function returns, perhaps with other arrays in it.
 RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.device_put": (0, "x"),

@@ -32,6 +32,7 @@ from flaxoptim_compat.migrate.values.objects import (
     StateDict,
     Stored,
     Super,
+    bases_of,
     external,
     fields_of,
 )
@@ -43,6 +44,13 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # The method of a class that is given each class which is derived from it.
 INIT_SUBCLASS = "__init_subclass__"
 _ENTER = ("__enter__", "__aenter__")
+# What dicts are asked for is none of their entries.
+_OF_DICTS = frozenset(dir(dict))
+_GENERIC = frozenset(
+    f"{module}.{name}"
+    for module in ("typing", "typing_extensions")
+    for name in ("Generic", "Protocol")
+)
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
 
@@ -380,7 +388,7 @@ class Memory:
                     self.solver.watch(found, lambda each: self._receive(each, receiver))
                 self.flow(found, result)
 
-        for each in of.node.bases:
+        for each in bases_of(of.node):
             self.each(self.of(each), follow)
 
     def _of_instance(self, of: Class, name: str) -> Variable:
@@ -390,6 +398,10 @@ class Memory:
             found = self.inherited(of, name)
             self.flow(found, result)
             self.solver.watch(found, lambda each: self._receive(each, Instance(of)))
+            if name == "data":
+                self.flow(self.within(of), result)  # as of a `UserDict`
+            elif name not in _OF_DICTS:
+                self.flow(self._entry(of, name), result)
             if not name.startswith("__") and self._has(of, "__getattr__"):
                 self.solver.watch(
                     self.inherited(of, "__getattr__"), lambda each: hand_on(each, result)
@@ -401,6 +413,15 @@ class Memory:
                 self.flow(self.attribute(self._of_instance(of, inner), name, {}), result)
 
         return self.once(("of instance", of, name), prepare)
+
+    def _entry(self, of: Class, name: str) -> Held:
+        """What objects of a class of dicts have under a key: many give it as an attribute, too."""
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, Container) and each.is_dict:
+                self.flow(self.item(frozenset({each}), name), result)
+
+        return self.derived(("entry", name), self.within(of), follow)
 
     def _of_class_itself(self, of: Class, name: str) -> Variable:
         """An attribute of a class; its methods are still to be given an object there."""
@@ -454,6 +475,7 @@ class Memory:
             match each:
                 case Instance(of=of):
                     self.flow(value, self.field(of.node, name))
+                    self.solver.watch(self.within(of), enter)
                 case Class(node=node):
                     self.flow(value, self.field(node, name))
                 case Function(node=node):
@@ -461,6 +483,10 @@ class Memory:
                 case File(document=document):
                     self.flow(value, self.variable(document.tree, name, None))
                     self.flow(value, self.set_elsewhere(document.tree, name))
+
+        def enter(container: Object) -> None:
+            if isinstance(container, Container) and container.is_dict:
+                self.put(container, name, value)
 
         self.each(owner, follow)
         if isinstance(owner, Variable):
@@ -483,6 +509,33 @@ class Memory:
         return self.derived("instances", classes, follow)
 
     # Containers
+
+    def within(self, of: Class) -> Variable:
+        """The containers that objects of a class are, if it is derived from one of Python's.
+
+        One is their own, which they share with those of classes that theirs is derived from.
+        """
+
+        def prepare(result: Variable) -> None:
+            def follow(base: Object) -> None:
+                if isinstance(base, Class):
+                    self.flow(self.within(base), result)
+                elif isinstance(base, External) and base.name in known_names.CONTAINERS:
+                    self.solver.state(
+                        result, [Container(of.node, None, known_names.CONTAINERS[base.name])]
+                    )
+
+            def let_matter(container: Object) -> None:
+                assert isinstance(container, Container)
+                alarm = functools.partial(self.let_class_matter, of.node)
+                self.solver.once_it_matters(self._all_slots(container), alarm)
+
+            self.solver.ask(result)
+            self.solver.watch(result, let_matter)
+            for each in bases_of(of.node):
+                self.each(self.of(each), follow)
+
+        return self.once(("within", of), prepare)
 
     def slot(self, container: Container, key: Hashable) -> Variable:
         """A slot of a container."""
@@ -514,6 +567,7 @@ class Memory:
                 self.put(each, key, value)
             elif isinstance(each, Instance):
                 self.solver.watch(self.inherited(each.of, "__setitem__"), give)
+                self.solver.watch(self.within(each.of), follow)
 
         def give(method: Object) -> None:
             if isinstance(method, Function):
@@ -537,6 +591,7 @@ class Memory:
                 self.flow(self._all_slots(each), result)
             elif isinstance(each, Instance):
                 self._of_iterated(each.of, result)
+                self.flow(self.contents(self.within(each.of)), result)
 
         return self.derived("contents", held, follow)
 
@@ -555,6 +610,7 @@ class Memory:
                 self.flow(self._all_slots(each), result)
             elif isinstance(each, Instance):
                 self._of_iterated(each.of, result)
+                self.flow(self.entries(self.within(each.of)), result)
 
         return self.derived("entries", held, follow)
 
@@ -606,7 +662,7 @@ class Memory:
         # Under one name there may be a class and what it is derived from.
         classes = [of]
         for each in classes:
-            bases = [one for base in each.node.bases for one in objects_of(self.of(base))]
+            bases = [one for base in bases_of(each.node) for one in objects_of(self.of(base))]
             yield each, bases
             classes += [one for one in bases if isinstance(one, Class) and one not in classes]
 
@@ -650,6 +706,7 @@ class Memory:
                 case Instance(of=of):
                     self._of_tuple(of, key, result)
                     self.flow(self._returned_by(of, "__getitem__"), result)
+                    self.flow(self.item(self.within(of), key), result)
                 case Stored():
                     self.solver.state(result, [each])
                 case Entries(of=Instance(of=of)):
@@ -660,8 +717,15 @@ class Memory:
                     self.flow(self.state_dict(self.contents(frozenset({container}))), result)
                 case HyperParams(site=site, part=None) if isinstance(key, int):
                     self.solver.state(result, [HyperParams(site, key)])
+                case Class() if self._is_generic(each):
+                    self.solver.state(result, [each])
 
         return self.derived(("item", key), held, follow)
+
+    def _is_generic(self, of: Class) -> bool:
+        """Whether brackets behind a class only say what is in its objects, as in ``Base[T]``."""
+        bases = (base for _, bases in self.ancestry(of) for base in bases)
+        return any(isinstance(each, External) and each.name in _GENERIC for each in bases)
 
     def state_dict(self, held: Held) -> Held:
         """The nested dicts that ``flax.serialization`` makes of these."""
@@ -704,6 +768,7 @@ class Memory:
                 if isinstance(each, Container):
                     waiting += self._all_slots(each).objects
                 elif isinstance(each, Instance):
+                    waiting += self.within(each.of).objects
                     for variable in fields(each.of.node):
                         waiting += variable.objects
         return frozenset(seen)

@@ -280,6 +280,12 @@ def fields_of(node: ast.ClassDef) -> list[str]:
     ]
 
 
+def bases_of(node: ast.ClassDef) -> list[ast.expr]:
+    """What the bases of a class are written as; of a generic one, as ``Base[T]``, ``Base`` too."""
+    generic = [each.value for each in node.bases if isinstance(each, ast.Subscript)]
+    return [*node.bases, *generic]
+
+
 # The content of a container in a slot that is not known.
 ANYWHERE = "*"
 # What the `send` of a generator gives it, among what it yields.

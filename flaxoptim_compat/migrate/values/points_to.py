@@ -215,6 +215,10 @@ class PointsTo:
         """Whether there is an optimizer among these objects, or in fields or slots of them."""
         return any(isinstance(each, Optimizer) for each in self.inside(objects))
 
+    def is_container(self, of: Class) -> bool:
+        """Whether a class is derived from one of Python's whose objects are containers."""
+        return bool(self._memory.within(of).objects)
+
     def ancestry(self, of: Class) -> Iterator[tuple[Class, list[Object]]]:
         """A class and those that it is derived from, however far, each with what its bases are."""
         return self._memory.ancestry(of)

@@ -1,0 +1,146 @@
+"""An optimizer is followed through classes derived from Python's containers, and generic ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rewriting_texts import rewrite
+
+HEAD = (
+    "import collections\nfrom typing import Any, Dict, Generic, TypeVar\n\n"
+    "from flax import optim\n\nT = TypeVar('T')\n\n\n"
+)
+BODY = """
+
+def f(p, g, n):
+    a = optim.Adam(0.1).create(p)
+    b = optim.GradientDescent(0.2).create(p)
+"""
+_ATTRIBUTES = "class D(dict):\n    __getattr__ = dict.__getitem__\n"
+_HOLDER = "class Base(Generic[T]):\n    def __init__(self, held):\n        self.held = held\n\n\n"
+# A class, and lines by which `x` is what it gives.
+LEADS = {
+    "a list": ("class L(list):\n    pass\n", "x = L([a])[0]"),
+    "a loop over a list": ("class L(list):\n    pass\n", "for x in L([a, b]):\n        pass"),
+    "what a list is appended": (
+        "class L(list):\n    def add(self, value):\n        self.append(value)\n",
+        "several = L()\n    several.add(a)\n    x = several.pop()",
+    ),
+    "what its own method appends": (
+        "class L(list):\n    def append(self, value):\n        super().append((0, value))\n",
+        "several = L()\n    several.append(a)\n    x = several[0][1]",
+    ),
+    "a tuple with a name for an entry": (
+        "class T(tuple):\n    @property\n    def first(self):\n        return self[0]\n",
+        "x = T((a, n)).first",
+    ),
+    "a dict of keywords": ("class D(dict):\n    pass\n", "x = D(a=a, n=n)['a']"),
+    "a dict of a dict": ("class D(dict):\n    pass\n", "x = D({'a': a})['a']"),
+    "a dict that is changed": (
+        "class D(dict):\n    pass\n",
+        "d = D()\n    d.update({'a': b})\n    d['a'] = a\n    x = d.get('a')",
+    ),
+    "values": ("class D(dict):\n    pass\n", "for x in D(a=a).values():\n        pass"),
+    "items": ("class D(dict):\n    pass\n", "for _, x in D(a=a).items():\n        pass"),
+    "a copy": ("class D(dict):\n    pass\n", "x = D(a=a).copy()['a']"),
+    "an attribute": (_ATTRIBUTES, "x = D(a=a).a"),
+    "an attribute that a method looks up": (
+        "class D(dict):\n    def __getattr__(self, name):\n        return self[name]\n",
+        "x = D(a=a).a",
+    ),
+    "an attribute that is assigned to": (
+        f"{_ATTRIBUTES}    __setattr__ = dict.__setitem__\n",
+        "d = D()\n    d.a = a\n    x = d['a']",
+    ),
+    "an object that is its own attributes": (
+        "class D(dict):\n    def __init__(self, *args, **kwargs):\n"
+        "        super().__init__(*args, **kwargs)\n        self.__dict__ = self\n",
+        "x = D({'n': n}, a=a).a",
+    ),
+    "what a constructor hands on": (
+        f"{_ATTRIBUTES}\n    def __init__(self, held):\n"
+        "        dict.__init__(self, {'a': held, 'n': 0})\n",
+        "x = D(a).a",
+    ),
+    "a class derived from such a class": (
+        f"{_ATTRIBUTES}\n\nclass E(D):\n    pass\n",
+        "x = E(a=a).a",
+    ),
+    "brackets of its own": (
+        "class D(dict):\n    def __getitem__(self, key):\n"
+        "        return super().__getitem__(key.lower())\n",
+        "x = D(a=a)['A']",
+    ),
+    "a method of dicts by its name": (
+        "class D(dict):\n    def __getitem__(self, key):\n"
+        "        return dict.__getitem__(self, key.lower())\n",
+        "x = D(a=a)['A']",
+    ),
+    "an OrderedDict": (
+        "class D(collections.OrderedDict):\n    pass\n",
+        "x = D([('a', a)])['a']",
+    ),
+    "a UserDict": (
+        "class D(collections.UserDict):\n    def last(self):\n        return self.data['a']\n",
+        "d = D()\n    d['a'] = a\n    x = d.last()",
+    ),
+    "a dict whose entries are named": ("class D(Dict[str, Any]):\n    pass\n", "x = D(a=a)['a']"),
+    "a generic class": (_HOLDER, "x = Base[int](a).held"),
+    "a class derived from a generic one": (
+        f"{_HOLDER}class Mine(Base[int]):\n    def first(self):\n        return self.held\n",
+        "x = Mine(a).first()",
+    ),
+    "an annotation": (
+        f"{_HOLDER}def first(of: Base[int]):\n    return of.held\n\n\ndef given(function, *args):\n"
+        "    return function(*args)\n",
+        "x = given(first, Base(a))",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEADS)
+def test_it_is_followed(name: str) -> None:
+    top, lines = LEADS[name]
+    text = rewrite(f"{HEAD}{top}{BODY}    {lines}\n    return x.target\n", "optax")
+    assert "return x.params\n" in text
+    assert ".target" not in text and "apply_gradient(" not in text
+
+
+def test_what_a_class_of_settings_has_beside_an_optimizer_is_none() -> None:
+    text = rewrite(
+        f"{HEAD}{_ATTRIBUTES}{BODY}    d = D({{'a': a, 'n': n}}, g=g)\n"
+        "    return d.a.target, d.n.target, d.g.state\n",
+        "optax",
+    )
+    assert text.endswith("return d.a.params, d.n.target, d.g.state\n")
+
+
+# A class, lines that lose an optimizer, and the reason that is given for it.
+LOST = {
+    "a class that keeps things in its own way": (
+        "import package\n\n\nclass Kept(package.Box):\n    pass\n",
+        "kept = Kept()\n    kept['a'] = a\n    x = kept['a']",
+        "It is put into `kept`, of which nothing is known",
+    ),
+    "a class of which the base is not known": (
+        "class Base:\n    def __init__(self, held):\n        self.held = held\n\n\n"
+        "class Mine(globals()['Base']):\n    def asked(self):\n"
+        "        return self.held.target\n",
+        "Base(a)\n    x = Mine(a).held",
+        "It may be the `held` of a `Base`, an optimizer",
+    ),
+    "a class whose objects get fields by names that are not seen": (
+        "class Base:\n    def __init__(self, held):\n        self.held = held\n\n\n"
+        "class Mine:\n    def __init__(self, **fields):\n        vars(self).update(fields)\n\n"
+        "    def asked(self):\n        return self.held.target\n",
+        "x = Mine(held=Base(a).held).held",
+        "It may be the `held` of a `Base`, an optimizer",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_where_it_is_not_followed_it_stays(name: str) -> None:
+    top, lines, reason = LOST[name]
+    left = rewrite(f"{HEAD}{top}{BODY}    {lines}\n    return x.target, a.target\n", "optax")
+    assert f": {reason}" in left and left.endswith("return x.target, a.target\n")
