@@ -11,6 +11,7 @@ from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
+from flaxoptim_compat.migrate.values.arguments import kept_by
 from flaxoptim_compat.migrate.values.known_names import TELLING, hints_at_optimizer, is_bridged
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
@@ -151,6 +152,8 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
         yield from _made(points_to, document, node, seen)
         yield from _looked_up(points_to, document, node, seen)
         yield from _variables(points_to, document, node, seen)
+    elif isinstance(node, ast.FunctionDef):
+        yield from _kept_by_decorators(points_to, document, node, seen)
     elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
         yield from _of_unknown(points_to, document, node, seen)
 
@@ -210,6 +213,24 @@ def _variables(points_to: PointsTo, document: Document, call: ast.Call, seen: st
 
 
 _GIVE_VARIABLES = frozenset({"eval", "exec", "globals", "locals"})
+
+
+def _kept_by_decorators(
+    points_to: PointsTo, document: Document, function: ast.FunctionDef, seen: str
+) -> Iterator[Use]:
+    """A function that makes optimizers, around which one is put that others may find and call."""
+    for decorator in function.decorator_list:
+        wrappers = (each for each in points_to.values(decorator) if isinstance(each, Function))
+        if any(not kept_by(each) and any(_put_in(each)) for each in wrappers):
+            made = points_to.data_inside(points_to.returned(function))
+            if sites := sites_of(made, Optimizer):
+                what = f"What `{ast.unparse(decorator)}` does with it is not known,"
+                yield Use("FOC218", document, decorator, sites, _MAY_BE.format(what, seen))
+
+
+def _put_in(wrapper: Function) -> Iterator[ast.expr]:
+    for node in ast.walk(wrapper.node):
+        yield from (value for _, _, value in _put(node))
 
 
 def decorated(points_to: PointsTo, document: Document, function: ast.FunctionDef) -> Iterator[Use]:

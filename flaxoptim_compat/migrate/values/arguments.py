@@ -1,15 +1,17 @@
-"""What the parameters of a function are given: by a call, or by the decorators of a test."""
+"""What the parameters of a function are given: by a call, as a decorator, or as a test."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.memory import Held, Memory
-from flaxoptim_compat.migrate.values.objects import NOTHING, Context
+from flaxoptim_compat.migrate.values.objects import NOTHING, Context, Function
 
 # As many arguments as `*` may stand for.
 MOST_SLOTS = 8
@@ -77,6 +79,23 @@ def given_by(memory: Memory, arguments: Iterable[Argument]) -> Given:
             positional += [memory.joined(rest)] * MOST_SLOTS
             break
     return Given(positional, named)
+
+
+def kept_by(decorator: Function) -> str:
+    """The parameter of a decorator that is what it decorates; "" if that is called, or handed on.
+
+    What calls it is a wrapper around many functions, each of which would be all of them.
+    """
+    for first in parameters(decorator.node.args)[decorator.is_bound :][:1]:
+        for each in ast.walk(decorator.node):
+            match each:
+                case ast.Call(func=ast.Name(id=name), args=args) if name == first.arg or (
+                    any(getattr(one, "id", "") == first.arg for one in args)
+                    and not hasattr(builtins, name)
+                ):
+                    return ""
+        return first.arg
+    return ""
 
 
 def parametrized(decorator: ast.expr, parameters: Sequence[str]) -> Iterator[tuple[str, ast.expr]]:

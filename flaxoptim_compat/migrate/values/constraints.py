@@ -22,6 +22,7 @@ from flaxoptim_compat.migrate.values.arguments import (
     Call,
     Given,
     fixture_params,
+    kept_by,
     parametrized,
 )
 from flaxoptim_compat.migrate.values.calls import Calls
@@ -41,6 +42,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Instance,
     Object,
     Objects,
+    Partial,
     Super,
     bases_of,
     external,
@@ -441,13 +443,16 @@ class Constraints:
         self._scope = inside
 
     def _decorate(self, wrapping: Iterable[tuple[ast.expr, Held]], decorated: Object) -> None:
-        """Give a function or class to those of its decorators that put it into a registry."""
+        """Give a function or class to those of its decorators that may put it into a registry."""
         memory = self._memory
 
         def give(decorator: Object) -> None:
-            if isinstance(decorator, Function) and (name := _registered(decorator.node)):
+            if isinstance(decorator, Function) and (name := kept_by(decorator)):
                 taken = memory.variable(decorator.node, name, decorator.context)
                 memory.flow(frozenset({decorated}), taken)
+            elif isinstance(decorator, Partial):
+                memory.ask(self._calls.called_by(decorator))
+                memory.each(self._calls.called_by(decorator), give)
 
         for node, held in wrapping:
             maker = node.func if isinstance(node, ast.Call) else node
@@ -756,26 +761,6 @@ def _is_list(node: ast.expr) -> bool:
         case ast.BinOp(left=left, right=right):
             return _is_list(left) or _is_list(right)
     return isinstance(node, ast.List | ast.ListComp | ast.Tuple)
-
-
-def _registered(node: FunctionNode) -> str:
-    """The parameter that a decorator puts into a container and returns; "" if it does more."""
-    every = [*node.args.posonlyargs, *node.args.args]
-    if isinstance(node, ast.Lambda) or len(every) != 1:
-        return ""
-    name = every[0].arg
-    plain: set[ast.AST] = set()
-    puts = False
-    for each in ast.walk(node):
-        match each:
-            case ast.Assign(targets=[ast.Subscript()], value=ast.Name() as value):
-                puts = puts or value.id == name
-                plain.add(value)
-            case ast.Return(value=ast.Name() as value) | ast.Attribute(value=ast.Name() as value):
-                plain.add(value)
-            case ast.Name() as value if value.id == name and value not in plain:
-                return ""
-    return name if puts else ""
 
 
 _LOOKED_UP = frozenset({"property", "cached_property"})

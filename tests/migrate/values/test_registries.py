@@ -1,0 +1,77 @@
+"""A function that a decorator puts somewhere is followed to who finds and calls it there."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rewriting_texts import rewrite
+
+_MAKES = "\ndef one(p):\n    return optim.Adam(0.1).create(p)\n\n\n"
+_RESULTS = "def f(p):\n    return [make(p).target for make in {}]\n"
+_CLASS = "class Registry:\n    found = []\n\n"
+# A registry with the decorator that fills it, and the functions in it.
+REGISTRIES = {
+    "a list": (
+        "REG = []\n\n\ndef register(made):\n    REG.append(made)\n    return made\n\n\n@register",
+        "REG",
+    ),
+    "a dict": (
+        "REG = {}\n\n\ndef register(made):\n    REG[made.__name__] = made\n    return made\n\n\n"
+        "@register",
+        "REG.values()",
+    ),
+    "a dict under names": (
+        "REG = {}\n\n\ndef register(name):\n    def put(made):\n        REG[name] = made\n"
+        "        return made\n    return put\n\n\n@register('one')",
+        "[REG['one']]",
+    ),
+    "an object": (
+        "class Registry:\n    def __init__(self):\n        self.items = {}\n\n"
+        "    def register(self, made):\n        self.items[made.__name__] = made\n"
+        "        return made\n\n\nREG = Registry()\n\n\n@REG.register",
+        "REG.items.values()",
+    ),
+    "an object, with a name": (
+        "class Registry:\n    def __init__(self):\n        self.items = {}\n\n"
+        "    def register(self, name=None):\n        def put(made):\n"
+        "            self.items[name or made.__name__] = made\n            return made\n"
+        "        return put\n\n\nREG = Registry()\n\n\n@REG.register()",
+        "REG.items.values()",
+    ),
+    "a dict of its own": (
+        "class Registry(dict):\n    def register(self, made):\n"
+        "        self[made.__name__] = made\n        return made\n\n\nREG = Registry()\n\n\n"
+        "@REG.register",
+        "REG.values()",
+    ),
+    "a class": (
+        f"{_CLASS}    @classmethod\n    def register(cls, made):\n        cls.found.append(made)\n"
+        "        return made\n\n\n@Registry.register",
+        "Registry.found",
+    ),
+    "a decorator with and without arguments": (
+        "REG = []\n\n\ndef register(made=None, *, tag=''):\n    if made is None:\n"
+        "        return functools.partial(register, tag=tag)\n    REG.append(made)\n"
+        "    return made\n\n\n@register(tag='first')",
+        "REG",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REGISTRIES)
+def test_it_is_followed(name: str) -> None:
+    registry, functions = REGISTRIES[name]
+    results = _RESULTS.format(functions)
+    program = f"import functools\n\nfrom flax import optim\n\n\n{registry}{_MAKES}{results}"
+    assert rewrite(program, "optax").endswith(results.replace(".target", ".params"))
+
+
+def test_what_finds_a_function_around_it_holds_it() -> None:
+    program = (
+        "from flax import optim\n\nREG = []\n\n\ndef register(made):\n    def around(*args):\n"
+        "        return made(*args)\n    REG.append(around)\n    return around\n\n\n@register"
+        f"{_MAKES}{_RESULTS.format('REG')}"
+    )
+    left = rewrite(program, "optax")
+    assert "# FOC218: What `register` does with it is not known" in left
+    assert left.endswith(_RESULTS.format("REG"))
