@@ -37,12 +37,14 @@ class Bound:
       call: the call.
       arguments: what it gives, by the name of the hyper-parameter, in the order of the call.
       inner: of a WeightNorm, the optimizer in it.
+      may_lack: whether an argument may be None when the program runs.
     """
 
     name: str
     call: ast.Call
     arguments: Mapping[str, Stated]
     inner: Bound | None = None
+    may_lack: Callable[[ast.expr], bool] = lambda node: False
 
     @property
     def rate(self) -> Stated | None:

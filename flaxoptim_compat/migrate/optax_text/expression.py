@@ -21,7 +21,6 @@ from flaxoptim_compat.migrate.optax_text.labels import Labels
 from flaxoptim_compat.migrate.optax_text.program_expressions import (
     Settled,
     fragments_of,
-    may_be_none,
     quoted,
     quoted_fragments,
 )
@@ -178,7 +177,7 @@ class Expression:
         given = owner.arguments.get(name)
         if given is not None and not given.is_literal:
             start = quoted(self.document, given.node)
-            if not may_be_none(self.document, given.node):
+            if not owner.may_lack(given.node):
                 return start
             # Until a step gives one there is none, which optax has no word for.
             is_none = quoted_fragments(self.document, (*start.origin, " is None"))

@@ -78,25 +78,6 @@ def _is_known(call: ast.Call) -> bool:
     return False
 
 
-def may_be_none(document: Document, node: ast.expr) -> bool:
-    """Whether an expression is a parameter that is None unless a call gives it."""
-    if not isinstance(node, ast.Name) or (scope := walk_of(document).names.get(node)) is None:
-        return False
-    home = scope.binder(node.id, (node.lineno, node.col_offset))
-    function = None if home is None else home.node
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        return False
-    given = function.args
-    positional = [*given.posonlyargs, *given.args]
-    first = len(positional) - len(given.defaults)
-    parameters = [*positional[first:], *given.kwonlyargs]
-    defaults = zip(parameters, [*given.defaults, *given.kw_defaults], strict=True)
-    return any(
-        each.arg == node.id and isinstance(value, ast.Constant) and value.value is None
-        for each, value in defaults
-    )
-
-
 # What needs brackets around it that its own place in the text does not tell of.
 _LOOSE: Final = (ast.NamedExpr, ast.Yield, ast.YieldFrom)
 _LOOSER: Final = (*_LOOSE, ast.IfExp, ast.Lambda)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from flaxoptim_compat.catalogue import PLAIN, RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
-from flaxoptim_compat.migrate.optax_text.program_expressions import may_be_none
 from flaxoptim_compat.migrate.optimizers.definitions import (
     focus_of,
     is_certain,
@@ -25,6 +24,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
+from flaxoptim_compat.migrate.optimizers.origins import may_be_none
 from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
 from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
@@ -244,7 +244,7 @@ def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
         each
         for each in unit.sites
         if each not in around
-        and _may_lack_rate(each)
+        and _may_lack_rate(points_to, each)
         and (_may_need_rate(unit, each) or _is_written_out(points_to, each))
     }
     for _ in around:  # one may be in another
@@ -434,10 +434,10 @@ def _focuses(unit: Unit) -> list[ast.expr]:
     return [focus for focus in map(focus_of, unit.creates) if focus is not None]
 
 
-def _may_lack_rate(site: Site) -> bool:
+def _may_lack_rate(points_to: PointsTo, site: Site) -> bool:
     """Whether a definition has no learning rate, or may be given None for one."""
     rate = _given_rate(site)
-    return rate is None or may_be_none(site.document, rate)
+    return rate is None or may_be_none(points_to, site.document, rate)
 
 
 def _given_rate(site: Site) -> ast.expr | None:

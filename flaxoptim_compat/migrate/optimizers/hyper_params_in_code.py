@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind
+from flaxoptim_compat.migrate.optimizers.origins import assigned_once, assignments, may_be_none
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
-from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import (
     Definition,
     External,
@@ -37,7 +38,11 @@ def bound_of(points_to: PointsTo, site: Site) -> Bound | Refused:
         inline = is_inline(points_to, node)
         return None if inline is None else bound_of(points_to, inline)
 
-    return bind(site.node, site.name, definition_of)
+    bound = bind(site.node, site.name, definition_of)
+    if isinstance(bound, Refused):
+        return bound
+    lacks = functools.partial(may_be_none, points_to, site.document)
+    return dataclasses.replace(bound, may_lack=lacks)
 
 
 def filters_of(points_to: PointsTo, node: ast.expr) -> list[Traversal]:
@@ -131,40 +136,6 @@ def _function_of_step(
     return rate.func if _bound_once(points_to, use, optimizer) else None
 
 
-def assigned_once(
-    points_to: PointsTo, document: Document, place: ast.AST, node: ast.expr
-) -> ast.expr:
-    """What a variable is assigned, if that happens once and in the same function.
-
-    Of what is unpacked into several, it is an entry.
-
-    Args:
-      points_to: what is known of the program.
-      document: the file.
-      place: where it is asked for.
-      node: the variable; any other expression is returned as it is.
-    """
-    if not isinstance(node, ast.Name):
-        return node
-    match list(assignments(points_to, document, place, node.id)):
-        case [statement]:
-            return assigned_by(statement, node.id) or node
-    return node
-
-
-def assigned_by(statement: ast.stmt, name: str) -> ast.expr | None:
-    """What a statement that binds a name gives to it; None if that is no plain assignment."""
-    match statement:
-        case ast.Assign(targets=[ast.Name(), *_], value=value):
-            return value
-        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-            names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
-            if name in names and not any(isinstance(each, ast.Starred) for each in targets):
-                entry = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
-                return ast.copy_location(entry, value)
-    return None
-
-
 def _bound_once(points_to: PointsTo, use: Use, optimizer: ast.Name) -> bool:
     """Whether a variable holds the same until the step, which may assign to it itself."""
     statement = use.document.statement(use.node)
@@ -173,20 +144,6 @@ def _bound_once(points_to: PointsTo, use: Use, optimizer: ast.Name) -> bool:
     scopes = points_to.scopes[use.document]
     scope = scopes.binder(optimizer, optimizer.id)
     return isinstance(scope, ast.FunctionDef) and len(others) == 0
-
-
-def assignments(
-    points_to: PointsTo, document: Document, place: ast.AST, name: str
-) -> Iterator[ast.stmt]:
-    """The statements that bind a name in the scope in which it is seen at a place."""
-    scopes = points_to.scopes[document]
-    scope = scopes.binder(place, name)
-    if scope is None:
-        return
-    for node in ast.walk(scope):
-        stored = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        if stored and scopes.binder(node, name) is scope:
-            yield document.statement(node)
 
 
 def _is_pure(points_to: PointsTo, function: Function) -> bool:

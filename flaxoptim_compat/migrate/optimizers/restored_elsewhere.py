@@ -16,11 +16,11 @@ from flaxoptim_compat.catalogue import BY_NAME
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
-    assigned_once,
     bound_of,
     filters_of,
     inner_definitions,
 )
+from flaxoptim_compat.migrate.optimizers.origins import assigned_once
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.mentions import ENTRY

@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import assignments
+from flaxoptim_compat.migrate.optimizers.origins import assignments
 from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES
 from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from flaxoptim_compat.migrate.names.dotted import last_name
-from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
-    assigned_by,
-    assigned_once,
-    assignments,
-)
+from flaxoptim_compat.migrate.optimizers.origins import MOST_STEPS, assigned_once, sources
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import NAMED_TUPLE, RETURN_ARRAYS
-from flaxoptim_compat.migrate.values.objects import Class, External, Function, Instance
+from flaxoptim_compat.migrate.values.objects import Class, External, Instance
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-# Through so many assignments, calls and functions it is looked for.
-_MOST_STEPS = 5
 _FUNCTIONS = RETURN_ARRAYS | {each.removeprefix("jax.") for each in RETURN_ARRAYS}
 # A generator, `numpy.random.RandomState(0)`, counts as what its methods return.
 _PACKAGES = ("jax.random.", "numpy.random.")
@@ -50,7 +43,7 @@ _METHODS = frozenset(
 
 
 def may_be_one(
-    points_to: PointsTo, document: Document, node: ast.expr, steps: int = _MOST_STEPS
+    points_to: PointsTo, document: Document, node: ast.expr, steps: int = MOST_STEPS
 ) -> bool:
     """Whether an expression is a single array or number, at least in one call.
 
@@ -75,8 +68,8 @@ def may_be_one(
             return True
         case ast.Call() if _returns_one(points_to, node):
             return True
-    sources = _sources(points_to, document, node)
-    return any(may_be_one(points_to, file, each, steps - 1) for file, each in sources)
+    found = sources(points_to, document, node)
+    return any(may_be_one(points_to, file, each, steps - 1) for file, each in found)
 
 
 def _returns_one(points_to: PointsTo, call: ast.Call) -> bool:
@@ -87,104 +80,6 @@ def _returns_one(points_to: PointsTo, call: ast.Call) -> bool:
         or any(each.startswith(_PACKAGES) for each in names)
         or any(each.startswith(_INITIALIZERS) for each in made)
     )
-
-
-def _sources(
-    points_to: PointsTo, document: Document, node: ast.expr
-) -> Iterator[tuple[Document, ast.expr]]:
-    """Where the value of an expression comes from, as far as that is seen."""
-    match node:
-        case ast.Call():
-            yield from _returned(points_to, node)
-        case ast.Subscript(value=ast.Call() as call, slice=ast.Constant(value=int(index))):
-            if "jax.flatten_util.ravel_pytree" in points_to.package_names(call.func):
-                yield document, ast.Constant(1.0 if index == 0 else None)
-            for file, each in _returned(points_to, call):
-                yield from ((file, entry) for entry in _entry(each, index))
-        case ast.Subscript(
-            value=ast.Name() | ast.Attribute() as holder, slice=ast.Constant(value=key)
-        ):
-            yield document, holder
-            for file, each in _sources(points_to, document, holder):
-                yield from ((file, entry) for entry in _entry(each, key))
-        case ast.Subscript(value=holder):
-            yield document, holder
-        case ast.Name():
-            yield from _assigned(points_to, document, node)
-        case ast.Attribute(value=owner, attr=name):
-            for of in (each.of for each in points_to.values(owner) if isinstance(each, Instance)):
-                yield from _set(of, name)
-
-
-def _entry(node: ast.expr, key: object) -> Iterator[ast.expr]:
-    """What a tuple, list or dict that is written out has under a key."""
-    match node:
-        case ast.Tuple(elts=entries) | ast.List(elts=entries) if isinstance(key, int):
-            yield from entries[key : key + 1]
-        case ast.Dict(keys=keys, values=values):
-            for each, value in zip(keys, values, strict=True):
-                if isinstance(each, ast.Constant) and each.value == key:
-                    yield value
-
-
-def _returned(points_to: PointsTo, call: ast.Call) -> Iterator[tuple[Document, ast.expr]]:
-    for function in (each for each in points_to.values(call.func) if isinstance(each, Function)):
-        if isinstance(function.node, ast.Lambda):
-            yield function.document, function.node.body
-            continue
-        for each in ast.walk(function.node):
-            if isinstance(each, ast.Return) and each.value is not None:
-                yield function.document, each.value
-
-
-def _assigned(
-    points_to: PointsTo, document: Document, name: ast.Name
-) -> Iterator[tuple[Document, ast.expr]]:
-    """What a variable is given, by statements of its scope or by calls."""
-    scope = points_to.scopes[document].binder(name, name.id)
-    if isinstance(scope, ast.FunctionDef) and points_to.is_parameter(document, name):
-        yield from _given(points_to, document, scope, name.id)
-    statements = assignments(points_to, document, name, name.id)
-    found = [value for each in statements if (value := assigned_by(each, name.id)) is not None]
-    # Of several the last one before the place counts.
-    before = [each for each in found if each.lineno < name.lineno]
-    last = max(before, key=lambda each: each.lineno, default=None)
-    yield from ((document, each) for each in ([last] if last else found))
-
-
-def _given(
-    points_to: PointsTo, document: Document, function: ast.FunctionDef, name: str
-) -> Iterator[tuple[Document, ast.expr]]:
-    """What a parameter is given by calls, and by its default."""
-    around = document.parents[function]
-    # What a class is called with goes to this method of it alone.
-    made = around if isinstance(around, ast.ClassDef) and function.name == "__init__" else function
-    positional = [*function.args.posonlyargs, *function.args.args]
-    index = next((i for i, each in enumerate(positional) if each.arg == name), None)
-    if index is not None:
-        index -= isinstance(around, ast.ClassDef)
-        defaults = dict(zip(positional[::-1], function.args.defaults[::-1], strict=False))
-        yield from ((document, each) for arg, each in defaults.items() if arg.arg == name)
-    for file in points_to.processes.together_with(document):
-        for call in file.of_kind(ast.Call):
-            # As in `jax.vmap(fit)(x)`, what it is called by may have no name.
-            named = (function.name, made.name)
-            if (isinstance(call.func, ast.Call) or last_name(call.func) in named) and any(
-                isinstance(each, Function | Class) and each.node in (function, made)
-                for each in points_to.values(call.func)
-            ):
-                by_name = [each.value for each in call.keywords if each.arg == name]
-                by_position = [] if index is None else call.args[index : index + 1]
-                yield from ((file, each) for each in (*by_position, *by_name))
-
-
-def _set(of: Class, name: str) -> Iterator[tuple[Document, ast.expr]]:
-    """What the methods of a class assign to a field of ``self``."""
-    for node in ast.walk(of.node):
-        match node:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=each)]):
-                if each == name:
-                    yield of.document, node.value
 
 
 # TrainState.apply_gradients asks whether a name is in the gradients. A dict, a list and a tuple
