@@ -109,10 +109,8 @@ def _is_known_method(points_to: PointsTo, function: ast.expr) -> bool:
     if owners and all(isinstance(each, Container) for each in owners):
         return True
     classes = [each.of if isinstance(each, Instance | Super) else each for each in owners]
-    if function.attr in (*containers.METHODS, "__init__") and any(
-        isinstance(each, Class) and points_to.is_container(each) for each in classes
-    ):
-        return True
+    if any(isinstance(each, Class) and points_to.is_container(each) for each in classes):
+        return function.attr in (*containers.METHODS, "__init__")
     bases = [
         base.name
         for each in classes
@@ -265,14 +263,18 @@ def _given_beside(points_to: PointsTo, document: Document, argument: ast.AST) ->
 
 
 def _held_by(points_to: PointsTo, document: Document, target: ast.expr) -> Objects:
-    """What a variable, or an attribute of an object of the program, holds."""
-    if isinstance(target, ast.Name):
-        scope = points_to.scopes[document].binder(target, target.id)
-        return NOTHING if scope is None else points_to.variable(scope, target.id)
-    if isinstance(target, ast.Attribute):
-        owners = points_to.legacy(target.value)
-        fields = [each.of.node for each in owners if isinstance(each, Instance)]
-        return NOTHING.union(*(points_to.field(each, target.attr) for each in fields))
+    """What a variable holds, an attribute of an object of the program, or an entry."""
+    match target:
+        case ast.Name(id=name):
+            scope = points_to.scopes[document].binder(target, name)
+            return NOTHING if scope is None else points_to.variable(scope, name)
+        case ast.Attribute(value=owner, attr=name):
+            owners = points_to.legacy(owner)
+            classes = [each.of if isinstance(each, Instance) else each for each in owners]
+            fields = [each.node for each in classes if isinstance(each, Class)]
+            return NOTHING.union(*(points_to.field(each, name) for each in fields))
+        case ast.Subscript(value=owner, slice=ast.Constant(value=key)):
+            return points_to.entry(owner, key)
     return NOTHING
 
 

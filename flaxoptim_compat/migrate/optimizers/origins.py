@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
@@ -89,7 +89,7 @@ def sources(
             yield from _assigned(points_to, document, node)
         case ast.Attribute(value=owner, attr=name):
             for of in (each.of for each in points_to.values(owner) if isinstance(each, Instance)):
-                yield from _set(of, name)
+                yield from _set(points_to, of, name, [document])
 
 
 def _entry(node: ast.expr, key: object) -> Iterator[ast.expr]:
@@ -157,13 +157,25 @@ def _given(
                 yield from ((file, each) for each in (*by_position, *by_name))
 
 
-def _set(of: Class, name: str) -> Iterator[tuple[Document, ast.expr]]:
-    """What the methods of a class assign to a field of ``self``."""
-    for node in ast.walk(of.node):
-        match node:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=each)]):
-                if each == name:
-                    yield of.document, node.value
+def _set(
+    points_to: PointsTo, of: Class, name: str, files: Iterable[Document]
+) -> Iterator[tuple[Document, ast.expr]]:
+    """What is assigned to a field of the objects of a class, in these files and its own."""
+    for file in dict.fromkeys([of.document, *files]):
+        for node in file.of_kind(ast.Assign):
+            for target in node.targets:
+                is_one = isinstance(target, ast.Attribute)
+                for index, each in enumerate([target] if is_one else getattr(target, "elts", ())):
+                    if not isinstance(each, ast.Attribute) or each.attr != name:
+                        continue
+                    if _is_of(points_to, each.value, of):
+                        entry = ast.Subscript(node.value, ast.Constant(index), ast.Load())
+                        yield file, node.value if is_one else ast.copy_location(entry, node.value)
+
+
+def _is_of(points_to: PointsTo, owner: ast.expr, of: Class) -> bool:
+    classes = [each.of for each in points_to.values(owner) if isinstance(each, Instance)]
+    return any(one == of for each in classes for one, _ in points_to.ancestry(each))
 
 
 def may_be_none(

@@ -126,7 +126,9 @@ _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 MAKE_FIELDS = frozenset({"dataclasses.field", "flax.struct.field"})
 NAMED_TUPLE = "typing.NamedTuple"
 MAKES_NAMED_TUPLE = "collections.namedtuple"
-MAKE_NAMESPACES = frozenset({"argparse.Namespace", "types.SimpleNamespace"})
+MAKE_NAMESPACES = frozenset(
+    {"argparse.Namespace", "threading.local", "types.ModuleType", "types.SimpleNamespace"}
+)
 
 # Classes of Python whose objects are containers, and whether these are dicts.
 CONTAINERS = {

@@ -6,7 +6,7 @@ import ast
 import functools
 import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import cast
 
@@ -181,6 +181,12 @@ class PointsTo:
     def field(self, of: ast.ClassDef, name: str) -> Objects:
         """What a field of the objects of a class can hold."""
         return objects_of(self._memory.field(of, name))
+
+    def entry(self, node: ast.AST, key: Hashable) -> Objects:
+        """What the containers that an expression can hold have under a key."""
+        held = self._memory.item(self._memory.of(node), key)
+        self._solver.solve()
+        return objects_of(held)
 
     @functools.cached_property
     def optimizer_fields(self) -> Mapping[str, Sequence[tuple[Class, Objects]]]:
