@@ -161,3 +161,13 @@ def _names_of_loop(document: Document, call: ast.Call, variable: str) -> tuple[s
 def _is_assigned_once(within: ast.AST, variable: str) -> bool:
     names = (each for each in ast.walk(within) if isinstance(each, ast.Name))
     return sum(each.id == variable and isinstance(each.ctx, ast.Store) for each in names) == 1
+
+
+def whose_fields(node: ast.expr) -> ast.expr:
+    """The object of which all fields are taken, as by ``vars(x)``; else the expression itself."""
+    match node:
+        case ast.Attribute(value=owner, attr="__dict__"):
+            return owner
+        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
+            return owner
+    return node

@@ -10,8 +10,12 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of, asks_by_name, names_asked
-from flaxoptim_compat.migrate.optimizers.out_of_sight import whose_fields
+from flaxoptim_compat.migrate.names.dotted import (
+    arguments_of,
+    asks_by_name,
+    names_asked,
+    whose_fields,
+)
 from flaxoptim_compat.migrate.optimizers.taken_leaves import leaves_taken
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document

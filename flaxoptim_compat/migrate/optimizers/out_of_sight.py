@@ -6,13 +6,20 @@ import ast
 import builtins
 from collections.abc import Container, Iterable, Iterator, Sequence
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked
+from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked, whose_fields
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.arguments import kept_by
-from flaxoptim_compat.migrate.values.known_names import TELLING, hints_at_optimizer, is_bridged
+from flaxoptim_compat.migrate.values.calls import matters
+from flaxoptim_compat.migrate.values.known_names import (
+    TAKE_ANY_TREE,
+    TAKE_ANYTHING,
+    TELLING,
+    hints_at_optimizer,
+    is_bridged,
+)
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
@@ -131,7 +138,7 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
       seen: what is asked of something that may be it, and where.
     """
     for holder, method, value in _put(node):
-        sites = sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer)
+        sites = sites_of(_given_by(points_to, points_to.legacy(value)), Optimizer)
         if sites and _is_put_unseen(points_to, holder, method):
             what = f"It is put into `{ast.unparse(holder)}`, of which nothing is known,"
             yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
@@ -189,12 +196,15 @@ def _looked_up(points_to: PointsTo, document: Document, call: ast.Call, seen: st
             asked = getattr(document.function(call), "name", "")
             if names_asked(document, call) or asked == "__getattr__":
                 return
-            held = points_to.inside(
-                frozenset(each for each in points_to.legacy(owner) if isinstance(each, Instance))
-            )
+            owners = frozenset(each for each in points_to.values(owner) if _has_attributes(each))
+            held = points_to.inside(owners) | _given_by(points_to, owners)
             if sites := sites_of(held, Optimizer):
                 what = f"What `{ast.unparse(call)}` gives is not known,"
                 yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
+
+
+def _has_attributes(each: Object) -> bool:
+    return isinstance(each, Instance | Class | File)
 
 
 def _variables(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
@@ -207,7 +217,7 @@ def _variables(points_to: PointsTo, document: Document, call: ast.Call, seen: st
     while scope is not None:
         held = held.union(*(points_to.variable(scope.node, each) for each in scope.bindings))
         scope = scope.parent
-    if sites := sites_of(held, Optimizer):
+    if sites := sites_of(_given_by(points_to, held), Optimizer):
         what = f"What `{ast.unparse(call)}` gives is not known,"
         yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
 
@@ -328,16 +338,6 @@ def _taken_out(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield owner, node
 
 
-def whose_fields(node: ast.expr) -> ast.expr:
-    """The object of which all fields are taken, as by ``vars(x)``; else the expression itself."""
-    match node:
-        case ast.Attribute(value=owner, attr="__dict__"):
-            return owner
-        case ast.Call(func=ast.Name(id="vars"), args=[owner]):
-            return owner
-    return node
-
-
 def _operands(node: ast.AST) -> Sequence[ast.expr]:
     """What an operator or brackets are given: a class of the program may keep or return it."""
     match node:
@@ -354,14 +354,41 @@ def _operands(node: ast.AST) -> Sequence[ast.expr]:
 
 def _made(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
     """What an unknown function may make, which is given one that makes optimizers."""
-    if points_to.values(call.func):
+    if any(_is_known(each) for each in points_to.values(call.func)):
         return
     for value in arguments_of(call):
-        functions = (each.node for each in points_to.legacy(value) if isinstance(each, Function))
-        given = NOTHING.union(*map(points_to.returned, functions))
-        if sites := sites_of(points_to.data_inside(given), Optimizer):
+        held = points_to.legacy(value)
+        given = _given_by(points_to, frozenset(each for each in held if _is_function(each)))
+        if sites := sites_of(given, Optimizer):
             what = f"What `{ast.unparse(call.func)}` does with it is not known,"
             yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
+
+
+def _is_known(taker: Object) -> bool:
+    """Whether it is seen what a function does with one that it is given."""
+    if not isinstance(taker, External):
+        return True
+    root = taker.name.partition(".")[0]
+    return matters(taker.name) or root in TAKE_ANY_TREE or taker.name in TAKE_ANYTHING
+
+
+def _given_by(points_to: PointsTo, objects: Objects) -> Objects:
+    """What is in objects, and what their methods return, or they themselves as functions."""
+    nodes: list[ast.AST] = []
+    for each in objects:
+        match each:
+            case Function(node=node):
+                nodes.append(node)
+            case Instance(of=of) | (Class() as of):
+                nodes += (method for one, _ in points_to.ancestry(of) for method in one.node.body)
+            case File(document=document):
+                nodes += document.tree.body
+    functions = (each for each in nodes if isinstance(each, ast.FunctionDef | ast.Lambda))
+    return points_to.data_inside(objects.union(*map(points_to.returned, functions)))
+
+
+def _is_function(each: Object) -> bool:
+    return isinstance(each, Function | Class)
 
 
 def _is_exception(name: str) -> bool:

@@ -22,6 +22,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Create,
     Definition,
     External,
+    File,
     Function,
     FunctionNode,
     Instance,
@@ -88,7 +89,7 @@ class Calls:
             function = frozenset(
                 each
                 for each in function
-                if not (isinstance(each, External) and not _matters(each.name))
+                if not (isinstance(each, External) and not matters(each.name))
             )
             if not function and not has_method:
                 return NOTHING
@@ -172,7 +173,7 @@ class Calls:
                 # Whoever asked for this one asked for what it calls.
                 memory.ask(function)
                 self._call_any(call, function, given, result, through | {callee})
-            case External(name=name) if _matters(name):
+            case External(name=name) if matters(name):
                 self._external(call, name, given, result)
 
     def _is_new(self, call: Call, callee: Object, given: Given, through: frozenset[Object]) -> bool:
@@ -386,6 +387,8 @@ class Calls:
                     memory.flow(self._called(call, value), result)
         elif name == known_names.MAKES_NAMED_TUPLE:
             add(result, self._named_tuple(call))
+        elif name == known_names.IMPORT_BY_NAME:
+            add(result, [File(call.document)] if _names_itself(call.node) else [])
         elif name in known_names.MAKE_NAMESPACES:
             add(result, [self.namespace(call, given)])
         elif name in containers.FUNCTIONS:
@@ -548,6 +551,7 @@ _MATTER = frozenset(
         "flax.traverse_util.flatten_dict",
         *known_names.PARTIALS,
         *known_names.READ_ANYTHING,
+        known_names.IMPORT_BY_NAME,
         known_names.MAKES_NAMED_TUPLE,
         *known_names.MAKE_NAMESPACES,
         "getattr",
@@ -582,6 +586,11 @@ def _field_names(call: ast.Call) -> list[str]:
     return []
 
 
+def _names_itself(call: ast.Call) -> bool:
+    """Whether a file imports itself by its name."""
+    return any(isinstance(each, ast.Name) and each.id == "__name__" for each in call.args)
+
+
 def _makes_state_dicts(document: Document) -> bool:
     """Whether a file makes nested dicts of something, as those do that write them."""
     return any(
@@ -590,7 +599,7 @@ def _makes_state_dicts(document: Document) -> bool:
     )
 
 
-def _matters(name: str) -> bool:
+def matters(name: str) -> bool:
     """Whether a function of a package does something with optimizers that is known here."""
     return (
         name in _MATTER

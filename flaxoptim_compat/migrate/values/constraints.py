@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.names.dotted import last_name, whose_fields
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import Walk, parameters
 from flaxoptim_compat.migrate.program.document import Document
@@ -299,7 +299,10 @@ class Constraints:
             case ast.Subscript(value=owner, slice=key):
                 held = self._value(owner)
                 self._value(key)
-                if value is not NOTHING:
+                fields = self._whose_fields(target)
+                if fields is not NOTHING and value is not NOTHING:
+                    memory.store_field(fields, str(key_of(key)), value)
+                elif value is not NOTHING:
                     memory.store_item(held, key_of(key), value)
 
     def _bind(self, name: str, value: Held) -> None:
@@ -626,9 +629,24 @@ class Constraints:
         self._memory.put(made, ANYWHERE, element)
         return self._memory.made(made)
 
+    def _whose_fields(self, node: ast.Subscript) -> Held:
+        """The object or file of which brackets take a field by its name, as ``vars(x)["name"]``."""
+        match node:
+            case ast.Subscript(value=ast.Call(func=ast.Name(id="globals"))):
+                owner: Held = frozenset({File(self._document)})
+            case _:
+                of = whose_fields(node.value)
+                owner = NOTHING if of is node.value else self._memory.of(of)
+        return owner if isinstance(node.slice, ast.Constant) else NOTHING
+
     def _subscript(self, node: ast.Subscript) -> Held:
         owner = self._value(node.value)
         self._value(node.slice)
+        fields = self._whose_fields(node)
+        if fields is not NOTHING:
+            return self._memory.attribute(fields, str(key_of(node.slice)), self._modules)
+        if _is_own_file(owner, node.slice):
+            return frozenset({File(self._document)})
         if isinstance(node.slice, ast.Slice):
             made = Container(node, self._context)
             self._memory.put(made, ANYWHERE, self._memory.contents(owner))
@@ -644,6 +662,8 @@ class Constraints:
         # Most operations are of numbers. One of these tells a list that becomes longer.
         if _is_list(node.left) or _is_list(node.right):
             return self._sum(node, both)
+        if isinstance(node.op, ast.BitOr) and ast.Dict in (type(node.left), type(node.right)):
+            return self._memory.joined(both)
         return NOTHING
 
     def _sum(self, node: ast.AST, both: Sequence[Held]) -> Held:
@@ -751,6 +771,12 @@ def _fixture_name(decorator: ast.expr) -> str:
             case ast.keyword(arg="name", value=ast.Constant(value=str(name))):
                 return name
     return ""
+
+
+def _is_own_file(modules: Held, key: ast.expr) -> bool:
+    """Whether it is ``sys.modules[__name__]``."""
+    is_own = isinstance(key, ast.Name) and key.id == "__name__"
+    return is_own and modules == frozenset({external("sys.modules")})
 
 
 def _is_list(node: ast.expr) -> bool:

@@ -34,7 +34,7 @@ _IN_ANOTHER_ORDER = frozenset({"frozenset", "random.sample", "reversed", "set", 
 # They return one entry.
 _ONE_ENTRY = frozenset({"next", "random.choice"})
 _BEST = frozenset({"max", "min"})
-_DICTS = frozenset({"collections.OrderedDict", "dict"})
+_DICTS = frozenset({"collections.ChainMap", "collections.OrderedDict", "dict"})
 _ZIPS = frozenset({"itertools.zip_longest", "zip"})
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_flatten", "jax.tree_util.tree_flatten"})
 _MADE_EMPTY = frozenset({"collections.deque", "dict", "list", "set"})
@@ -205,8 +205,10 @@ class Containers:
             else:
                 memory.solver.state(result, [each])
 
-        for first in given.positional[:1]:
-            memory.each(first, follow)
+        for each in given.positional:
+            memory.each(each, follow)
+            if isinstance(each, Variable):
+                memory.solver.need(result, each)
         for key, value in given.named:
             memory.put(made, key or ANYWHERE, value if key else memory.contents(value))
         if given.named or not given.positional:

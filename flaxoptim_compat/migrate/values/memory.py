@@ -354,6 +354,8 @@ class Memory:
                 self.flow(self._of_instance(of, name), result)
             case Class():
                 self.flow(self._of_class_itself(owner, name), result)
+            case Function() if name == "__wrapped__":
+                add(result, [owner])  # decorators return the function, or one that does the same
             case Function(node=node):
                 self.flow(self._of_function(node, name), result)
             case Super(of=of):

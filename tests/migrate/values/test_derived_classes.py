@@ -124,7 +124,7 @@ LOST = {
     ),
     "a class of which the base is not known": (
         "class Base:\n    def __init__(self, held):\n        self.held = held\n\n\n"
-        "class Mine(globals()['Base']):\n    def asked(self):\n"
+        "class Mine(globals()['Ba' + 'se']):\n    def asked(self):\n"
         "        return self.held.target\n",
         "Base(a)\n    x = Mine(a).held",
         "It may be the `held` of a `Base`, an optimizer",

@@ -68,6 +68,35 @@ LEADS = {
         "def each():\n    got = yield\n    while True:\n        got = yield got\n",
         "given = each()\n    next(given)\n    x = given.send(a)",
     ),
+    "a field by its name": (_HOLDER, "x = vars(Holder(a))['held']"),
+    "a field that is set by its name": (
+        _HOLDER,
+        "holder = Holder()\n    holder.__dict__['held'] = a\n    x = holder.held",
+    ),
+    "a field of a thread": (
+        "import threading\n\nkept = threading.local()\n",
+        "kept.held = a\n    x = kept.held",
+    ),
+    "a field of a module that is made": (
+        "import types\n\nkept = types.ModuleType('kept')\n",
+        "kept.held = a\n    x = kept.held",
+    ),
+    "a function by its name": (
+        "def given(of):\n    return of\n",
+        "x = globals()['given'](a)",
+    ),
+    "a function of the file itself": (
+        "import sys\n\n\ndef given(of):\n    return of\n",
+        "x = getattr(sys.modules[__name__], 'given')(a)",
+    ),
+    "a function of the file that imports itself": (
+        "import importlib\n\n\ndef given(of):\n    return of\n",
+        "x = importlib.import_module(__name__).given(a)",
+    ),
+    "what a decorator is put around": (
+        "@functools.lru_cache\ndef given(of):\n    return of\n",
+        "x = given.__wrapped__(a)",
+    ),
     "a case": ("", "match a:\n        case x:\n            pass"),
     "one of two cases": (
         "",
@@ -143,13 +172,35 @@ def test_where_it_is_not_followed_it_stays(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["locals()['a']", "eval('a')", "vars(Held(a))['of']", "Held(a).__dict__['of']"]
+    "given", ["locals()['a']", "eval('a')", "vars(Held(a))[n]", "Held(a).__dict__[n]"]
 )
 def test_a_variable_by_a_name_that_only_shows_when_it_runs_stays(given: str) -> None:
     top = "class Held:\n    def __init__(self, of):\n        self.of = of\n"
     program = f"{HEAD}{top}{BODY}    x = {given}\n    return x.target\n"
     left = rewrite(program, "optax")
     assert left.endswith("    return x.target\n") and "a = optim.Adam(0.1).create(p)" in left
+
+
+_TRAINER = "class Trainer:\n    def first(self, p):\n        return optim.Adam(0.1).create(p)\n\n\n"
+_FIRST = "def first(p):\n    return optim.Adam(0.1).create(p)\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("maker", "made"),
+    [
+        (_TRAINER, "getattr(Trainer(), 'fir' + n)(p)"),
+        (_FIRST, "globals()['fir' + n](p)"),
+        (_FIRST, "eval(n)(p)"),
+        (f"{_FIRST}kept = package.Kept()\nkept['f'] = first\n", "kept['f'](p)"),
+        (f"{_TRAINER}kept = package.Kept()\nkept.add(Trainer())\n", "kept.get().first(p)"),
+        (_FIRST, "package.vectorized(first)(p)"),
+    ],
+)
+def test_what_a_function_makes_that_is_called_out_of_sight_stays(maker: str, made: str) -> None:
+    program = f"import package\n{HEAD}{maker}def f(p, n):\n    return {made}.target\n"
+    left = rewrite(program, "optax")
+    assert left.endswith(f"    return {made}.target\n") and "FOC218: " in left
+    assert "return optim.Adam(0.1).create(p)" in left
 
 
 def test_averaged_gradients_have_to_be_written_out() -> None:
