@@ -21,12 +21,11 @@ from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, at
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
 BY_DEFINITION = (
-    "Name a function that returns its definition as your old program made it, with --definition"
-    " MODULE:FUNCTION. For --definition optimizers:definition, that is a file optimizers.py here"
-    " with\n\n"
+    "Name its definition as your old program made it, or a function that returns it, with"
+    " --definition MODULE:NAME. For --definition optimizers:definition, that is a file"
+    " optimizers.py here with\n\n"
     "  from flaxoptim_compat import optim\n\n"
-    "  def definition():\n"
-    "      return optim.{example}"
+    "  definition = optim.{example}"
 )
 
 

@@ -65,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--definition",
         metavar="DEFINITION",
         help="the legacy definition, or the optax transformation of the new program, or a dict of"
-        " such by the paths of the optimizers: an expression, or MODULE:FUNCTION, which is run;"
-        " MODULE is searched in the current directory first",
+        " such by the paths of the optimizers: an expression, or MODULE:NAME of it or of a function"
+        " that returns it, which is run; MODULE is searched in the current directory first",
     )
     convert.add_argument(
         "--paths",

@@ -18,26 +18,27 @@ _KINDS = (OptimizerDef, optax.GradientTransformation)
 
 
 def definitions_named(text: str) -> Any:
-    """What a function returns: a legacy definition or an optax transformation, or a dict of them.
+    """A legacy definition or an optax transformation, or a dict of them.
 
     Args:
-      text: ``MODULE:FUNCTION``, or an expression as ``parity`` has them. The module is looked for
-        in the current directory first, and may import ``flax.optim``.
+      text: ``MODULE:NAME`` of it, or of a function that returns it; or an expression as ``parity``
+        has them. The module is looked for in the current directory first, and may import
+        ``flax.optim``.
 
     Raises:
-      CheckpointError: there is no such function, it fails, or it returns something else.
+      CheckpointError: there is no such name, what it means fails, or is or returns something else.
     """
-    module, colon, function = text.partition(":")
+    module, colon, name = text.partition(":")
     if "(" in text:
-        found = _value(text)
-    elif module and colon and function:
-        found = _call(text, module.removesuffix(".py").replace(os.sep, "."), function)
+        found, gave = _value(text), "this is"
+    elif module and colon and name:
+        found, gave = _named(text, module.removesuffix(".py").replace(os.sep, "."), name)
     else:
         raise CheckpointError(
-            f"--definition {text}: write MODULE:FUNCTION, such as train:definition for the function"
-            " definition() in train.py, or an expression such as 'optim.Adam(0.001)'."
+            f"--definition {text}: write MODULE:NAME, such as train:definition for `definition` in"
+            " train.py, or for the function definition() there; or an expression such as"
+            " 'optim.Adam(0.001)'."
         )
-    gave = "this is" if "(" in text else "the function returned"
     each = list(found.values()) if isinstance(found, Mapping) else [found]
     wrong = [type(value).__name__ for value in each if not isinstance(value, _KINDS)]
     if wrong or not each:
@@ -57,9 +58,13 @@ def _value(text: str) -> Any:
         raise CheckpointError(f"--definition {error}") from error
 
 
-def _call(text: str, module: str, function: str) -> Any:
+def _named(text: str, module: str, name: str) -> tuple[Any, str]:
+    """What a name of a module means, or what it returns; and how to say which of the two it is."""
     try:
         with NamedCode() as code:
-            return code.of_module(module, function)()
+            found = code.of_module(module, name)
+            if callable(found):
+                return found(), "the function returned"
+            return found, "this is"
     except (Exception, SystemExit) as error:
         raise CheckpointError(f"--definition {text}: {failure(error)}") from error

@@ -109,6 +109,14 @@ def test_a_definition_in_a_file_that_says_flax_optim(capsys: pytest.CaptureFixtu
     assert "flax.optim" not in sys.modules
 
 
+def test_a_definition_that_is_a_variable_of_a_file() -> None:
+    program = "from flax import optim\n\ndefinition = optim.Adam(0.05)\n"
+    Path("old_program.py").write_text(program)
+    arguments = ("--to", "train-state", "--definition", "old_program:definition")
+    assert convert(ADAM, "new", *arguments) == 0
+    assert Path("new").read_bytes() == serialization.to_bytes(adam().to_train_state())
+
+
 def test_a_definition_that_is_an_expression(capsys: pytest.CaptureFixture[str]) -> None:
     Path("old_program.py").write_text(DEFINITION)
     named = ("--to", "train-state", "--definition", "old_program:definition")
@@ -123,10 +131,10 @@ def test_a_definition_that_is_an_expression(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("program", "name", "message"),
     [
-        ("", "bad", "write MODULE:FUNCTION"),
+        ("", "bad", "write MODULE:NAME"),
         ("", "nowhere:definition", "No module named 'nowhere'"),
         ("", "bad:missing", "has no attribute 'missing'"),
-        ("definition = 3", "bad:definition", "'int' object is not callable"),
+        ("definition = 3", "bad:definition", "this is int, not a definition such"),
         ("def definition():\n  return 3", "bad:definition", "returned int, not a definition such"),
         ("def definition():\n  return {}", "bad:definition", "returned an empty dict"),
         ("def definition():\n  1 / 0", "bad:definition", "bad.py:2: division by zero"),

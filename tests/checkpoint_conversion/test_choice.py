@@ -72,7 +72,7 @@ def test_hyper_parameters_that_shape_the_state_of_adafactor(tmp_path: Path) -> N
 
 def test_several_optimizers_of_a_multi_optimizer_need_the_definition(tmp_path: Path) -> None:
     _, source = legacy_file(tmp_path, "MultiOptimizer-two")
-    with pytest.raises(CheckpointError, match=r"(?s)moves which parameter.*--definition MODULE:F"):
+    with pytest.raises(CheckpointError, match=r"(?s)moves which parameter.*--definition MODULE:N"):
         converted(source, "train-state")
 
 
