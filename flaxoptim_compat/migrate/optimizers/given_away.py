@@ -20,6 +20,7 @@ from flaxoptim_compat.migrate.optimizers.taken_leaves import leaves_taken
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
+from flaxoptim_compat.migrate.values.calls import matters
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
@@ -71,7 +72,7 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         each.name
         for each in takers
         if isinstance(each, External)
-        and not _takes_any_tree(each.name)
+        and not (_takes_any_tree(each.name) and not _may_call(points_to, call, each.name))
         and not (each.name in _BY_NAME and _is_followed(document, call, is_holder))
         and not (is_holder and _takes_out_nothing(each.name))
     }
@@ -84,6 +85,14 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
     # Who hands this function a state hands it what works on such a state, as who gets one back.
     is_given = is_holder and points_to.is_parameter(document, call.func)
     return "" if is_given else "a function that is not known here"
+
+
+def _may_call(points_to: PointsTo, call: ast.Call, name: str) -> bool:
+    """Whether a function is also given one of the program, which it may call with the optimizer."""
+    if matters(name) or name in known_names.TAKE_ANYTHING:
+        return False
+    given = (each for argument in arguments_of(call) for each in points_to.values(argument))
+    return any(isinstance(each, Function) for each in given)
 
 
 # Attributes of which the name is written out are followed.

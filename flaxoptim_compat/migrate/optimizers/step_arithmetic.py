@@ -134,8 +134,8 @@ def _is_of_numbers(function: str) -> bool:
 
 # What gives back one of those that it is given.
 _HAND_ON = frozenset(["abs", "jax.device_get", "max", "min", "round"])
-# What makes a container of what it is given.
-_HOLD = frozenset(["dict", "list", "set", "tuple", "zip"])
+# What makes a container of what it is given, or takes something out of one.
+_HOLD = containers.FUNCTIONS - _HAND_ON
 _COMPUTE = (
     "divmod",
     "functools.",
@@ -144,6 +144,7 @@ _COMPUTE = (
     "jax.numpy.",
     "math.",
     "numpy.",
+    "operator.",
     "optax.",
     "pow",
     "sum",

@@ -511,6 +511,12 @@ class Calls:
                     memory.flow(calls(operands[1], operands[0]), result)
             case "jax.lax.switch", [_, branches, *operands]:
                 memory.flow(calls(memory.contents(branches), *operands), result)
+            case _, [function, *arguments] if name in known_names.CALL_BACK:
+                operands = arguments[known_names.CALL_BACK[name] - 1 :]
+                memory.flow(calls(function, *operands), result)
+                if name.endswith("id_tap"):
+                    named = [value for each, value in given.named if each == "result"]
+                    memory.flow(memory.joined(named or operands), result)
             case "jax.lax.map", [function, over, *_]:
                 memory.flow(calls(function, over), result)
             case "jax.lax.scan", [body, start, *over]:
@@ -528,6 +534,7 @@ class Calls:
 
 _CONTROL_FLOW = frozenset(
     {
+        *known_names.CALL_BACK,
         "jax.eval_shape",
         "jax.lax.cond",
         "jax.lax.fori_loop",

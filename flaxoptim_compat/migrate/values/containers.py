@@ -9,6 +9,7 @@ import ast
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.arguments import Call, Given
 from flaxoptim_compat.migrate.values.known_names import CONTAINERS
@@ -162,9 +163,13 @@ class Containers:
 
     def _compare(self, call: Call, given: Given, entries: Held) -> None:
         """Call the function, if there is one, by whose results entries are compared."""
+        by_two = any(
+            isinstance(each.value, ast.Call) and last_name(each.value.func) == "cmp_to_key"
+            for each in call.node.keywords
+        )
         for name, function in given.named:
             if name == "key":
-                self._called(call, function, entries)
+                self._called(call, function, *[entries] * (1 + by_two))
 
     def _give(self, call: Call, entries: Held, result: Variable, is_dict: bool = False) -> None:
         """Let a call hold a new container with these entries."""

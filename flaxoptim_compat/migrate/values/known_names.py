@@ -176,6 +176,7 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.tree_unflatten": (0, "treedef"),
     "jax.tree_util.tree_structure": (0, "tree"),
     "jax.tree_util.tree_unflatten": (0, "treedef"),
+    "functools.cmp_to_key": (0, "mycmp"),
     "copy.copy": (0, "x"),
     "copy.deepcopy": (0, "x"),
     "dataclasses.replace": (0, "obj"),
@@ -278,6 +279,15 @@ CALLS_LATER = {
     "jax.linearize",
     "jax.make_jaxpr",
     "jax.xla_computation",
+}
+
+# They call a function on the host, with what stands from this place on.
+CALL_BACK = {
+    "jax.debug.callback": 1,
+    "jax.experimental.host_callback.call": 1,
+    "jax.experimental.host_callback.id_tap": 1,
+    "jax.experimental.io_callback": 2,
+    "jax.pure_callback": 2,
 }
 
 # A function, and some of its arguments.

@@ -9,6 +9,7 @@ from tests.support.rewriting_texts import rewrite
 PROGRAM = """\
 import functools
 import math
+import operator
 
 import jax
 import jax.numpy as jnp
@@ -51,6 +52,9 @@ ANOTHER = [
     "return {'step': o.state.step, 'loss': n}",
     "return 0.3 / max(o.state.step, 2) ** 0.5",
     "return pow(0.5, abs(o.state.step - 5))",
+    "return rate_of(next(iter([o.state.step])))",
+    "return list(map(rate_of, [o.state.step]))[0]",
+    "return operator.mul(0.5, o.state.step)",
     "return (o.state.step < 2) * 0.05",
     "done = o.state.step > n; return ~done",
     "o, step = make(p), o.state.step; return 0.5 ** step",

@@ -59,6 +59,9 @@ LEADS = {
     "next": "x = next(o for o in (a, b))",
     "next, or something else": "x = next((o for o in (a,)), b)",
     "reversed": "x = [*reversed((a, b))][0]",
+    "sorted by two": (
+        "x = sorted([a, b], key=functools.cmp_to_key(lambda a, b: a.target - b.target))[0]"
+    ),
     "the best": "x = max([a, b], key=lambda o: o.target['w'])",
     "the better": "x = min(a, b, key=lambda o: o.target['w'])",
     "one of them": "x = random.choice([a, b])",

@@ -181,6 +181,35 @@ def test_a_variable_by_a_name_that_only_shows_when_it_runs_stays(given: str) -> 
     assert left.endswith("    return x.target\n") and "a = optim.Adam(0.1).create(p)" in left
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "jax.debug.callback(show, o)",
+        "jax.pure_callback(show, shape, o)",
+        "jax.experimental.io_callback(show, shape, o)",
+        "p = host_callback.id_tap(show, o).target",
+        "host_callback.call(show, o)",
+    ],
+)
+def test_what_is_called_back_is_given_it(call: str) -> None:
+    program = (
+        "import jax\nfrom flax import optim\nfrom jax.experimental import host_callback\n\n\n"
+        "def show(each, transforms=None):\n    print(each.target)\n\n\n"
+        f"def f(p, shape):\n    o = optim.Adam(0.1).create(p)\n    {call}\n"
+    )
+    text = rewrite(program, "optax")
+    assert ".target" not in text and "print(each.params)" in text
+
+
+def test_a_function_of_jax_that_may_call_one_with_it_holds_it() -> None:
+    program = (
+        "import jax\nfrom flax import optim\n\n\ndef show(each):\n    print(each.target)\n\n\n"
+        "def f(p):\n    o = optim.Adam(0.1).create(p)\n    jax.somehow(show, o)\n"
+    )
+    left = rewrite(program, "optax")
+    assert "# FOC218: It is given to jax.somehow" in left and "print(each.target)" in left
+
+
 _TRAINER = "class Trainer:\n    def first(self, p):\n        return optim.Adam(0.1).create(p)\n\n\n"
 _FIRST = "def first(p):\n    return optim.Adam(0.1).create(p)\n\n\n"
 
