@@ -248,6 +248,32 @@ VALUES: dict[str, Callable[[str], str]] = {
         "def hand_on(of):\n    with Held(of) as entered:\n        for each in Held(entered[0]):\n"
         "            return each[0]"
     ),
+    "an entry that is an attribute": _handed_on(
+        "class Bag(dict):\n    __getattr__ = dict.__getitem__\n    __setattr__ = dict.__setitem__\n"
+        "def hand_on(of):\n    bag = Bag()\n    bag.of = of\n    return Bag(bag)['of']"
+    ),
+    "a list of its own": _handed_on(
+        "class Several(list):\n    def append(self, of):\n        super().append((of, 1))\n"
+        "def hand_on(of):\n    several = Several()\n    several.append(of)\n"
+        "    return several.pop()[0]"
+    ),
+    "a field of a thread": _handed_on(
+        "import threading\nkept = threading.local()\n"
+        "def hand_on(of):\n    kept.of = of\n    return kept.of"
+    ),
+    "a generic class": _handed_on(
+        "import typing\nKind = typing.TypeVar('Kind')\n"
+        "class Held(typing.Generic[Kind]):\n    def __init__(self, of):\n        self.of = of\n"
+        "class Mine(Held[int]):\n    def give(self):\n        return self.of\n"
+        "hand_on = lambda of: Mine(of).give()"
+    ),
+    "a registry": _handed_on(
+        "class Registry:\n    def __init__(self):\n        self.found = []\n"
+        "    def add(self, function):\n        self.found.append(function)\n"
+        "        return function\n"
+        "registry = Registry()\n@registry.add\ndef same(of):\n    return of\n"
+        "hand_on = lambda of: registry.found[-1](of)"
+    ),
     "decorators by statements": _by(_Decorated()),
     "methods that are handed on": _methods_handed_on,
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
