@@ -435,9 +435,12 @@ def _focuses(unit: Unit) -> list[ast.expr]:
 
 
 def _may_lack_rate(points_to: PointsTo, site: Site) -> bool:
-    """Whether a definition has no learning rate, or may be given None for one."""
+    """Whether a definition has no learning rate, or may be given none, or None for one."""
     rate = _given_rate(site)
-    return rate is None or may_be_none(points_to, site.document, rate)
+    # Whether there is one among what `*` and `**` stand for only shows when the program runs.
+    return (
+        rate is None or isinstance(rate, ast.Starred) or may_be_none(points_to, site.document, rate)
+    )
 
 
 def _given_rate(site: Site) -> ast.expr | None:

@@ -260,9 +260,11 @@ def decorated(points_to: PointsTo, document: Document, function: ast.FunctionDef
 _WRAPPED = "`{}` is put around it, and may ask an optimizer for what stands in {}."
 
 
-def into_operator(points_to: PointsTo, document: Document, node: ast.expr) -> Iterator[Use]:
+def into_operator(
+    points_to: PointsTo, document: Document, node: ast.expr | ast.AugAssign
+) -> Iterator[Use]:
     """An optimizer in brackets or beside an operator, which a class of the program understands."""
-    for operand in _operands(node):
+    for operand in [node.value] if isinstance(node, ast.AugAssign) else _operands(node):
         if sites := sites_of(points_to.legacy(operand), Optimizer):
             problem = _OPERATOR.format(ast.unparse(node))
             yield Use("FOC218", document, operand, sites, problem)

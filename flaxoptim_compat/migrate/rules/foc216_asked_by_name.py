@@ -18,7 +18,7 @@ from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, mixed, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Example, Rule
-from flaxoptim_compat.migrate.values.objects import Container, Optimizer
+from flaxoptim_compat.migrate.values.objects import Container, Definition, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULE = Rule(
@@ -100,6 +100,9 @@ def _asked(
 ) -> Iterator[Use]:
     owner, name = call.args[:2]
     assert isinstance(name, ast.Constant) and isinstance(name.value, str)
+    if name.value == "create" and (made := sites_of(points_to.legacy(owner), Definition)):
+        problem = "It is asked for `create` by this name: write it with a dot."
+        yield Use("FOC218", document, name, made, problem)
     if not sites_of(points_to.legacy(owner), Optimizer):
         return
     values = points_to.values(owner)

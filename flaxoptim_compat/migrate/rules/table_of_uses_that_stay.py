@@ -109,8 +109,8 @@ def rate_of(params):
         "any tree of arrays do not count, nor do methods such as `append` and `save`. An attribute "
         "or an entry of what is not read counts as it does. So does a function over all leaves, "
         "such as `jax.tree_util.tree_leaves`, an operator or brackets of a class of the program, "
-        "an exception that takes an optimizer along, and what is lost in code that is not followed, "
-        "be it a function that makes optimizers, "
+        "an exception that takes an optimizer along, and what is lost in code that is not "
+        "followed, be it a function that makes optimizers, "
         "while somewhere a `target` is asked for of something unknown.",
         why="That code may ask it for `target` or `apply_gradient`, which a TrainState does "
         "not have, and the leaves of a TrainState are others.",
@@ -227,6 +227,7 @@ RECOGNISES = Recognises(
         (ast.Call, made_by_unread),
         (ast.Call, given_to_package),
         (ast.FunctionDef, decorated),
+        (ast.AugAssign, into_operator),
         (ast.BinOp, into_operator),
         (ast.UnaryOp, into_operator),
         (ast.Subscript, into_operator),

@@ -36,7 +36,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Transformed,
     Traversal,
     bases_of,
-    fields_of,
 )
 from flaxoptim_compat.migrate.values.solver import Variable
 
@@ -168,13 +167,28 @@ class Calls:
                         [*bound.positional, *given.positional], [*bound.named, *given.named]
                     )
                 else:
-                    # What a gradient function returns is no optimizer.
-                    result = Variable()
+                    result = self._beside_gradients(callee, result)
                 # Whoever asked for this one asked for what it calls.
                 memory.ask(function)
                 self._call_any(call, function, given, result, through | {callee})
             case External(name=name) if matters(name):
                 self._external(call, name, given, result)
+
+    def _beside_gradients(self, function: Transformed, result: Variable) -> Variable:
+        """What the function in it returns: no gradient is an optimizer, but ``aux`` may be one."""
+        returned = Variable()
+        if any(each.arg == "has_aux" for each in function.node.keywords):
+            memory = self._memory
+            made = Container(function.node, function.context)
+            aux = memory.item(returned, 1)
+            if last_name(function.node.func) == "value_and_grad":
+                pair = Container(function.node.func, function.context)
+                memory.put(pair, 1, aux)
+                memory.put(made, 0, frozenset({pair}))
+            else:
+                memory.put(made, 1, aux)
+            memory.flow(frozenset({made}), result)
+        return returned
 
     def _is_new(self, call: Call, callee: Object, given: Given, through: frozenset[Object]) -> bool:
         """Whether a call comes to a function made of another for the first time.
@@ -272,12 +286,18 @@ class Calls:
         self._containers.fill(memory.within(made), given)
         if any(getattr(each, "name", "") == "__init__" for each in made.node.body):
             return
-        fields = fields_of(made.node)
+        fields = memory.all_fields(made)
+        by_name: dict[str, Held] = {}
         for name, value in [*zip(fields, given.positional, strict=False), *given.named]:
             for each in fields if name is None else [name]:
                 held = memory.item(value, each) if name is None else value
+                by_name[each] = held
                 if held is not NOTHING:
                     memory.flow(held, memory.field(made.node, each))
+        first = [by_name.get(each, NOTHING) for each in memory.all_fields(made, "InitVar")]
+        if any(each is not NOTHING for each in first):
+            owner = frozenset({Instance(made)})
+            self._call_method(call, owner, "__post_init__", Given(first, []), Variable())
 
     def _define_if(self, call: Call, made: Class, result: Variable) -> None:
         """An object of a class that is, however far, derived from OptimizerDef is a definition."""
@@ -404,6 +424,7 @@ class Calls:
         elif name == "flax.traverse_util.flatten_dict":
             for value in positional[:1]:
                 memory.flow(memory.flattened(value), result)
+                self._containers.give(call, memory.nodes(value), result, is_dict=True)
         elif name in known_names.MAPS_TREES:
             for value in positional[1:]:
                 memory.flow(value, result)

@@ -231,7 +231,11 @@ class Constraints:
 
     def _augmented_statement(self, node: ast.AugAssign) -> None:
         both = self._value(node.target), self._value(node.value)
-        if _is_list(node.value):
+        if isinstance(node.op, ast.BitOr):
+            self._assign(node.target, both[1])
+        elif isinstance(node.op, ast.Add) and (
+            _is_list(node.value) or isinstance(node.value, ast.Name | ast.Attribute | ast.Call)
+        ):
             self._assign(node.target, self._sum(node, both))
 
     def _if(self, node: ast.If) -> None:
@@ -303,7 +307,10 @@ class Constraints:
                 if fields is not NOTHING and value is not NOTHING:
                     memory.store_field(fields, str(key_of(key)), value)
                 elif value is not NOTHING:
-                    memory.store_item(held, key_of(key), value)
+                    several = isinstance(key, ast.Slice)
+                    memory.store_item(
+                        held, key_of(key), memory.entries(value) if several else value
+                    )
 
     def _bind(self, name: str, value: Held) -> None:
         if value is NOTHING:
@@ -708,7 +715,13 @@ class Constraints:
 
     def _yield_from(self, node: ast.YieldFrom) -> Held:
         self._give(self._elements(node.value))
-        return NOTHING
+        memory = self._memory
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, Container) and isinstance(each.node, ast.FunctionDef):
+                memory.flow(memory.returns(each.node, each.context), result)
+
+        return memory.derived("returned", memory.of(node.value), follow)
 
     def _give(self, value: Held) -> None:
         """Let the function around return a container of this, or this itself to a ``with``."""

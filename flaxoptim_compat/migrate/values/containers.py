@@ -124,11 +124,13 @@ class Containers:
             made = Container(call.node, call.context)
             memory.put(made, 1, first)  # in the place of its structure
             memory.flow(frozenset({made}), result)
+        elif name == "iter" and len(positional) > 1:
+            self.give(call, self._called(call, first), result)
         elif name in _SAME and positional:
             memory.flow(first, result)
         elif name in _IN_ANOTHER_ORDER:
             self._compare(call, given, memory.entries(first))
-            self._give(call, memory.entries(first), result)
+            self.give(call, memory.entries(first), result)
         else:
             self._other_function(call, name, positional, result)
 
@@ -140,26 +142,26 @@ class Containers:
             case "enumerate", [first, *_]:
                 self._give_tuples(call, [NOTHING, memory.entries(first)], result)
             case "map", [function, *over]:
-                self._give(call, self._called(call, function, *map(memory.entries, over)), result)
+                self.give(call, self._called(call, function, *map(memory.entries, over)), result)
             case "filter", [function, over]:
                 self._called(call, function, memory.entries(over))
-                self._give(call, memory.entries(over), result)
+                self.give(call, memory.entries(over), result)
             case "functools.reduce", [function, over, *start]:
                 entries = memory.entries(over)
                 memory.flow(start[0] if start else entries, result)
                 memory.flow(self._called(call, function, result, entries), result)
             case "itertools.chain", several:
-                self._give(call, memory.joined([*map(memory.entries, several)]), result)
+                self.give(call, memory.joined([*map(memory.entries, several)]), result)
             case "itertools.chain.from_iterable", [several, *_]:
-                self._give(call, memory.entries(memory.entries(several)), result)
+                self.give(call, memory.entries(memory.entries(several)), result)
             case "itertools.repeat", [value, *_]:
-                self._give(call, value, result)
+                self.give(call, value, result)
             case "dict.fromkeys", [_, value]:
-                self._give(call, value, result, is_dict=True)
+                self.give(call, value, result, is_dict=True)
             case "collections.defaultdict", [maker, *_]:
-                self._give(call, self._default(call, maker), result, is_dict=True)
+                self.give(call, self._default(call, maker), result, is_dict=True)
             case _:
-                self._give(call, NOTHING, result)
+                self.give(call, NOTHING, result)
 
     def _compare(self, call: Call, given: Given, entries: Held) -> None:
         """Call the function, if there is one, by whose results entries are compared."""
@@ -171,7 +173,7 @@ class Containers:
             if name == "key":
                 self._called(call, function, *[entries] * (1 + by_two))
 
-    def _give(self, call: Call, entries: Held, result: Variable, is_dict: bool = False) -> None:
+    def give(self, call: Call, entries: Held, result: Variable, is_dict: bool = False) -> None:
         """Let a call hold a new container with these entries."""
         made = Container(call.node, call.context, is_dict)
         self._memory.put(made, ANYWHERE, entries)
@@ -183,7 +185,7 @@ class Containers:
         each = Container(call.node.func, call.context)
         for index, value in enumerate(slots):
             self._memory.put(each, index, value)
-        self._give(call, frozenset({each}), result)
+        self.give(call, frozenset({each}), result)
 
     def _default(self, call: Call, maker: Held) -> Held:
         """What a ``defaultdict`` has under a key that it was not given."""
@@ -248,7 +250,7 @@ class Containers:
             case "copy" | "replace" | "_replace":
                 memory.solver.state(result, [owner])
             case "values":
-                self._give(call, contents, result)
+                self.give(call, contents, result)
             case "items":
                 self._give_tuples(call, [NOTHING, contents], result)
             case "popitem":

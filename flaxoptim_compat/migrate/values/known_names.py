@@ -136,6 +136,10 @@ CONTAINERS = {
     "collections.OrderedDict": True,
     "collections.UserDict": True,
     "collections.UserList": False,
+    "collections.abc.Mapping": True,
+    "collections.abc.MutableMapping": True,
+    "collections.abc.MutableSequence": False,
+    "collections.abc.Sequence": False,
     "collections.deque": False,
     "dict": True,
     "list": False,
@@ -143,6 +147,8 @@ CONTAINERS = {
     "tuple": False,
     "typing.Dict": True,
     "typing.List": False,
+    "typing.Mapping": True,
+    "typing.MutableMapping": True,
 }
 
 # The value of this argument is what the function returns, perhaps with other arrays in it.
@@ -164,6 +170,12 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.named_call": (0, "fun"),
     "jax.experimental.pjit.pjit": (0, "fun"),
     "jax.experimental.maps.xmap": (0, "fun"),
+    "flax.core.FrozenDict": (0, "xs"),
+    "flax.core.freeze": (0, "xs"),
+    "flax.core.frozen_dict.FrozenDict": (0, "xs"),
+    "flax.core.frozen_dict.freeze": (0, "xs"),
+    "flax.core.frozen_dict.unfreeze": (0, "x"),
+    "flax.core.unfreeze": (0, "x"),
     "flax.jax_utils.replicate": (0, "tree"),
     "flax.jax_utils.unreplicate": (0, "tree"),
     "flax.training.checkpoints.restore_checkpoint": (1, "target"),

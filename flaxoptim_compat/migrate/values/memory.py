@@ -458,7 +458,7 @@ class Memory:
 
         def spread(values: Held, each: Object) -> None:
             if isinstance(each, Instance):
-                for name in fields_of(each.of.node):
+                for name in self.all_fields(each.of):
                     held = self.derived(
                         ("entry", name), values, functools.partial(entry, name=name)
                     )
@@ -523,9 +523,10 @@ class Memory:
                 if isinstance(base, Class):
                     self.flow(self.within(base), result)
                 elif isinstance(base, External) and base.name in known_names.CONTAINERS:
-                    self.solver.state(
-                        result, [Container(of.node, None, known_names.CONTAINERS[base.name])]
-                    )
+                    own = Container(of.node, None, known_names.CONTAINERS[base.name])
+                    self.solver.state(result, [own])
+                    # Methods that it does not define itself ask for entries by this one.
+                    self.put(own, ANYWHERE, self._returned_by(of, "__getitem__"))
 
             def let_matter(container: Object) -> None:
                 assert isinstance(container, Container)
@@ -668,6 +669,17 @@ class Memory:
             yield each, bases
             classes += [one for one in bases if isinstance(one, Class) and one not in classes]
 
+    def all_fields(self, of: Class, annotation: str = "") -> list[str]:
+        """The names that a class annotates, and those that it is derived from, in this order.
+
+        Args:
+          of: the class.
+          annotation: what they are annotated with; "" for all.
+        """
+        classes = [each.node for each, _ in self.ancestry(of)]
+        names = (name for each in classes[::-1] for name in fields_of(each, annotation))
+        return [*dict.fromkeys(names)]
+
     @functools.cached_property
     def method_names(self) -> frozenset[str]:
         """The methods of the classes of the program that are no definitions of optimizers."""
@@ -712,7 +724,7 @@ class Memory:
                 case Stored():
                     self.solver.state(result, [each])
                 case Entries(of=Instance(of=of)):
-                    names = fields_of(of.node) if key == ANYWHERE else [key]
+                    names = self.all_fields(of) if key == ANYWHERE else [key]
                     for name in names:
                         self.flow(self.state_dict(self._of_instance(of, str(name))), result)
                 case Entries(of=Container() as container):
@@ -752,15 +764,15 @@ class Memory:
 
     def inside(self, objects: Objects) -> Objects:
         """These objects, what is in their fields and slots, and so on."""
-        return self._inside(objects, lambda of: self._fields.get(of, ()))
+        return self._inside(objects, lambda of: self._fields.get(of.node, ()))
 
     def data_inside(self, objects: Objects) -> Objects:
         """These objects, what is in slots of containers and annotated fields, and so on."""
-        return self._inside(objects, lambda of: [self.field(of, name) for name in fields_of(of)])
+        return self._inside(
+            objects, lambda of: [self.field(of.node, name) for name in self.all_fields(of)]
+        )
 
-    def _inside(
-        self, objects: Objects, fields: Callable[[ast.ClassDef], Sequence[Variable]]
-    ) -> Objects:
+    def _inside(self, objects: Objects, fields: Callable[[Class], Sequence[Variable]]) -> Objects:
         seen: set[Object] = set()
         waiting = [*objects]
         while waiting:
@@ -771,7 +783,7 @@ class Memory:
                     waiting += self._all_slots(each).objects
                 elif isinstance(each, Instance):
                     waiting += self.within(each.of).objects
-                    for variable in fields(each.of.node):
+                    for variable in fields(each.of):
                         waiting += variable.objects
         return frozenset(seen)
 

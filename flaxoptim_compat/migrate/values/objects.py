@@ -11,6 +11,7 @@ import functools
 from collections.abc import Hashable
 from typing import ClassVar
 
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 
@@ -271,13 +272,25 @@ LEGACY = frozenset(
 )
 
 
-def fields_of(node: ast.ClassDef) -> list[str]:
-    """The names that the body of a class annotates, which are the fields of a dataclass."""
+def fields_of(node: ast.ClassDef, annotation: str = "") -> list[str]:
+    """The names that the body of a class annotates, which are the fields of a dataclass.
+
+    Args:
+      node: the class.
+      annotation: what they are annotated with, such as ``InitVar``; "" for all.
+    """
     return [
         each.target.id
         for each in node.body
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+        if isinstance(each, ast.AnnAssign)
+        and isinstance(each.target, ast.Name)
+        and annotation in ("", _generic(each.annotation))
     ]
+
+
+def _generic(annotation: ast.expr) -> str:
+    """What stands before the brackets of an annotation, without its module."""
+    return last_name(annotation.value if isinstance(annotation, ast.Subscript) else annotation)
 
 
 def bases_of(node: ast.ClassDef) -> list[ast.expr]:

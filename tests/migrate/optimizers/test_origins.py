@@ -79,3 +79,12 @@ def test_a_single_array_that_is_unpacked_into_attributes_is_seen(target: str) ->
     text = rewrite(f"{HEAD}P = load()\nD = optim.Adam(0.1)\n{target}", "optax")
     assert "Flax's TrainState takes no single array" in text or ".to_train_state(" in text
     assert "train_state.TrainState.create" not in text
+
+
+def test_a_rate_that_may_be_among_others_starts_as_zero() -> None:
+    program = (
+        "def build(*args, **kwargs):\n    return optim.Momentum(*args, **kwargs)\n\n\n"
+        "steps(build(beta=0.9).create(P), G)\n"
+    )
+    text = rewrite(f"{HEAD}P, G = load(){STEPS}{program}", "optax")
+    assert ".to_train_state(learning_rate=0.0)" in text

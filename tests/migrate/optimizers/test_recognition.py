@@ -455,3 +455,13 @@ def test_a_step_of_several_definitions_does_not_show_that_each_has_a_rate() -> N
     marks = [mark.text for mark in marks_in(text) if mark.code != "FOC103"]
     assert len(marks) == 1 and "and others none: give each one" in " ".join(marks[0].split())
     assert "train_state" not in text
+
+
+def test_a_definition_that_is_asked_for_create_by_name_stays() -> None:
+    program = (
+        "from flax import optim\n\n\ndef f(p, g):\n"
+        "    o = getattr(optim.Adam(0.1), 'create')(p)\n    return o.apply_gradient(g)\n"
+    )
+    left = rewrite(program, "optax")
+    assert "# FOC218: It is asked for `create` by this name" in left
+    assert left.endswith("    return o.apply_gradient(g)\n")

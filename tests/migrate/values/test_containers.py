@@ -8,7 +8,7 @@ from tests.support.rewriting_texts import rewrite
 
 HEAD = (
     "import collections\nimport functools\nimport itertools\nimport queue\nimport random\n\n"
-    "from flax import optim\n\n\n"
+    "import jax\nfrom flax import core, optim, traverse_util\n\n\n"
     "def f(p, g, n):\n"
     "    a = optim.Adam(0.1).create(p)\n"
     "    b = optim.GradientDescent(0.2).create(p)\n"
@@ -25,6 +25,20 @@ LEADS = {
     "a copy of a dict that was empty": "d = dict({})\n    d['a'] = a\n    x = d['a']",
     "dicts behind each other": "d = collections.ChainMap({}, {'a': a})\n    x = d['a']",
     "one dict and another": "x = ({'a': a} | n)['a']",
+    "a dict that takes in another": "d = {}\n    d |= {'a': a}\n    x = d['a']",
+    "a list that takes in another": "c, d = [], [a]\n    c += d\n    x = c[0]",
+    "a slice that is assigned to": "d = [n, n]\n    d[:1] = [a]\n    x = d[0]",
+    "what a generator returns": (
+        "def give(of):\n        yield n\n        return of\n\n    def whole(of):\n"
+        "        got = yield from give(of)\n        yield got\n    x = list(whole(a))[1]"
+    ),
+    "calls until there is nothing": "for x in iter(lambda: a if n else None, None):\n        pass",
+    "a FrozenDict": "x = core.freeze({'a': a})['a']",
+    "a flat dict": "x = traverse_util.flatten_dict({'a': {'b': a}})['a', 'b']",
+    "what is returned beside a gradient": ("_, x = jax.grad(lambda p: (p, a), has_aux=True)(p)"),
+    "what is returned beside a value and a gradient": (
+        "(_, x), _ = jax.value_and_grad(lambda p: (p, a), has_aux=True)(p)"
+    ),
     "an OrderedDict": "d = collections.OrderedDict()\n    d['a'] = a\n    x = d.popitem()[1]",
     "a defaultdict": "d = collections.defaultdict(list)\n    d['a'].append(a)\n    x = d['a'][0]",
     "a defaultdict of ours": "d = collections.defaultdict(lambda: a)\n    x = d['a']",

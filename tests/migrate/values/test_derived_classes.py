@@ -7,7 +7,7 @@ import pytest
 from tests.support.rewriting_texts import rewrite
 
 HEAD = (
-    "import collections\nfrom typing import Any, Dict, Generic, TypeVar\n\n"
+    "import collections\nimport dataclasses\nfrom typing import Any, Dict, Generic, TypeVar\n\n"
     "from flax import optim\n\nT = TypeVar('T')\n\n\n"
 )
 BODY = """
@@ -85,6 +85,27 @@ LEADS = {
         "d = D()\n    d['a'] = a\n    x = d.last()",
     ),
     "a dict whose entries are named": ("class D(Dict[str, Any]):\n    pass\n", "x = D(a=a)['a']"),
+    "a class with the methods of a mapping": (
+        "class D(collections.abc.MutableMapping):\n    def __init__(self):\n        self.d = {}\n\n"
+        "    def __getitem__(self, key):\n        return self.d[key]\n\n"
+        "    def __setitem__(self, key, value):\n        self.d[key] = value\n",
+        "d = D()\n    d['a'] = a\n    for _, x in d.items():\n        pass",
+    ),
+    "a named tuple with a method": (
+        "class T(collections.namedtuple('T', 'held n')):\n    def first(self):\n"
+        "        return self.held\n",
+        "x = T(a, n).first()",
+    ),
+    "a dataclass derived from another": (
+        "@dataclasses.dataclass\nclass B:\n    n: int\n\n\n"
+        "@dataclasses.dataclass\nclass C(B):\n    held: Any = None\n",
+        "x = C(n, a).held",
+    ),
+    "what a dataclass is given to begin with": (
+        "@dataclasses.dataclass\nclass C:\n    of: dataclasses.InitVar[Any]\n    n: int = 0\n\n"
+        "    def __post_init__(self, of):\n        self.held = of\n",
+        "x = C(a, n).held",
+    ),
     "a generic class": (_HOLDER, "x = Base[int](a).held"),
     "a class derived from a generic one": (
         f"{_HOLDER}class Mine(Base[int]):\n    def first(self):\n        return self.held\n",

@@ -138,6 +138,11 @@ LOST = {
         "x = Kept() + a",
         "It is not followed through `Kept() + a`",
     ),
+    "an operator that assigns": (
+        "class Kept:\n    def __iadd__(self, other):\n        return other\n",
+        "x = Kept()\n    x += a",
+        "It is not followed through `x += a`",
+    ),
     "a sign": ("", "x = -a", "It is not followed through `-a`"),
     "brackets": (
         "class Kept:\n    def __getitem__(self, key):\n        return self\n",
