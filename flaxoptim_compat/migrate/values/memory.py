@@ -354,8 +354,9 @@ class Memory:
                 self.flow(self._of_instance(of, name), result)
             case Class():
                 self.flow(self._of_class_itself(owner, name), result)
-            case Function() if name == "__wrapped__":
-                add(result, [owner])  # decorators return the function, or one that does the same
+            case Function() if name in ("__call__", "__wrapped__"):
+                # Decorators return the function, or one that does the same.
+                add(result, [owner])
             case Function(node=node):
                 self.flow(self._of_function(node, name), result)
             case Super(of=of):

@@ -97,6 +97,7 @@ LEADS = {
         "@functools.lru_cache\ndef given(of):\n    return of\n",
         "x = given.__wrapped__(a)",
     ),
+    "a call by its name": ("def given(of):\n    return of\n", "x = given.__call__(a)"),
     "a case": ("", "match a:\n        case x:\n            pass"),
     "one of two cases": (
         "",
