@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.objects import Class, Function, Instance
+from flaxoptim_compat.migrate.values.objects import Class, Function, Instance, Object, Objects
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 # Through so many assignments, calls and functions it is looked for.
@@ -83,13 +83,13 @@ def sources(
                 is_written_out = isinstance(each, ast.Dict | ast.List | ast.Tuple)
                 entries = _entry(each, key) if is_written_out else [within]
                 yield from ((file, entry) for entry in entries)
+            yield from _stored(points_to, document, node)
         case ast.Subscript(value=holder):
             yield document, holder
         case ast.Name():
             yield from _assigned(points_to, document, node)
-        case ast.Attribute(value=owner, attr=name):
-            for of in (each.of for each in points_to.values(owner) if isinstance(each, Instance)):
-                yield from _set(points_to, of, name, [document])
+        case ast.Attribute():
+            yield from _stored(points_to, document, node)
 
 
 def _entry(node: ast.expr, key: object) -> Iterator[ast.expr]:
@@ -157,25 +157,45 @@ def _given(
                 yield from ((file, each) for each in (*by_position, *by_name))
 
 
-def _set(
-    points_to: PointsTo, of: Class, name: str, files: Iterable[Document]
+def _stored(
+    points_to: PointsTo, document: Document, place: ast.Attribute | ast.Subscript
 ) -> Iterator[tuple[Document, ast.expr]]:
-    """What is assigned to a field of the objects of a class, in these files and its own."""
-    for file in dict.fromkeys([of.document, *files]):
+    """What is assigned to a field or an entry, in this file and in that of its class."""
+    owners = points_to.values(place.value)
+    files = [each.document for each in map(_class_of, owners) if each is not None]
+    for file in dict.fromkeys([document, *files]):
         for node in file.of_kind(ast.Assign):
             for target in node.targets:
-                is_one = isinstance(target, ast.Attribute)
+                is_one = isinstance(target, ast.Attribute | ast.Subscript)
                 for index, each in enumerate([target] if is_one else getattr(target, "elts", ())):
-                    if not isinstance(each, ast.Attribute) or each.attr != name:
-                        continue
-                    if _is_of(points_to, each.value, of):
+                    if _is_same(each, place) and _may_be_one_of(points_to, each.value, owners):
                         entry = ast.Subscript(node.value, ast.Constant(index), ast.Load())
                         yield file, node.value if is_one else ast.copy_location(entry, node.value)
 
 
-def _is_of(points_to: PointsTo, owner: ast.expr, of: Class) -> bool:
-    classes = [each.of for each in points_to.values(owner) if isinstance(each, Instance)]
-    return any(one == of for each in classes for one, _ in points_to.ancestry(each))
+def _class_of(owner: Object) -> Class | None:
+    of = owner.of if isinstance(owner, Instance) else owner
+    return of if isinstance(of, Class) else None
+
+
+def _is_same(target: ast.expr, place: ast.Attribute | ast.Subscript) -> bool:
+    """Whether two places have the same name in what they are in, or the same key."""
+    match target, place:
+        case ast.Attribute(attr=name), ast.Attribute(attr=other):
+            return name == other
+        case (
+            ast.Subscript(slice=ast.Constant(value=key)),
+            ast.Subscript(slice=ast.Constant(value=other)),
+        ):
+            return bool(key == other)
+    return False
+
+
+def _may_be_one_of(points_to: PointsTo, holder: ast.expr, owners: Objects) -> bool:
+    held = points_to.values(holder)
+    classes = [of for each in held if (of := _class_of(each)) is not None]
+    inherited = {one for each in classes for one, _ in points_to.ancestry(each)}
+    return not held.isdisjoint(owners) or any(_class_of(each) in inherited for each in owners)
 
 
 def may_be_none(

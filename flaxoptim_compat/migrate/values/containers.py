@@ -35,7 +35,9 @@ _IN_ANOTHER_ORDER = frozenset({"frozenset", "random.sample", "reversed", "set", 
 # They return one entry.
 _ONE_ENTRY = frozenset({"next", "random.choice"})
 _BEST = frozenset({"max", "min"})
-_DICTS = frozenset({"collections.ChainMap", "collections.OrderedDict", "dict"})
+_DICTS = frozenset(
+    {"collections.ChainMap", "collections.OrderedDict", "collections.UserDict", "dict"}
+)
 _ZIPS = frozenset({"itertools.zip_longest", "zip"})
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_flatten", "jax.tree_util.tree_flatten"})
 _MADE_EMPTY = frozenset({"collections.deque", "dict", "list", "set"})

@@ -44,6 +44,15 @@ WITHOUT_A_RATE = {
         "    return optim.Adam(config['rate'], eps=0.1).create(p)\n\n\nsteps(make(P, CONFIG), G)\n",
         "config['rate']",
     ),
+    "an entry that is set elsewhere": (
+        "CONFIG = {}\nCONFIG['rate'] = None\n\n\ndef make(p, config):\n"
+        "    return optim.Adam(config['rate'], eps=0.1).create(p)\n\n\nsteps(make(P, CONFIG), G)\n",
+        "config['rate']",
+    ),
+    "an attribute of a class": (
+        "class T:\n    pass\n\n\nT.rate = None\nsteps(optim.Adam(T.rate, eps=0.1).create(P), G)\n",
+        "T.rate",
+    ),
     "one of two": (
         "rate = None if G else 0.1\nsteps(optim.Adam(rate, eps=0.1).create(P), G)\n",
         "rate",
@@ -71,6 +80,7 @@ def test_a_rate_that_is_a_number_starts_as_it_is() -> None:
     "target",
     [
         "v = types.SimpleNamespace()\nv.flat, v.back = ravel_pytree(P)\nmade = D.create(v.flat)\n",
+        "v = {}\nv['flat'], v['back'] = ravel_pytree(P)\nmade = D.create(v['flat'])\n",
         "class F:\n    def __init__(self):\n        self.flat, self.back = ravel_pytree(P)\n"
         "        self.made = D.create(self.flat)\n",
     ],
