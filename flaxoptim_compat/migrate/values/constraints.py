@@ -455,12 +455,14 @@ class Constraints:
     def _decorate(self, wrapping: Iterable[tuple[ast.expr, Held]], decorated: Object) -> None:
         """Give a function or class to those of its decorators that may put it into a registry."""
         memory = self._memory
+        come: set[Object] = set()
 
         def give(decorator: Object) -> None:
             if isinstance(decorator, Function) and (name := kept_by(decorator)):
                 taken = memory.variable(decorator.node, name, decorator.context)
                 memory.flow(frozenset({decorated}), taken)
-            elif isinstance(decorator, Partial):
+            elif isinstance(decorator, Partial) and decorator not in come:
+                come.add(decorator)  # one may seem to be made of itself
                 memory.ask(self._calls.called_by(decorator))
                 memory.each(self._calls.called_by(decorator), give)
 

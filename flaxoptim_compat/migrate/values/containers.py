@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
@@ -237,14 +237,16 @@ class Containers:
         """
         memory, positional = self._memory, given.positional
         contents = memory.contents(frozenset({owner}))
+        key = _key_in(call.node) if owner.is_dict else ANYWHERE
         if method in _PUT_ONE:
             for value in positional[:1]:
                 memory.put(owner, ANYWHERE, value)
         if method in _PUT_AT or method == "__setitem__":
             for value in positional[1:2]:
-                memory.put(owner, ANYWHERE, value)
+                memory.put(owner, key, value)
         if method in _TAKE or method == "__getitem__":
-            memory.flow(memory.joined([contents, *positional[1:]]), result)
+            taken = memory.item(frozenset({owner}), key)
+            memory.flow(memory.joined([taken, *positional[1:]]), result)
         match method:
             case "send":
                 for value in positional[:1]:
@@ -309,6 +311,13 @@ class Containers:
                 memory.flow(values, result)
 
         return memory.derived("values", held, follow)
+
+
+def _key_in(call: ast.Call) -> Hashable:
+    """The key that a method of a dict is given first, as far as it is written out."""
+    first = call.args[0] if call.args else None
+    is_text = isinstance(first, ast.Constant) and isinstance(first.value, str)
+    return key_of(first) if is_text and first is not None else ANYWHERE
 
 
 def captured(

@@ -136,6 +136,15 @@ def test_what_a_class_of_settings_has_beside_an_optimizer_is_none() -> None:
     assert text.endswith("return d.a.params, d.n.target, d.g.state\n")
 
 
+def test_what_is_asked_for_by_a_method_is_what_has_the_key() -> None:
+    text = rewrite(
+        f"{HEAD}{_ATTRIBUTES}{BODY}    d = D({{'a': a, 'sub': D(n=n)}})\n"
+        "    return d.get('a').target, d.get('sub').n, d.pop('a', None).target\n",
+        "optax",
+    )
+    assert text.endswith("return d.get('a').params, d.get('sub').n, d.pop('a', None).params\n")
+
+
 # A class, lines that lose an optimizer, and the reason that is given for it.
 LOST = {
     "a class that keeps things in its own way": (

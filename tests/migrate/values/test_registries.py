@@ -75,3 +75,12 @@ def test_what_finds_a_function_around_it_holds_it() -> None:
     left = rewrite(program, "optax")
     assert "# FOC218: What `register` does with it is not known" in left
     assert left.endswith(_RESULTS.format("REG"))
+
+
+def test_a_decorator_that_is_made_of_itself() -> None:
+    program = (
+        "import functools\nfrom flax import optim\n\n\ndef same(made, n=0):\n    return made\n\n\n"
+        f"for n in range(3):\n    same = functools.partial(same, n=n)\n\n\n@same{_MAKES}"
+        "def f(p):\n    return one(p).target\n"
+    )
+    assert rewrite(program, "optax").endswith("    return one(p).params\n")
