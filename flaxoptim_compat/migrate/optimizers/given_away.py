@@ -34,6 +34,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Optimizer,
     Super,
     bases_of,
+    class_of,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -72,7 +73,7 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         each.name
         for each in takers
         if isinstance(each, External)
-        and not (_takes_any_tree(each.name) and not _may_call(points_to, call, each.name))
+        and not (takes_any_tree(each.name) and not _may_call(points_to, call, each.name))
         and not (each.name in _BY_NAME and _is_followed(document, call, is_holder))
         and not (is_holder and _takes_out_nothing(each.name))
     }
@@ -123,7 +124,7 @@ def _is_known_method(points_to: PointsTo, function: ast.expr) -> bool:
         return True
     classes = [each.of if isinstance(each, Instance | Super) else each for each in owners]
     if any(isinstance(each, Class) and points_to.is_container(each) for each in classes):
-        return function.attr in (*containers.METHODS, "__init__")
+        return function.attr in containers.METHODS
     bases = [
         base.name
         for each in classes
@@ -132,7 +133,7 @@ def _is_known_method(points_to: PointsTo, function: ast.expr) -> bool:
         for base in points_to.values(node)
         if isinstance(base, External)
     ]
-    return bool(bases) and all(map(_takes_any_tree, bases))
+    return bool(bases) and all(map(takes_any_tree, bases))
 
 
 def put_into_unread(points_to: PointsTo, document: Document, node: ast.Assign) -> Iterator[Use]:
@@ -282,10 +283,9 @@ def _held_by(points_to: PointsTo, document: Document, target: ast.expr) -> Objec
             scope = points_to.scopes[document].binder(target, name)
             return NOTHING if scope is None else points_to.variable(scope, name)
         case ast.Attribute(value=owner, attr=name):
-            owners = points_to.legacy(owner)
-            classes = [each.of if isinstance(each, Instance) else each for each in owners]
-            fields = [each.node for each in classes if isinstance(each, Class)]
-            return NOTHING.union(*(points_to.field(each, name) for each in fields))
+            classes = map(class_of, points_to.legacy(owner))
+            fields = (points_to.field(of.node, name) for of in classes if of is not None)
+            return NOTHING.union(*fields)
         case ast.Subscript(value=owner, slice=ast.Constant(value=key)):
             return points_to.entry(owner, key)
     return NOTHING
@@ -302,7 +302,7 @@ _MAKE_NONE = frozenset(["apply_gradients", *_OF_ARRAYS.split()])
 def _makes_no_optimizer(name: str) -> bool:
     # A name without a module that Python does not have comes from a file that is not read.
     return (
-        _takes_any_tree(name)
+        takes_any_tree(name)
         or name.partition(".")[0] in ("optax", "flaxoptim_compat")
         or hasattr(builtins, name)
     )
@@ -317,7 +317,8 @@ def _keeps_things(function: ast.expr) -> bool:
     )
 
 
-def _takes_any_tree(name: str) -> bool:
+def takes_any_tree(name: str) -> bool:
+    """Whether a function of a package takes an optimizer for a tree like others."""
     root = name.partition(".")[0]
     return (
         root in known_names.TAKE_ANY_TREE

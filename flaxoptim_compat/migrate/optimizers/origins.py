@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.objects import Class, Function, Instance, Object, Objects
+from flaxoptim_compat.migrate.values.objects import Class, Function, Objects, class_of
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 # Through so many assignments, calls and functions it is looked for.
@@ -162,7 +162,7 @@ def _stored(
 ) -> Iterator[tuple[Document, ast.expr]]:
     """What is assigned to a field or an entry, in this file and in that of its class."""
     owners = points_to.values(place.value)
-    files = [each.document for each in map(_class_of, owners) if each is not None]
+    files = [each.document for each in map(class_of, owners) if each is not None]
     for file in dict.fromkeys([document, *files]):
         for node in file.of_kind(ast.Assign):
             for target in node.targets:
@@ -171,11 +171,6 @@ def _stored(
                     if _is_same(each, place) and _may_be_one_of(points_to, each.value, owners):
                         entry = ast.Subscript(node.value, ast.Constant(index), ast.Load())
                         yield file, node.value if is_one else ast.copy_location(entry, node.value)
-
-
-def _class_of(owner: Object) -> Class | None:
-    of = owner.of if isinstance(owner, Instance) else owner
-    return of if isinstance(of, Class) else None
 
 
 def _is_same(target: ast.expr, place: ast.Attribute | ast.Subscript) -> bool:
@@ -193,9 +188,9 @@ def _is_same(target: ast.expr, place: ast.Attribute | ast.Subscript) -> bool:
 
 def _may_be_one_of(points_to: PointsTo, holder: ast.expr, owners: Objects) -> bool:
     held = points_to.values(holder)
-    classes = [of for each in held if (of := _class_of(each)) is not None]
+    classes = [of for each in held if (of := class_of(each)) is not None]
     inherited = {one for each in classes for one, _ in points_to.ancestry(each)}
-    return not held.isdisjoint(owners) or any(_class_of(each) in inherited for each in owners)
+    return not held.isdisjoint(owners) or any(class_of(each) in inherited for each in owners)
 
 
 def may_be_none(

@@ -8,14 +8,13 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked, whose_fields
 from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.optimizers.given_away import takes_any_tree
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.arguments import kept_by
 from flaxoptim_compat.migrate.values.calls import matters
 from flaxoptim_compat.migrate.values.known_names import (
-    TAKE_ANY_TREE,
-    TAKE_ANYTHING,
     TELLING,
     hints_at_optimizer,
     is_bridged,
@@ -196,15 +195,12 @@ def _looked_up(points_to: PointsTo, document: Document, call: ast.Call, seen: st
             asked = getattr(document.function(call), "name", "")
             if names_asked(document, call) or asked == "__getattr__":
                 return
-            owners = frozenset(each for each in points_to.values(owner) if _has_attributes(each))
+            values = points_to.values(owner)
+            owners = frozenset(each for each in values if isinstance(each, Instance | Class | File))
             held = points_to.inside(owners) | _given_by(points_to, owners)
             if sites := sites_of(held, Optimizer):
                 what = f"What `{ast.unparse(call)}` gives is not known,"
                 yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
-
-
-def _has_attributes(each: Object) -> bool:
-    return isinstance(each, Instance | Class | File)
 
 
 def _variables(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
@@ -360,7 +356,8 @@ def _made(points_to: PointsTo, document: Document, call: ast.Call, seen: str) ->
         return
     for value in arguments_of(call):
         held = points_to.legacy(value)
-        given = _given_by(points_to, frozenset(each for each in held if _is_function(each)))
+        makers = frozenset(each for each in held if isinstance(each, Function | Class))
+        given = _given_by(points_to, makers)
         if sites := sites_of(given, Optimizer):
             what = f"What `{ast.unparse(call.func)}` does with it is not known,"
             yield Use("FOC218", document, value, sites, _MAY_BE.format(what, seen))
@@ -370,8 +367,7 @@ def _is_known(taker: Object) -> bool:
     """Whether it is seen what a function does with one that it is given."""
     if not isinstance(taker, External):
         return True
-    root = taker.name.partition(".")[0]
-    return matters(taker.name) or root in TAKE_ANY_TREE or taker.name in TAKE_ANYTHING
+    return matters(taker.name) or takes_any_tree(taker.name)
 
 
 def _given_by(points_to: PointsTo, objects: Objects) -> Objects:
@@ -387,10 +383,6 @@ def _given_by(points_to: PointsTo, objects: Objects) -> Objects:
                 nodes += document.tree.body
     functions = (each for each in nodes if isinstance(each, ast.FunctionDef | ast.Lambda))
     return points_to.data_inside(objects.union(*map(points_to.returned, functions)))
-
-
-def _is_function(each: Object) -> bool:
-    return isinstance(each, Function | Class)
 
 
 def _is_exception(name: str) -> bool:
@@ -422,6 +414,4 @@ def _is_put_unseen(points_to: PointsTo, holder: ast.expr, method: str) -> bool:
 
 def _inherits(points_to: PointsTo, of: Class, method: str) -> bool:
     """Whether a class has a method from a package that is not read."""
-    ancestry = [*points_to.ancestry(of)]
-    own = (getattr(each, "name", "") for one, _ in ancestry for each in one.node.body)
-    return not points_to.is_container(of) and method not in own
+    return not points_to.is_container(of) and not points_to.has_method(of, method)

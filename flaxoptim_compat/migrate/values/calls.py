@@ -592,7 +592,6 @@ _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
         *containers.METHODS,
-        "__init__",
         "_asdict",
         "create",
         "item",

@@ -70,7 +70,7 @@ _TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "send", "setdefault"})
 # Methods that put what they are given into a container.
 PUT = _PUT_ONE | _PUT_AT | _PUT_ALL
 # What classes that are derived from Python's call of these.
-_SPECIAL = frozenset({"__getitem__", "__setitem__"})
+_SPECIAL = frozenset({"__getitem__", "__init__", "__setitem__"})
 METHODS = frozenset(
     {
         *PUT,
@@ -86,7 +86,7 @@ METHODS = frozenset(
     }
 )
 # The methods as functions, such as ``dict.__getitem__``.
-UNBOUND = frozenset(f"{kind}.{method}" for kind in CONTAINERS for method in (*METHODS, "__init__"))
+UNBOUND = frozenset(f"{kind}.{method}" for kind in CONTAINERS for method in METHODS)
 
 
 class Containers:

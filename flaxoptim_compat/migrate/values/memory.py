@@ -405,7 +405,7 @@ class Memory:
                 self.flow(self.within(of), result)  # as of a `UserDict`
             elif name not in _OF_DICTS:
                 self.flow(self._entry(of, name), result)
-            if not name.startswith("__") and self._has(of, "__getattr__"):
+            if not name.startswith("__") and self.has(of, "__getattr__"):
                 self.solver.watch(
                     self.inherited(of, "__getattr__"), lambda each: hand_on(each, result)
                 )
@@ -623,7 +623,7 @@ class Memory:
         self._of_tuple(of, ANYWHERE, result)
         self.flow(self.entries(self._returned_by(of, "__iter__")), result)
         self.flow(self._returned_by(of, "__next__"), result)
-        if not self._has(of, "__iter__"):
+        if not self.has(of, "__iter__"):
             # Otherwise it may be one with keys, which a loop gives.
             self.flow(self._returned_by(of, "__getitem__"), result)
 
@@ -634,7 +634,7 @@ class Memory:
             entering = [
                 self._returned_by(each.of, method)
                 for method in _ENTER
-                if isinstance(each, Instance) and self._has(each.of, method)
+                if isinstance(each, Instance) and self.has(each.of, method)
             ]
             for returned in entering:
                 self.flow(returned, result)
@@ -643,7 +643,8 @@ class Memory:
 
         return self.derived("entered", held, follow)
 
-    def _has(self, of: Class, method: str) -> bool:
+    def has(self, of: Class, method: str) -> bool:
+        """Whether a class has a method of the program, be it inherited."""
         names = (
             getattr(each, "name", "") for one, _ in self.ancestry(of) for each in one.node.body
         )

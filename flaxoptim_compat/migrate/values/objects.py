@@ -272,6 +272,12 @@ LEGACY = frozenset(
 )
 
 
+def class_of(each: Object) -> Class | None:
+    """A class of the program, or that of an object; None for all else."""
+    of = each.of if isinstance(each, Instance) else each
+    return of if isinstance(of, Class) else None
+
+
 def fields_of(node: ast.ClassDef, annotation: str = "") -> list[str]:
     """The names that the body of a class annotates, which are the fields of a dataclass.
 

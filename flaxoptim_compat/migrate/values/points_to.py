@@ -229,6 +229,10 @@ class PointsTo:
         """A class and those that it is derived from, however far, each with what its bases are."""
         return self._memory.ancestry(of)
 
+    def has_method(self, of: Class, name: str) -> bool:
+        """Whether a class has a method of the program, be it inherited."""
+        return self._memory.has(of, name)
+
     def is_own_method(self, name: str) -> bool:
         """Whether a class of the program has this method, and makes no definitions."""
         return name in self._memory.method_names
