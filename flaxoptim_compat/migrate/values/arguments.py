@@ -10,8 +10,9 @@ from typing import NamedTuple
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.memory import Held, Memory
+from flaxoptim_compat.migrate.values.memory import Memory
 from flaxoptim_compat.migrate.values.objects import NOTHING, Context, Function
+from flaxoptim_compat.migrate.values.variables import Held
 
 # As many arguments as `*` may stand for.
 MOST_SLOTS = 8

@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
 from flaxoptim_compat.migrate.values.containers import Containers
-from flaxoptim_compat.migrate.values.memory import Held, Memory
+from flaxoptim_compat.migrate.values.memory import Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -38,6 +38,7 @@ from flaxoptim_compat.migrate.values.objects import (
     bases_of,
 )
 from flaxoptim_compat.migrate.values.solver import Variable
+from flaxoptim_compat.migrate.values.variables import Held
 
 # Methods of an optimizer that return one, and that of its structure.
 _RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state", "unflatten"})

@@ -27,7 +27,7 @@ from flaxoptim_compat.migrate.values.arguments import (
 )
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.containers import captured
-from flaxoptim_compat.migrate.values.memory import INIT_SUBCLASS, Asked, Held, Memory, Method
+from flaxoptim_compat.migrate.values.memory import INIT_SUBCLASS, Asked, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -50,6 +50,7 @@ from flaxoptim_compat.migrate.values.objects import (
 )
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.stars import Stars
+from flaxoptim_compat.migrate.values.variables import Held
 from flaxoptim_compat.migrate.values.versions import Versions, all_versions
 
 # Annotations that say nothing of how a value is wrapped, and those of containers.

@@ -13,7 +13,7 @@ from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.arguments import Call, Given
 from flaxoptim_compat.migrate.values.known_names import CONTAINERS
-from flaxoptim_compat.migrate.values.memory import Held, Memory
+from flaxoptim_compat.migrate.values.memory import Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
@@ -24,6 +24,7 @@ from flaxoptim_compat.migrate.values.objects import (
     key_of,
 )
 from flaxoptim_compat.migrate.values.solver import Variable
+from flaxoptim_compat.migrate.values.variables import Held
 
 _QUEUES = frozenset({"queue.LifoQueue", "queue.PriorityQueue", "queue.Queue", "queue.SimpleQueue"})
 # What they are given is what they return: its entries keep their order.

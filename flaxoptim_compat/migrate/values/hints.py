@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.values.known_names import (
     is_bridged,
     tells_optimizer,
 )
-from flaxoptim_compat.migrate.values.memory import Asked, Memory, objects_of
+from flaxoptim_compat.migrate.values.memory import Asked, Memory
 from flaxoptim_compat.migrate.values.objects import (
     Container,
     Definition,
@@ -23,6 +23,7 @@ from flaxoptim_compat.migrate.values.objects import (
     fields_of,
 )
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
+from flaxoptim_compat.migrate.values.variables import objects_of
 
 # What holds the settings of a program: their names say nothing of objects.
 _SETTINGS = frozenset(

@@ -18,7 +18,7 @@ from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
 from flaxoptim_compat.migrate.values.hints import Hints
-from flaxoptim_compat.migrate.values.memory import Held, Memory, objects_of
+from flaxoptim_compat.migrate.values.memory import Memory
 from flaxoptim_compat.migrate.values.objects import (
     LEGACY,
     NOTHING,
@@ -33,6 +33,7 @@ from flaxoptim_compat.migrate.values.objects import (
 )
 from flaxoptim_compat.migrate.values.solver import Solver, Variable
 from flaxoptim_compat.migrate.values.stars import Stars
+from flaxoptim_compat.migrate.values.variables import Held, objects_of
 from flaxoptim_compat.migrate.values.versions import all_versions
 
 # Methods of modules that make a variable, and the functions that make dicts.
