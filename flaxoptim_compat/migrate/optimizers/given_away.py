@@ -35,6 +35,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Super,
     bases_of,
     class_of,
+    fields_of,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -68,7 +69,16 @@ def _becomes_field(points_to: PointsTo, call: ast.Call, argument: ast.expr) -> b
 
 def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_holder: bool) -> str:
     """What is not read and takes an optimizer, or what holds one; "" if nothing is of this kind."""
-    takers = points_to.values(call.func)
+    for function in (call.func, *_called_by(points_to, call)):
+        if taker := _unread(points_to, document, call, function, is_holder):
+            return taker
+    return ""
+
+
+def _unread(
+    points_to: PointsTo, document: Document, call: ast.Call, function: ast.expr, is_holder: bool
+) -> str:
+    takers = [*points_to.called_by(function)]
     packages = {
         each.name
         for each in takers
@@ -77,15 +87,44 @@ def _unread_taker(points_to: PointsTo, document: Document, call: ast.Call, is_ho
         and not (each.name in _BY_NAME and _is_followed(document, call, is_holder))
         and not (is_holder and _takes_out_nothing(each.name))
     }
-    if points_to.is_unknown(call.func):
+    packages.update(*(_made_by_packages(points_to, each) for each in takers))
+    if points_to.is_unknown(function):
         return "one of more functions than are followed"
     if packages:
         return f"{min(packages)}, which may expect an Optimizer"
-    if takers or _keeps_things(call.func) or _is_known_method(points_to, call.func):
+    if takers or _keeps_things(function) or _is_known_method(points_to, function):
         return ""
     # Who hands this function a state hands it what works on such a state, as who gets one back.
-    is_given = is_holder and points_to.is_parameter(document, call.func)
+    is_given = is_holder and points_to.is_parameter(document, function)
     return "" if is_given else "a function that is not known here"
+
+
+def _called_by(points_to: PointsTo, call: ast.Call) -> Iterator[ast.expr]:
+    """The functions that a function of a package calls with what else it is given."""
+    for name in points_to.package_names(call.func):
+        keywords: tuple[str, ...] = ("key",) if name in containers.FUNCTIONS else ()
+        positions = known_names.CALL_WITH_THE_REST.get(name, ())
+        if later := known_names.CALL_LATER.get(name):
+            positions, keywords = later.function[:1], later.function[1:]
+        for position in positions:
+            yield from call.args[position : position + 1]
+        yield from (each.value for each in call.keywords if each.arg in keywords)
+
+
+def _made_by_packages(points_to: PointsTo, taker: Object) -> Iterator[str]:
+    """The classes of packages that what a class of the program is given goes to."""
+    if (
+        not isinstance(taker, Class)
+        or points_to.is_container(taker)
+        or points_to.has_method(taker, "__init__")
+    ):
+        return
+    for one, bases in points_to.ancestry(taker):
+        if fields_of(one.node):
+            return
+        for base in bases:
+            if isinstance(base, External) and not _makes_no_optimizer(base.name):
+                yield base.name
 
 
 def _may_call(points_to: PointsTo, call: ast.Call, name: str) -> bool:
@@ -323,6 +362,7 @@ def takes_any_tree(name: str) -> bool:
     return (
         root in known_names.TAKE_ANY_TREE
         or name in known_names.TAKE_ANYTHING
+        or name in known_names.CALL_LATER
         or name in containers.FUNCTIONS
         or name in containers.UNBOUND
         or known_names.legacy_name(name) is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Container, Iterable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked, whose_fields
 from flaxoptim_compat.migrate.names.scopes import Scope
@@ -147,9 +148,9 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
         if sites and not points_to.values(node):
             what = f"What `{ast.unparse(node)}` makes of it is not known,"
             yield Use("FOC218", document, operand, sites, _MAY_BE.format(what, seen))
-    for holder, result in _taken_out(node):
+    for holder, taken_out in _taken_out(points_to, node):
         held = points_to.legacy(holder)
-        if held and not points_to.values(result):
+        if held and not taken_out():
             sites = sites_of(points_to.inside(held), Optimizer)
             if sites and not sites_of(held, Optimizer):
                 what = f"What `{ast.unparse(holder)}` gives here is not known,"
@@ -319,21 +320,23 @@ def _adds_fields(node: ast.AST) -> bool:
 _MAY_BE = "{} and may be what has the {}: if so, give that the name `optimizer` first."
 
 
-def _taken_out(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What something is taken out of, and where it goes."""
+def _taken_out(
+    points_to: PointsTo, node: ast.AST
+) -> Iterator[tuple[ast.expr, Callable[[], Objects]]]:
+    """What something is taken out of, and what is known of that."""
     match node:
-        case ast.For(iter=holder, target=target) | ast.comprehension(iter=holder, target=target):
-            yield holder, target
+        case ast.For(iter=holder) | ast.comprehension(iter=holder):
+            yield holder, functools.partial(points_to.entries, holder)
         case (
             ast.Subscript(value=holder, ctx=ast.Load())
             | ast.Attribute(value=holder, attr="__dict__")
         ):
-            yield holder, node
-        case ast.withitem(context_expr=holder, optional_vars=ast.expr() as target):
-            yield holder, target
+            yield holder, functools.partial(points_to.values, node)
+        case ast.withitem(context_expr=holder, optional_vars=ast.expr()):
+            yield holder, functools.partial(points_to.entered, holder)
         case ast.Attribute() | ast.Call():
             if (owner := whose_fields(node)) is not node:
-                yield owner, node
+                yield owner, functools.partial(points_to.values, node)
 
 
 def _operands(node: ast.AST) -> Sequence[ast.expr]:

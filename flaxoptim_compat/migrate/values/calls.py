@@ -55,7 +55,7 @@ class Calls:
     def __init__(self, memory: Memory, apart: frozenset[ast.AST]) -> None:
         self._memory = memory
         self._apart = apart
-        self._containers = Containers(memory, self._called)
+        self._containers = Containers(memory, self.called)
         # What writes down, for a call, the body of a function that is kept apart.
         self.bodies: dict[ast.AST, Callable[[Context], None]] = {}
         self._written: set[tuple[ast.AST, Context]] = set()
@@ -405,13 +405,17 @@ class Calls:
                 if field == "default":
                     memory.flow(value, result)
                 elif field == "default_factory":
-                    memory.flow(self._called(call, value), result)
+                    memory.flow(self.called(call, value), result)
         elif name == known_names.MAKES_NAMED_TUPLE:
             add(result, self._named_tuple(call))
         elif name == known_names.IMPORT_BY_NAME:
             add(result, [File(call.document)] if _names_itself(call.node) else [])
         elif name in known_names.MAKE_NAMESPACES:
             add(result, [self.namespace(call, given)])
+        elif name in known_names.POOLS:
+            add(result, [External(known_names.POOL)])
+        elif name in known_names.CALL_LATER:
+            self._later(call, name, given, result)
         elif name in containers.FUNCTIONS:
             self._containers.function(call, name, given, result)
         elif name in containers.UNBOUND:
@@ -433,8 +437,8 @@ class Calls:
                 value for name, value in given.named if name == "is_leaf" and positional
             ):
                 leaves = [memory.nodes(each) for each in positional[1:]]
-                memory.flow(self._called(call, positional[0], *leaves), result)
-                self._called(call, is_leaf, *leaves[:1])
+                memory.flow(self.called(call, positional[0], *leaves), result)
+                self.called(call, is_leaf, *leaves[:1])
         elif name in known_names.PARTIALS and positional:
             # partial(jax.jit, ...) as a decorator: the function itself.
             partial = Partial(call.node, call.context)
@@ -442,6 +446,11 @@ class Calls:
             for value in (*positional, *(value for _, value in given.named)):
                 memory.once_it_matters(value, lambda: memory.solver.let_matter(partial))
             add(result, [partial])
+        elif name == "type" and len(positional) == 1:
+            memory.flow(memory.attribute(positional[0], "__class__", {}), result)
+        elif name == "classmethod":
+            for value in positional:
+                memory.flow(memory.bound(value, to_class=True), result)
         elif name in known_names.CALLS_LATER and positional:
             transformed = Transformed(call.node, call.context)
             self._bound[transformed] = positional[0], Given([], [])
@@ -500,19 +509,46 @@ class Calls:
 
         self._memory.each(owner, follow)
 
-    def _called(self, call: Call, function: Held, *arguments: Held) -> Variable:
-        """What a function returns that a function of a package calls."""
+    def called(self, call: Call, function: Held, *arguments: Held) -> Variable:
+        """What a function returns that a function of a package calls.
+
+        Args:
+          call: that of the function of the package.
+          function: what it calls.
+          *arguments: what it gives to that.
+        """
+        return self._called_with(call, function, Given(arguments, []))
+
+    def _called_with(self, call: Call, function: Held, given: Given) -> Variable:
         returned = Variable()
-        for each in arguments:
+        for each in (*given.positional, *(value for _, value in given.named)):
             # What is given something that matters may ask it for things, whatever it returns.
             self._memory.once_it_matters(each, lambda: self._memory.ask(function))
-        self._call_any(call, function, Given(arguments, []), returned)
+        self._call_any(call, function, given, returned)
         return returned
+
+    def _later(self, call: Call, name: str, given: Given, result: Variable) -> None:
+        """A function that is called in another thread, or when the program ends."""
+        memory, positional = self._memory, given.positional
+        (index, keyword), place = known_names.CALL_LATER[name]
+        named = dict(given.named)
+        function = positional[index] if index < len(positional) else named.pop(keyword, NOTHING)
+        rest = Given(positional[index + 1 :], [*named.items()])
+        if place is not None:
+            arguments = memory.joined([*positional[place : place + 1], named.get("args", NOTHING)])
+            by_name = memory.joined([*positional[place + 1 :], named.get("kwargs", NOTHING)])
+            several = [memory.item(arguments, slot) for slot in range(MOST_SLOTS)]
+            rest = Given(several, [(None, by_name)])
+        returned = self._called_with(call, function, rest)
+        if name == "asyncio.to_thread":
+            memory.flow(returned, result)
+        elif name.startswith(known_names.POOL):
+            self._containers.give(call, returned, result)
 
     def _control_flow(self, call: Call, name: str, given: Given, result: Variable) -> None:
         """Functions that call a function again and again, on what it returns."""
         memory = self._memory
-        calls = functools.partial(self._called, call)
+        calls = functools.partial(self.called, call)
         match name, given.positional:
             case "jax.lax.fori_loop", [_, _, body, start, *_]:
                 memory.flow(start, result)
@@ -578,13 +614,18 @@ _MATTER = frozenset(
         "flax.serialization.msgpack_restore",
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
+        *known_names.CALL_LATER,
         *known_names.PARTIALS,
+        *known_names.POOLS,
         *known_names.READ_ANYTHING,
         known_names.IMPORT_BY_NAME,
         known_names.MAKES_NAMED_TUPLE,
         *known_names.MAKE_NAMESPACES,
+        "classmethod",
         "getattr",
+        "property",
         "setattr",
+        "type",
         known_names.RESTORE,
         known_names.COMPUTED,
     }

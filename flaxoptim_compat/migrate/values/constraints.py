@@ -30,6 +30,7 @@ from flaxoptim_compat.migrate.values.containers import captured
 from flaxoptim_compat.migrate.values.memory import INIT_SUBCLASS, Asked, Memory, Method
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
+    KEYS,
     NOTHING,
     SENT,
     Class,
@@ -221,9 +222,29 @@ class Constraints:
 
     def _assign_statement(self, node: ast.Assign) -> None:
         value = self._value(node.value)
+        if self._class is not None and self._scope.is_class:
+            value = self._as_attribute(self._class, node, value)
         self._versions.replace(node)
         for target in node.targets:
             self._assign(target, value)
+
+    def _as_attribute(self, of: Class, node: ast.Assign, value: Held) -> Held:
+        """What the body of a class assigns, as its objects have it: a function is a method."""
+        match node:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(func=ast.Name(id="property"), args=[getter, *setter]) as call,
+            ):
+                memory, calls = self._memory, self._calls
+                by_python = Call(self._document, call, self._context)
+                methods = [memory.bound(memory.of(each)) for each in (getter, *setter)]
+                for each in methods:
+                    memory.ask(each)
+                    memory.each(each, lambda method: memory.receive(method, Instance(of)))
+                for each in methods[1:2]:
+                    calls.called(by_python, each, memory.field(of.node, name))
+                return calls.called(by_python, methods[0])
+        return self._memory.bound(value)
 
     def _annotated_statement(self, node: ast.AnnAssign) -> None:
         self._assign(node.target, self._annotated(node.annotation))
@@ -303,7 +324,7 @@ class Constraints:
                     memory.store_field(held, attribute, value)
             case ast.Subscript(value=owner, slice=key):
                 held = self._value(owner)
-                self._value(key)
+                memory.store_key(held, self._value(key))
                 fields = self._whose_fields(target)
                 if fields is not NOTHING and value is not NOTHING:
                     memory.store_field(fields, str(key_of(key)), value)
@@ -616,7 +637,7 @@ class Constraints:
             if key is None:
                 self._memory.put(made, ANYWHERE, self._memory.contents(value))
             else:
-                self._value(key)
+                self._memory.put(made, KEYS, self._value(key))
                 self._memory.put(made, key_of(key), value)
         return self._memory.made(made)
 
@@ -631,7 +652,7 @@ class Constraints:
             self._assign(each.target, value)
             self._all(each.ifs)
         if isinstance(node, ast.DictComp):
-            self._value(node.key)
+            self._memory.put(made, KEYS, self._value(node.key))
             element = self._value(node.value)
         else:
             element = self._value(node.elt)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.arguments import Call, Given
-from flaxoptim_compat.migrate.values.known_names import CONTAINERS
 from flaxoptim_compat.migrate.values.memory import Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
@@ -32,7 +32,16 @@ _SAME = frozenset(
     {"collections.deque", "iter", "itertools.cycle", "itertools.islice", "list", "tuple"}
 )
 # They return a container of the entries of what they are given.
-_IN_ANOTHER_ORDER = frozenset({"frozenset", "random.sample", "reversed", "set", "sorted"})
+_IN_ANOTHER_ORDER = frozenset(
+    {
+        "concurrent.futures.as_completed",
+        "frozenset",
+        "random.sample",
+        "reversed",
+        "set",
+        "sorted",
+    }
+)
 # They return one entry.
 _ONE_ENTRY = frozenset({"next", "random.choice"})
 _BEST = frozenset({"max", "min"})
@@ -52,6 +61,7 @@ FUNCTIONS = frozenset(
         *_DICTS,
         *_ZIPS,
         *_FLATTEN,
+        known_names.POOL_MAP,
         "collections.defaultdict",
         "dict.fromkeys",
         "enumerate",
@@ -67,7 +77,7 @@ FUNCTIONS = frozenset(
 _PUT_ONE = frozenset({"add", "append", "appendleft", "put", "put_nowait"})
 _PUT_AT = frozenset({"insert", "setdefault"})
 _PUT_ALL = frozenset({"extend", "extendleft", "update"})
-_TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "send", "setdefault"})
+_TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "result", "send", "setdefault"})
 # Methods that put what they are given into a container.
 PUT = _PUT_ONE | _PUT_AT | _PUT_ALL
 # What classes that are derived from Python's call of these.
@@ -78,6 +88,7 @@ METHODS = frozenset(
         *_TAKE,
         *_SPECIAL,
         "_replace",
+        "add_done_callback",
         "copy",
         "items",
         "popitem",
@@ -87,7 +98,7 @@ METHODS = frozenset(
     }
 )
 # The methods as functions, such as ``dict.__getitem__``.
-UNBOUND = frozenset(f"{kind}.{method}" for kind in CONTAINERS for method in METHODS)
+UNBOUND = frozenset(f"{kind}.{method}" for kind in known_names.CONTAINERS for method in METHODS)
 
 
 class Containers:
@@ -144,7 +155,7 @@ class Containers:
         match name, positional:
             case "enumerate", [first, *_]:
                 self._give_tuples(call, [NOTHING, memory.entries(first)], result)
-            case "map", [function, *over]:
+            case (("map" | known_names.POOL_MAP), [function, *over]):
                 self.give(call, self._called(call, function, *map(memory.entries, over)), result)
             case "filter", [function, over]:
                 self._called(call, function, memory.entries(over))
@@ -252,6 +263,9 @@ class Containers:
             case "send":
                 for value in positional[:1]:
                     memory.put(owner, SENT, value)
+            case "add_done_callback":
+                for callback in positional[:1]:
+                    self._called(call, callback, frozenset({owner}))
             case "copy" | "replace" | "_replace":
                 memory.solver.state(result, [owner])
             case "values":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
 
@@ -189,6 +190,7 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.tree_util.tree_structure": (0, "tree"),
     "jax.tree_util.tree_unflatten": (0, "treedef"),
     "functools.cmp_to_key": (0, "mycmp"),
+    "asyncio.run": (0, "main"),
     "copy.copy": (0, "x"),
     "copy.deepcopy": (0, "x"),
     "dataclasses.replace": (0, "obj"),
@@ -302,8 +304,56 @@ CALL_BACK = {
     "jax.pure_callback": 2,
 }
 
-# A function, and some of its arguments.
-PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
+# They make a pool of threads.
+POOLS = frozenset(
+    {
+        "concurrent.futures.ThreadPoolExecutor",
+        "concurrent.futures.thread.ThreadPoolExecutor",
+        "multiprocessing.pool.ThreadPool",
+    }
+)
+POOL = "concurrent.futures.<pool>"
+POOL_MAP = f"{POOL}.map"
+
+
+class Later(NamedTuple):
+    """Where something that calls a function later is given it, and what it calls it with.
+
+    Args:
+      function: the position of the function, and its keyword.
+      arguments: the position of a tuple of the arguments; None if they stand there themselves.
+    """
+
+    function: tuple[int, str]
+    arguments: int | None = None
+
+
+# In another thread, or when the program ends.
+CALL_LATER = {
+    "asyncio.to_thread": Later((0, "func")),
+    "atexit.register": Later((0, "func")),
+    "threading.Thread": Later((1, "target"), 3),
+    "threading.Timer": Later((1, "function"), 2),
+    f"{POOL}.submit": Later((0, "fn")),
+}
+
+# A function, and some of its arguments; none of these is given the object it is looked up on.
+PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial", "staticmethod"})
+
+# They call the functions that stand in these places with what else they are given.
+CALL_WITH_THE_REST: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(PARTIALS, (0,)),
+    POOL_MAP: (0,),
+    "filter": (0,),
+    "functools.reduce": (0,),
+    "jax.eval_shape": (0,),
+    "jax.lax.cond": (1, 2),
+    "jax.lax.fori_loop": (2,),
+    "jax.lax.map": (0,),
+    "jax.lax.scan": (0,),
+    "jax.lax.while_loop": (0, 1),
+    "map": (0,),
+}
 
 # Packages whose functions take any tree. To others an optimizer is not given unseen.
 TAKE_ANY_TREE = {
@@ -329,6 +379,7 @@ TAKE_ANYTHING = frozenset(
     {
         "all",
         "any",
+        "asyncio.run",
         "dataclasses.is_dataclass",
         *PARTIALS,
         "hash",

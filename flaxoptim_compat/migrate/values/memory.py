@@ -11,6 +11,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
+    KEYS,
     NOTHING,
     Class,
     Container,
@@ -142,7 +143,7 @@ class Memory(Variables):
             # Where its objects are made, and who calls their methods, need not be seen.
             assert isinstance(method, Function) and isinstance(method.node, _DEFINITIONS)
             if method.node.name not in own:
-                self._receive(method, Instance(of))
+                self.receive(method, Instance(of))
                 self.solver.state(self.own_methods(of.node), [method])
 
         def follow(each: Object) -> None:
@@ -151,7 +152,7 @@ class Memory(Variables):
                 if self.solver.does_matter(each):
                     self.let_class_matter(of.node)
                 hook = self.inherited(each, INIT_SUBCLASS)
-                self.solver.watch(hook, lambda found: self._receive(found, of))
+                self.solver.watch(hook, lambda found: self.receive(found, of))
                 self.solver.watch(self.own_methods(each.node), inherited)
             elif isinstance(each, External) and known_names.is_base(each.name):
                 self.let_class_matter(of.node)
@@ -207,6 +208,8 @@ class Memory(Variables):
                 if submodule is not None:
                     add(result, [File(submodule)])
                 self.flow(self.variable(document.tree, name, None), result)
+            case Instance(of=of) if name == "__class__":
+                add(result, [of])
             case Instance(of=of):
                 self.flow(self._of_instance(of, name), result)
             case Class():
@@ -245,7 +248,7 @@ class Memory(Variables):
             if isinstance(base, Class):
                 found = self.inherited(base, name)
                 if receiver is not None:
-                    self.solver.watch(found, lambda each: self._receive(each, receiver))
+                    self.solver.watch(found, lambda each: self.receive(each, receiver))
                 self.flow(found, result)
 
         for each in bases_of(of.node):
@@ -257,7 +260,7 @@ class Memory(Variables):
         def prepare(result: Variable) -> None:
             found = self.inherited(of, name)
             self.flow(found, result)
-            self.solver.watch(found, lambda each: self._receive(each, Instance(of)))
+            self.solver.watch(found, lambda each: self.receive(each, Instance(of)))
             if name == "data":
                 self.flow(self.within(of), result)  # as of a `UserDict`
             elif name not in _OF_DICTS:
@@ -290,7 +293,7 @@ class Memory(Variables):
             def follow(each: Object) -> None:
                 if isinstance(each, Function) and each.is_bound:
                     if self.methods[each.node].of_class:
-                        self._receive(each, of)
+                        self.receive(each, of)
                     else:
                         each = Function(each.document, each.node, False, each.context)
                 self.solver.state(result, [each])
@@ -299,12 +302,32 @@ class Memory(Variables):
 
         return self.once(("of class", of, name), prepare)
 
-    def _receive(self, found: Object, receiver: Object) -> None:
+    def receive(self, found: Object, receiver: Object) -> None:
+        """Give a method the object or class that it is looked up on."""
         if isinstance(found, Function) and found.is_bound:
             method = self.methods[found.node]
             if isinstance(receiver, Instance) and method.of_class:
                 receiver = receiver.of
             self.solver.state(self.variable(found.node, method.receiver, None), [receiver])
+
+    def bound(self, held: Held, to_class: bool = False) -> Held:
+        """What a class has in an attribute: functions there are given what they are looked up on.
+
+        Args:
+          held: what is assigned to the attribute.
+          to_class: whether functions are given the class, also by its objects.
+        """
+        if isinstance(held, frozenset) and not any(isinstance(each, Function) for each in held):
+            return held
+
+        def follow(each: Object, result: Variable) -> None:
+            if isinstance(each, Function) and not each.is_bound and each.node.args.args:
+                receiver = each.node.args.args[0].arg
+                self.methods.setdefault(each.node, Method(receiver, to_class))
+                each = Function(each.document, each.node, True, each.context)
+            self.solver.state(result, [each])
+
+        return self.derived(("bound", to_class), held, follow)
 
     def store_fields(self, owner: Held, named: Iterable[tuple[str | None, Held]]) -> None:
         """What giving values to fields says; without a name a dict of them, as by ``**``."""
@@ -337,7 +360,7 @@ class Memory(Variables):
                     self.flow(value, self.field(of.node, name))
                     self.solver.watch(self.within(of), enter)
                 case Class(node=node):
-                    self.flow(value, self.field(node, name))
+                    self.flow(self.bound(value), self.field(node, name))
                 case Function(node=node):
                     self.flow(value, self._of_function(node, name))
                 case File(document=document):
@@ -438,6 +461,17 @@ class Memory(Variables):
         self.each(owner, follow)
         self.may_put(owner, value)
 
+    def store_key(self, owner: Held, key: Held) -> None:
+        """What assigning under a key says that is more than a number or text."""
+
+        def follow(each: Object) -> None:
+            if isinstance(each, Container) and each.is_dict:
+                self.put(each, KEYS, key)
+
+        if key is not NOTHING:
+            self.each(owner, follow)
+            self.may_put(owner, key)
+
     def may_put(self, owner: Held, value: Held) -> None:
         """State that this may be put into containers that are held."""
         if isinstance(owner, Variable):
@@ -467,8 +501,9 @@ class Memory(Variables):
         """What a loop over these containers gives."""
 
         def follow(each: Object, result: Variable) -> None:
-            if isinstance(each, Container) and not each.is_dict:
-                self.flow(self._all_slots(each), result)
+            if isinstance(each, Container):
+                given = self.slot(each, KEYS) if each.is_dict else self._all_slots(each)
+                self.flow(given, result)
             elif isinstance(each, Instance):
                 self._of_iterated(each.of, result)
                 self.flow(self.entries(self.within(each.of)), result)

@@ -307,6 +307,8 @@ def bases_of(node: ast.ClassDef) -> list[ast.expr]:
 
 # The content of a container in a slot that is not known.
 ANYWHERE = "*"
+# The keys of a dict, as a loop over it gives them, among its values.
+KEYS = "keys"
 # What the `send` of a generator gives it, among what it yields.
 SENT = "sent"
 

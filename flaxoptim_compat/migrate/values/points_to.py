@@ -185,7 +185,18 @@ class PointsTo:
 
     def entry(self, node: ast.AST, key: Hashable) -> Objects:
         """What the containers that an expression can hold have under a key."""
-        held = self._memory.item(self._memory.of(node), key)
+        return self._asked(self._memory.item(self._memory.of(node), key))
+
+    def entries(self, node: ast.AST) -> Objects:
+        """What a loop over an expression can give to its variable."""
+        return self._asked(self._memory.entries(self._memory.of(node)))
+
+    def entered(self, node: ast.AST) -> Objects:
+        """What a ``with`` over an expression can give to its variable."""
+        return self._asked(self._memory.entered(self._memory.of(node)))
+
+    def _asked(self, held: Held) -> Objects:
+        self._memory.ask(held)
         self._solver.solve()
         return objects_of(held)
 
@@ -244,10 +255,13 @@ class PointsTo:
 
     def functions(self, node: ast.AST) -> Iterator[Function]:
         """The functions of the program that an expression can be, be it with some arguments."""
+        return (each for each in self.called_by(node) if isinstance(each, Function))
+
+    def called_by(self, node: ast.AST) -> Iterator[Object]:
+        """What an expression can be and, of functions made of others, what these are."""
         waiting = [*self.values(node)]
         for each in waiting:
-            if isinstance(each, Function):
-                yield each
+            yield each
             held = self._calls.called_by(each)
             if isinstance(held, Variable):
                 self._solver.ask(held)

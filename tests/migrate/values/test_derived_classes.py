@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.followed import FLAX, MADE, assert_followed, assert_left
 from tests.support.rewriting_texts import rewrite
 
-HEAD = (
+IMPORTS = (
     "import collections\nimport dataclasses\nfrom typing import Any, Dict, Generic, TypeVar\n\n"
-    "from flax import optim\n\nT = TypeVar('T')\n\n\n"
+    "T = TypeVar('T')\n"
 )
-BODY = """
-
-def f(p, g, n):
-    a = optim.Adam(0.1).create(p)
-    b = optim.GradientDescent(0.2).create(p)
-"""
+HEAD = f"{IMPORTS}{FLAX}"
 _ATTRIBUTES = "class D(dict):\n    __getattr__ = dict.__getitem__\n"
 _HOLDER = "class Base(Generic[T]):\n    def __init__(self, held):\n        self.held = held\n\n\n"
 # A class, and lines by which `x` is what it gives.
@@ -121,15 +117,12 @@ LEADS = {
 
 @pytest.mark.parametrize("name", LEADS)
 def test_it_is_followed(name: str) -> None:
-    top, lines = LEADS[name]
-    text = rewrite(f"{HEAD}{top}{BODY}    {lines}\n    return x.target\n", "optax")
-    assert "return x.params\n" in text
-    assert ".target" not in text and "apply_gradient(" not in text
+    assert_followed(IMPORTS, *LEADS[name])
 
 
 def test_what_a_class_of_settings_has_beside_an_optimizer_is_none() -> None:
     text = rewrite(
-        f"{HEAD}{_ATTRIBUTES}{BODY}    d = D({{'a': a, 'n': n}}, g=g)\n"
+        f"{HEAD}{_ATTRIBUTES}{MADE}    d = D({{'a': a, 'n': n}}, g=g)\n"
         "    return d.a.target, d.n.target, d.g.state\n",
         "optax",
     )
@@ -138,7 +131,7 @@ def test_what_a_class_of_settings_has_beside_an_optimizer_is_none() -> None:
 
 def test_what_is_asked_for_by_a_method_is_what_has_the_key() -> None:
     text = rewrite(
-        f"{HEAD}{_ATTRIBUTES}{BODY}    d = D({{'a': a, 'sub': D(n=n)}})\n"
+        f"{HEAD}{_ATTRIBUTES}{MADE}    d = D({{'a': a, 'sub': D(n=n)}})\n"
         "    return d.get('a').target, d.get('sub').n, d.pop('a', None).target\n",
         "optax",
     )
@@ -171,6 +164,4 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_where_it_is_not_followed_it_stays(name: str) -> None:
-    top, lines, reason = LOST[name]
-    left = rewrite(f"{HEAD}{top}{BODY}    {lines}\n    return x.target, a.target\n", "optax")
-    assert f": {reason}" in left and left.endswith("return x.target, a.target\n")
+    assert_left(IMPORTS, *LOST[name])

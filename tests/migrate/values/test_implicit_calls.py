@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.followed import FLAX, MADE, assert_followed, assert_left
 from tests.support.rewriting_texts import rewrite
 
-HEAD = "import functools\n\nfrom flax import optim\n\n\n"
-BODY = """
-
-def f(p, g, n):
-    a = optim.Adam(0.1).create(p)
-    b = optim.GradientDescent(0.2).create(p)
-"""
+IMPORTS = "import functools\n\n"
+HEAD = f"{IMPORTS}{FLAX}"
 _HOLDER = "class Holder:\n    def __init__(self, held=None):\n        self.held = held\n\n"
 # A class or function, and lines by which `x` is what it gives.
 LEADS = {
@@ -126,10 +122,7 @@ LEADS = {
 
 @pytest.mark.parametrize("name", LEADS)
 def test_it_is_followed(name: str) -> None:
-    top, lines = LEADS[name]
-    text = rewrite(f"{HEAD}{top}{BODY}    {lines}\n    return x.target\n", "optax")
-    assert "return x.params\n" in text
-    assert ".target" not in text and "apply_gradient(" not in text
+    assert_followed(IMPORTS, *LEADS[name])
 
 
 # What a class of the program makes of it is not followed, and no line has to show that.
@@ -171,10 +164,7 @@ LOST = {
 
 @pytest.mark.parametrize("name", LOST)
 def test_where_it_is_not_followed_it_stays(name: str) -> None:
-    top, lines, reason = LOST[name]
-    program = f"{HEAD}{top}{BODY}    {lines}\n    return x.state.step, a.target\n"
-    left = rewrite(program, "optax")
-    assert f": {reason}" in left and left.endswith("return x.state.step, a.target\n")
+    assert_left(IMPORTS, *LOST[name], asked="state.step")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +172,7 @@ def test_where_it_is_not_followed_it_stays(name: str) -> None:
 )
 def test_a_variable_by_a_name_that_only_shows_when_it_runs_stays(given: str) -> None:
     top = "class Held:\n    def __init__(self, of):\n        self.of = of\n"
-    program = f"{HEAD}{top}{BODY}    x = {given}\n    return x.target\n"
+    program = f"{HEAD}{top}{MADE}    x = {given}\n    return x.target\n"
     left = rewrite(program, "optax")
     assert left.endswith("    return x.target\n") and "a = optim.Adam(0.1).create(p)" in left
 
@@ -252,7 +242,7 @@ def test_averaged_gradients_have_to_be_written_out() -> None:
 
 
 def test_a_text_with_an_optimizer_in_it_holds_nothing() -> None:
-    program = f"{HEAD}{BODY}    print('%s' % a)\n    return a.target\n"
+    program = f"{HEAD}{MADE}    print('%s' % a)\n    return a.target\n"
     assert rewrite(program, "optax").endswith("    print('%s' % a)\n    return a.params\n")
 
 
@@ -262,7 +252,7 @@ def test_a_loop_over_what_has_keys_gives_no_optimizer() -> None:
         "    def __getitem__(self, key):\n        return self.held\n"
     )
     loop = "    for x in Holder(a):\n        print(x.upper(), Holder(a)[x].target)\n"
-    text = rewrite(f"{HEAD}{top}{BODY}{loop}", "optax")
+    text = rewrite(f"{HEAD}{top}{MADE}{loop}", "optax")
     assert text.endswith("print(x.upper(), Holder(a)[x].params)\n")
 
 
@@ -279,6 +269,6 @@ def test_a_loop_over_what_has_keys_gives_no_optimizer() -> None:
 )
 def test_a_function_for_a_class_is_given_what_is_of_it(registered: str) -> None:
     top = f"@functools.singledispatch\ndef of(model):\n    return model\n\n\n{registered}"
-    text = rewrite(f"{HEAD}{top}{BODY}    return of(a)\n", "optax")
+    text = rewrite(f"{HEAD}{top}{MADE}    return of(a)\n", "optax")
     assert "model.params" in text and "register(train_state.TrainState" in text
     assert ".target" not in text
