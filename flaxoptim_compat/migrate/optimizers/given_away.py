@@ -20,7 +20,7 @@ from flaxoptim_compat.migrate.optimizers.taken_leaves import leaves_taken
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
-from flaxoptim_compat.migrate.values.calls import matters
+from flaxoptim_compat.migrate.values.calls import FIELD_METHODS, matters
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
@@ -92,7 +92,7 @@ def _unread(
         return "one of more functions than are followed"
     if packages:
         return f"{min(packages)}, which may expect an Optimizer"
-    if takers or _keeps_things(function) or _is_known_method(points_to, function):
+    if takers or _keeps_things(function) or _is_known_method(points_to, call, function):
         return ""
     # Who hands this function a state hands it what works on such a state, as who gets one back.
     is_given = is_holder and points_to.is_parameter(document, function)
@@ -136,7 +136,7 @@ def _may_call(points_to: PointsTo, call: ast.Call, name: str) -> bool:
 
 
 # Attributes of which the name is written out are followed.
-_BY_NAME = frozenset({"getattr", "hasattr", "setattr"})
+_BY_NAME = known_names.GET_FIELD | known_names.LEAVE_FIELDS
 
 
 def _is_followed(document: Document, call: ast.Call, is_holder: bool) -> bool:
@@ -154,7 +154,7 @@ def _takes_out_nothing(name: str) -> bool:
     )
 
 
-def _is_known_method(points_to: PointsTo, function: ast.expr) -> bool:
+def _is_known_method(points_to: PointsTo, call: ast.Call, function: ast.expr) -> bool:
     """Whether it is a method of a container, or one that a class has from flax, as ``apply``."""
     if not isinstance(function, ast.Attribute):
         return False
@@ -162,6 +162,8 @@ def _is_known_method(points_to: PointsTo, function: ast.expr) -> bool:
     if owners and all(isinstance(each, Container) for each in owners):
         return True
     classes = [each.of if isinstance(each, Instance | Super) else each for each in owners]
+    if function.attr in FIELD_METHODS and all(isinstance(each, Class) for each in classes):
+        return bool(classes) and isinstance(call.args[0], ast.Constant)
     if any(isinstance(each, Class) and points_to.is_container(each) for each in classes):
         return function.attr in containers.METHODS
     bases = [

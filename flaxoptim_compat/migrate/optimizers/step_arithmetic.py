@@ -17,7 +17,7 @@ from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES
 from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
-from flaxoptim_compat.migrate.values.known_names import MAPS_TREES
+from flaxoptim_compat.migrate.values.known_names import MAPS_TREES, RETURNS_ARGUMENT
 from flaxoptim_compat.migrate.values.objects import External, Function, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -98,7 +98,8 @@ def _is_only_shown(points_to: PointsTo, document: Document, container: ast.expr)
         case ast.Call() if container is not parent.func:
             takers = points_to.values(parent.func)
             names = [each.name for each in takers if isinstance(each, External)]
-            return len(names) == len(takers) and not any(map(_is_of_numbers, names))
+            known = len(names) == len(takers)
+            return known and not any(_computes_inside(each, parent) for each in names)
     return isinstance(parent, _ASK_OR_SHOW)
 
 
@@ -115,16 +116,31 @@ def _computes(
         return True
     takers = points_to.values(call.func)
     names = {each.name for each in takers if isinstance(each, External)}
-    if len(names) < len(takers):
+    if len(names) < len(takers) or names & (MAPS_TREES | TAKE_LEAVES):
         return True
     if not names:
-        # What takes it beside other things writes it down somewhere.
-        return arguments_of(call) == [node]
+        # What takes it beside other things writes it down somewhere, but for containers.
+        return arguments_of(call) == [node] or last_name(call.func) in containers.PUT_AT
     if names & _HAND_ON:
         return _becomes_another(points_to, document, call)
     if names & _HOLD:
         return not _is_only_shown(points_to, document, call)
     return any(map(_is_of_numbers, names))
+
+
+def _computes_inside(function: str, call: ast.Call) -> bool:
+    """Whether a function of Python or of a package computes with what is in what it is given."""
+    if function in _WRITE_JSON:
+        return any(each.arg == "default" for each in call.keywords)
+    return (
+        _is_of_numbers(function)
+        or function in MAPS_TREES | TAKE_LEAVES
+        or function in RETURNS_ARGUMENT
+        or function.startswith("flax.traverse_util.")
+    )
+
+
+_WRITE_JSON = frozenset({"json.dump", "json.dumps"})
 
 
 def _is_of_numbers(function: str) -> bool:
@@ -133,7 +149,7 @@ def _is_of_numbers(function: str) -> bool:
 
 
 # What gives back one of those that it is given.
-_HAND_ON = frozenset(["abs", "jax.device_get", "max", "min", "round"])
+_HAND_ON = frozenset(["abs", "copy.copy", "copy.deepcopy", "jax.device_get", "max", "min", "round"])
 # What makes a container of what it is given, or takes something out of one.
 _HOLD = containers.FUNCTIONS - _HAND_ON
 _COMPUTE = (

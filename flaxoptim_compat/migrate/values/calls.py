@@ -44,6 +44,10 @@ from flaxoptim_compat.migrate.values.variables import Held
 _RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state", "unflatten"})
 
 
+# Those that give and put what is in a field by its name.
+FIELD_METHODS = frozenset({"__getattribute__", "__setattr__"})
+
+
 class Calls:
     """What calls mean.
 
@@ -356,6 +360,13 @@ class Calls:
             case Instance(of=of) if method in ("replace", "_replace"):
                 memory.store_fields(frozenset({owner}), given.named)
                 add(result, [owner])
+            case Instance() | Super() if method in FIELD_METHODS:
+                match call.node.args:
+                    case [ast.Constant(value=str(name))]:
+                        memory.flow(memory.attribute(frozenset({owner}), name, {}), result)
+                    case [ast.Constant(value=str(name)), _]:
+                        holder = frozenset({Instance(owner.of)})
+                        memory.store_field(holder, name, given.positional[1])
             case Instance(of=of) if method == "_asdict":
                 made = Container(call.node, call.context, is_dict=True)
                 for name, value in memory.tuple_fields(of).items():
@@ -456,11 +467,11 @@ class Calls:
             self._bound[transformed] = positional[0], Given([], [])
             memory.once_it_matters(positional[0], lambda: memory.solver.let_matter(transformed))
             add(result, [transformed])
-        elif name == "getattr" and len(call.node.args) >= 2 and positional:
+        elif name in known_names.GET_FIELD and len(call.node.args) >= 2 and positional:
             self._getattr(call, positional[0], result)
             if len(positional) == 3:
                 memory.flow(positional[2], result)
-        elif name == "setattr" and len(call.node.args) == len(positional) == 3:
+        elif name in known_names.SET_FIELD and len(call.node.args) == len(positional) == 3:
             for each in names_asked(call.document, call.node):
                 memory.store_field(positional[0], each, positional[2])
         else:
@@ -615,6 +626,8 @@ _MATTER = frozenset(
         "flax.serialization.to_state_dict",
         "flax.traverse_util.flatten_dict",
         *known_names.CALL_LATER,
+        *known_names.GET_FIELD,
+        *known_names.SET_FIELD,
         *known_names.PARTIALS,
         *known_names.POOLS,
         *known_names.READ_ANYTHING,
@@ -622,9 +635,7 @@ _MATTER = frozenset(
         known_names.MAKES_NAMED_TUPLE,
         *known_names.MAKE_NAMESPACES,
         "classmethod",
-        "getattr",
         "property",
-        "setattr",
         "type",
         known_names.RESTORE,
         known_names.COMPUTED,
@@ -634,6 +645,7 @@ _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
         *containers.METHODS,
+        *FIELD_METHODS,
         "_asdict",
         "create",
         "item",

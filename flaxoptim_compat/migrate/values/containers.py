@@ -75,11 +75,11 @@ FUNCTIONS = frozenset(
 )
 
 _PUT_ONE = frozenset({"add", "append", "appendleft", "put", "put_nowait"})
-_PUT_AT = frozenset({"insert", "setdefault"})
+PUT_AT = frozenset({"insert", "setdefault"})
 _PUT_ALL = frozenset({"extend", "extendleft", "update"})
 _TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "result", "send", "setdefault"})
 # Methods that put what they are given into a container.
-PUT = _PUT_ONE | _PUT_AT | _PUT_ALL
+PUT = _PUT_ONE | PUT_AT | _PUT_ALL
 # What classes that are derived from Python's call of these.
 _SPECIAL = frozenset({"__getitem__", "__init__", "__setitem__"})
 METHODS = frozenset(
@@ -253,7 +253,7 @@ class Containers:
         if method in _PUT_ONE:
             for value in positional[:1]:
                 memory.put(owner, ANYWHERE, value)
-        if method in _PUT_AT or method == "__setitem__":
+        if method in PUT_AT or method == "__setitem__":
             for value in positional[1:2]:
                 memory.put(owner, key, value)
         if method in _TAKE or method == "__getitem__":

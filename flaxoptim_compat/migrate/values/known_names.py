@@ -395,8 +395,11 @@ TAKE_ANYTHING = frozenset(
     }
 )
 
+# They give, and put, what is in a field of an object by its name.
+GET_FIELD = frozenset({"getattr", "object.__getattribute__"})
+SET_FIELD = frozenset({"object.__setattr__", "setattr"})
 # Functions that leave what is in the fields of an object where it is.
-LEAVE_FIELDS = frozenset({"hasattr", "setattr"})
+LEAVE_FIELDS = frozenset({"hasattr", *SET_FIELD})
 
 # Methods that ask what they are given for nothing, besides those that put it into containers.
 KEEP_THINGS = frozenset(
