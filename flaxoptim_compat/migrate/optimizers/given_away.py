@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     names_asked,
     whose_fields,
 )
-from flaxoptim_compat.migrate.optimizers.taken_leaves import leaves_taken
+from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES, leaves_taken
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
@@ -129,7 +129,7 @@ def _made_by_packages(points_to: PointsTo, taker: Object) -> Iterator[str]:
 
 def _may_call(points_to: PointsTo, call: ast.Call, name: str) -> bool:
     """Whether a function is also given one of the program, which it may call with the optimizer."""
-    if matters(name) or name in known_names.TAKE_ANYTHING:
+    if matters(name) or name in known_names.TAKE_ANYTHING or name in TAKE_LEAVES:
         return False
     given = (each for argument in arguments_of(call) for each in points_to.values(argument))
     return any(isinstance(each, Function) for each in given)

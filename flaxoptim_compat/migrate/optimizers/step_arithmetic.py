@@ -12,12 +12,19 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
-from flaxoptim_compat.migrate.optimizers.origins import assignments
+from flaxoptim_compat.migrate.optimizers.origins import assignments, sources
 from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES
 from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
-from flaxoptim_compat.migrate.values.known_names import MAPS_TREES, RETURNS_ARGUMENT
+from flaxoptim_compat.migrate.values.known_names import (
+    MAKE_NAMESPACES,
+    MAPS_TREES,
+    PARTIALS,
+    RETURNS_ARGUMENT,
+    SET_FIELD,
+    TRACE,
+)
 from flaxoptim_compat.migrate.values.objects import External, Function, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -50,8 +57,9 @@ def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) ->
     match parent:
         case ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr()):
             return False
-        case ast.BinOp(op=ast.Mod() | ast.FloorDiv(), left=left) if left is node:
-            return _becomes_another(points_to, document, parent)
+        case ast.BinOp(op=ast.Mod() | ast.FloorDiv(), left=left, right=right) if left is node:
+            known = [right, *(each for _, each in sources(points_to, document, right))]
+            return any(map(_is_broken, known)) or _becomes_another(points_to, document, parent)
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult(), left=left, right=right):
             other = right if left is node else left
             return not _is_whole(other) or _becomes_another(points_to, document, parent)
@@ -72,6 +80,8 @@ def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) ->
             return iterable is node
         case ast.Assign(targets=[ast.Name(id=name)]):
             function = document.function(parent)
+            if _may_be_asked_elsewhere(points_to, document, parent, name):
+                return True
             elsewhere = (ast.Global, ast.Nonlocal)
             inside = [*ast.walk(function)]
             if any(isinstance(each, elsewhere) and name in each.names for each in inside):
@@ -80,6 +90,21 @@ def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) ->
             loaded = (each for each in names if isinstance(each.ctx, ast.Load))
             return any(_becomes_another(points_to, document, each) for each in loaded)
     return not isinstance(parent, _ASK_OR_SHOW)
+
+
+def _may_be_asked_elsewhere(
+    points_to: PointsTo, document: Document, statement: ast.Assign, name: str
+) -> bool:
+    """Whether a variable is an attribute of a class, or of a file that others ask for it."""
+    around = document.parents[statement]
+    if not isinstance(around, ast.Module):
+        return isinstance(around, ast.ClassDef)
+    others = points_to.processes.together_with(document) - {document}
+    return any(
+        any(each.attr == name for each in other.of_kind(ast.Attribute))
+        or any(each.name in (name, "*") for each in other.of_kind(ast.alias))
+        for other in others
+    )
 
 
 _ASK_OR_SHOW = (ast.Assert, ast.Expr, ast.FormattedValue, ast.If, ast.Slice, ast.While)
@@ -103,6 +128,14 @@ def _is_only_shown(points_to: PointsTo, document: Document, container: ast.expr)
     return isinstance(parent, _ASK_OR_SHOW)
 
 
+def _is_broken(node: ast.expr) -> bool:
+    """Whether a number is none of the whole ones, as far as is seen."""
+    match node:
+        case ast.Constant(value=float()) | ast.BinOp(op=ast.Div()):
+            return True
+    return False
+
+
 def _is_whole(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int)
 
@@ -119,10 +152,13 @@ def _computes(
     if len(names) < len(takers) or names & (MAPS_TREES | TAKE_LEAVES):
         return True
     if not names:
-        # What takes it beside other things writes it down somewhere, but for containers.
-        return arguments_of(call) == [node] or last_name(call.func) in containers.PUT_AT
+        # A method that takes it beside other things writes it down, but for those of containers.
+        others = isinstance(call.func, ast.Attribute) and arguments_of(call) != [node]
+        return not others or last_name(call.func) in _PUT_AT
     if names & _HAND_ON:
         return _becomes_another(points_to, document, call)
+    if names & _KEEP:
+        return True
     if names & _HOLD:
         return not _is_only_shown(points_to, document, call)
     return any(map(_is_of_numbers, names))
@@ -152,6 +188,9 @@ def _is_of_numbers(function: str) -> bool:
 _HAND_ON = frozenset(["abs", "copy.copy", "copy.deepcopy", "jax.device_get", "max", "min", "round"])
 # What makes a container of what it is given, or takes something out of one.
 _HOLD = containers.FUNCTIONS - _HAND_ON
+# What puts it where it may be computed with.
+_KEEP = {*SET_FIELD, *MAKE_NAMESPACES, "dataclasses.replace", "heapq.heappush", "typing.cast"}
+_PUT_AT = {*containers.PUT_AT, "__setitem__"}
 _COMPUTE = (
     "divmod",
     "functools.",
@@ -183,7 +222,7 @@ def _asks_leaves(points_to: PointsTo, document: Document, sites: Sites) -> bool:
 
 
 def _asks(function: Function) -> bool:
-    """Whether a function asks what it is given for what only an array has."""
+    """Whether a function computes with what it is given, or asks it for what only an array has."""
     arguments = function.node.args
     given = [*arguments.posonlyargs, *arguments.args, arguments.vararg]
     names = {each.arg for each in given if each is not None}
@@ -193,6 +232,14 @@ def _asks(function: Function) -> bool:
                 # As in `(x - y).max()`; but not of what is given to another function.
                 inside = () if isinstance(owner, ast.Call) else ast.walk(owner)
                 if any(isinstance(each, ast.Name) and each.id in names for each in inside):
+                    return True
+            case ast.BinOp(op=operator, left=left, right=right):
+                both = itertools.chain(ast.walk(left), ast.walk(right))
+                is_simple = isinstance(operator, ast.Add | ast.Sub | ast.Mult) and all(
+                    _is_whole(each) or isinstance(each, ast.Name) for each in (left, right)
+                )
+                is_given = any(isinstance(each, ast.Name) and each.id in names for each in both)
+                if is_given and not is_simple:
                     return True
             # What stands on all devices is an array by then.
             case ast.Subscript(value=ast.Name(id=name), slice=index) if name in names:
@@ -221,16 +268,34 @@ def _runs_as_it_is(points_to: PointsTo, document: Document, function: ast.AST) -
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return False
     for file in points_to.processes.together_with(document):
-        calls = (each.func for each in file.of_kind(ast.Call))
-        # As in `for step_fn in (step, jax.jit(step)):`.
-        beside = itertools.chain(*(each.elts for each in file.of_kind(ast.Tuple)))
-        for node in itertools.chain(calls, beside):
-            is_it = last_name(node) == function.name and any(
+        names: list[ast.Name | ast.Attribute] = [
+            *file.of_kind(ast.Name),
+            *file.of_kind(ast.Attribute),
+        ]
+        for node in names:
+            if last_name(node) != function.name or not isinstance(node.ctx, ast.Load):
+                continue
+            is_it = any(
                 isinstance(each, Function) and each.node is function
                 for each in points_to.values(node)
             )
             if not is_it or any(assignments(points_to, file, node, function.name)):
                 continue  # as after `step = jax.jit(step)`
+            if _is_to_be_traced(points_to, file, node):
+                continue
             if points_to.traced.isdisjoint(_around(file, file.variables_of(node))):
                 return True
     return False
+
+
+def _is_to_be_traced(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
+    """Whether a function is given to what traces it, as by ``partial(jax.pmap, ...)(step)``."""
+    parent = document.parents[node]
+    if isinstance(parent, ast.keyword):
+        parent = document.parents[parent]
+    if not isinstance(parent, ast.Call) or parent.func is node:
+        return False
+    makers = {each.name for each in points_to.called_by(parent.func) if isinstance(each, External)}
+    if makers & PARTIALS and not makers & TRACE:
+        return _is_to_be_traced(points_to, document, parent)
+    return bool(makers & TRACE)

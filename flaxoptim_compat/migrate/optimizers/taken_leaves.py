@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Optimizer
@@ -37,10 +38,9 @@ def leaves_taken(
     for argument in call.args:
         # What only a hint calls an optimizer may be something of one.
         inside = points_to.data_inside(points_to.legacy(argument))
-        if sites := sites_of(inside, Optimizer) - {None}:
-            start, end = document.span(document.statement(call))
-            if not _OF_ANY_LEAVES.search(document.text[start:end]):
-                yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)
+        sites = sites_of(inside, Optimizer) - {None}
+        if sites and not _is_of_any_leaves(points_to, document, call):
+            yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)
 
 
 def _are_looked_at(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
@@ -60,9 +60,11 @@ def _are_looked_at(points_to: PointsTo, document: Document, node: ast.expr) -> b
             )
         case ast.Call() if node in arguments_of(parent):
             names = {each.rpartition(".")[2] for each in points_to.package_names(parent.func)}
+            if names & _PUT_TOGETHER:
+                return False
             if names & _LOOK:
                 return not isinstance(document.parents[parent], ast.Compare)
-            return not names & _PUT_TOGETHER and _are_looked_at(points_to, document, parent)
+            return not names & _HAND_ON or _are_looked_at(points_to, document, parent)
         case ast.Subscript(slice=ast.Constant(value=0)) if isinstance(node, ast.Call):
             return _are_looked_at(points_to, document, parent)
         case ast.Subscript(slice=ast.Constant()):
@@ -70,14 +72,55 @@ def _are_looked_at(points_to: PointsTo, document: Document, node: ast.expr) -> b
             return not isinstance(node, ast.Call)
         case ast.comprehension(target=target):
             whole = document.parents[parent]
-            return _has_attribute(whole, target) or (
-                isinstance(whole, ast.expr) and _are_looked_at(points_to, document, whole)
-            )
-        case ast.For(target=target):
-            return _has_attribute(parent, target)
+            assert isinstance(whole, ast.expr)
+            chosen = bool(parent.ifs) or _has_attribute(whole, target)
+            return chosen or _are_looked_at(points_to, document, whole)
+        case ast.For(target=target, body=body):
+            return not all(map(_appends, body)) or _has_attribute(parent, target)
         case ast.expr():
             return _are_looked_at(points_to, document, parent)
+    return not isinstance(parent, ast.Expr)
+
+
+def _appends(statement: ast.stmt) -> bool:
+    """Whether a statement puts something at the end of a list, or gives it a name before."""
+    match statement:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="append"))):
+            return True
+        case ast.Assign(targets=[ast.Name()]):
+            return True
     return False
+
+
+def _is_of_any_leaves(points_to: PointsTo, document: Document, call: ast.Call) -> bool:
+    """Whether all leaves are asked alike, and give one answer: others have the same one."""
+    start, end = document.span(document.statement(call))
+    asked = set(_ASKED_OF_ALL.findall(document.text[start:end]))
+    joins = _JOIN if asked & {"isfinite"} else _JOIN | {"sum"}
+    return bool(asked) and _are_joined(points_to, document, call, joins)
+
+
+def _are_joined(
+    points_to: PointsTo, document: Document, node: ast.AST, joins: AbstractSet[str]
+) -> bool:
+    """Whether of all that is found of leaves one thing is made, as by ``all``."""
+    parent = document.parents[node]
+    match node, parent:
+        case ast.Call(func=function), _ if last_name(function) in joins:
+            return True
+        case _, ast.Assign(targets=[ast.Name(id=name)]):
+            loads = [*_loads(points_to, document, parent, name)]
+            return all(_are_joined(points_to, document, each, joins) for each in loads)
+        case _, ast.For():
+            return True
+        case _, ast.Attribute(attr=method):
+            return method in joins or _are_joined(points_to, document, parent, joins)
+    is_within = isinstance(parent, ast.expr | ast.comprehension | ast.keyword)
+    return is_within and _are_joined(points_to, document, parent, joins)
+
+
+_ASKED_OF_ALL = re.compile(r"\b(isfinite|isnan|isinf|block_until_ready|is_deleted|delete)\b")
+_JOIN = frozenset(["all", "any", "block_until_ready", "reduce", "tree_reduce"])
 
 
 def _loads(
@@ -117,8 +160,8 @@ _TAKE_STRUCTURE = {"jax.tree.structure", "jax.tree_structure", "jax.tree_util.tr
 # By the last part of their names: what tells something of leaves, and what takes them back.
 _LOOK = frozenset(["all", "any", "len", "max", "min", "print", "sum"])
 _PUT_TOGETHER = frozenset(["tree_unflatten", "unflatten"])
-# What is asked of all leaves alike has the same answer of others.
-_OF_ANY_LEAVES = re.compile(r"\b(isfinite|isnan|isinf|block_until_ready|is_deleted|delete)\b")
+# What gives them on, in their order.
+_HAND_ON = frozenset(["device_get", "device_put", "iter", "list", "map", "tuple", "zip"])
 _OTHER_LEAVES = (
     "Its leaves are taken, and a TrainState has others, such as another count of steps: take"
     " those of its `target`."

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rewriting_texts import rewrite
+from tests.support.rewriting_texts import rewrite, rewrite_all
 
 PROGRAM = """\
+import copy
+import dataclasses
 import functools
+import json
 import math
 import operator
+import types
 
 import jax
 import jax.numpy as jnp
@@ -69,6 +73,21 @@ ANOTHER = [
     "return jax.tree_map(lambda x: x.copy(), o)",
     "return jax.tree_util.tree_map(lambda x: x[None], [o])",
     "return max([o], key=lambda each: 0.5 ** each.state.step)",
+    "return jax.tree_map(float, {'step': o.state.step, 'loss': n})",
+    "return jax.tree_util.tree_leaves((p, o.state.step))[-1].dtype",
+    "return json.dumps({'step': o.state.step}, default=float)",
+    "return jax.tree_map(rate_of, o.state.step)",
+    "return copy.deepcopy(o.state.step) / 3",
+    "n.setdefault('step', o.state.step)",
+    "n.insert(0, o.state.step)",
+    "n.__setitem__('step', o.state.step)",
+    "setattr(n, 'step', o.state.step)",
+    "return types.SimpleNamespace(step=o.state.step, rate=0.1)",
+    "return dataclasses.replace(n, step=o.state.step)",
+    "getattr(n, 'on_' + p)(o.state.step, 0.5)",
+    "n = 7 / 10; print(o.state.step % n)",
+    "return jax.tree_map(lambda x, y: (x + y) / 2, o, o)",
+    "return jax.tree_map(lambda x, y: 0.5 * x + 0.5 * y, o, o)",
 ]
 THE_SAME = [
     "return int(o.state.step)",
@@ -89,6 +108,8 @@ THE_SAME = [
     "return o.state.step[0]",
     "return jax.tree_map(lambda x: x[0], o)",
     "return jax.tree_map(lambda x: x * 2, o)",
+    "return jax.tree_map(lambda x, y: x + y, o, o)",
+    "return json.dumps({'step': o.state.step, 'loss': n})",
     "return jax.jit(lambda o: 0.1 * o.state.step)(o)",
     "return jax.lax.scan(lambda o, _: (o, rate_of(o.state.step)), o, None, 3)",
 ]
@@ -155,6 +176,33 @@ def test_what_is_also_called_as_it_is_is_not_traced(call: str, needs: bool) -> N
         "return 1", f"jax.jit(rate_of)(o); return {call.replace('o.state.step', 'o')}"
     )
     assert (ARRAY in rewrite(program, "optax")) is needs
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        "(jax.jit(rate_of) if p else rate_of)(o)",
+        "[run(each, o) for each in ({}, rate_of)]",
+        "map(rate_of, [o])",
+    ],
+)
+def test_what_is_handed_on_as_it_is_is_not_traced_everywhere(used: str) -> None:
+    program = text(f"jax.jit(rate_of)(o); return {used.format('jax.jit(rate_of)')}")
+    program = program.replace("def rate_of(step):", "def rate_of(o):")
+    program = program.replace("0.1 * step", "0.1 * o.state.step")
+    assert ARRAY in rewrite(program, "optax")
+
+
+def test_a_variable_that_others_ask_for_is_an_array() -> None:
+    begins = (
+        "from flax import optim\n\noptimizer = optim.Adam(0.1).create({'w': 1.0})\n"
+        "begin = optimizer.state.step\n"
+    )
+    assert ARRAY not in rewrite(begins, "optax")
+    for other in ("from first import begin\n", "import first\nprint(first.begin / 3)\n"):
+        assert ARRAY in rewrite_all({"first": begins, "other": other}, "optax")["first"]
+    in_a_class = begins.replace("begin = ", "class Run:\n    begin = ")
+    assert ARRAY in rewrite(in_a_class, "optax")
 
 
 def test_an_optimizer_that_stays_one_has_an_array_already() -> None:

@@ -1,0 +1,89 @@
+"""The leaves of an optimizer may be taken where those of a TrainState do as well."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.followed import assert_followed, assert_left
+
+IMPORTS = (
+    "import jax\nimport jax.numpy as jnp\n"
+    "from jax.tree_util import tree_flatten, tree_leaves, tree_reduce, tree_unflatten\n"
+)
+ROUND_TRIP = (
+    "def round_trip(tree):\n    leaves, structure = tree_flatten(tree)\n"
+    "    return tree_unflatten(structure, {})\n"
+)
+
+
+@pytest.mark.parametrize(
+    "leaves",
+    [
+        "leaves",
+        "[2 * each for each in leaves]",
+        "list(map(jnp.negative, leaves))",
+        "[x + y for x, y in zip(leaves, leaves)]",
+        "jax.device_get(leaves)",
+    ],
+)
+def test_those_that_go_back_to_their_places_may_be_any(leaves: str) -> None:
+    assert_followed(IMPORTS, ROUND_TRIP.format(leaves), "x = round_trip(a)")
+
+
+def test_a_loop_that_makes_new_ones_of_them_may_be_over_any() -> None:
+    loop = (
+        "leaves, structure = tree_flatten(a)\n    new = []\n    for each in leaves:\n"
+        "        halved = each / 2\n        new.append(halved)\n"
+        "    x = tree_unflatten(structure, new)"
+    )
+    assert_followed(IMPORTS, "", loop)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "assert all(jnp.isfinite(each).all() for each in tree_leaves(a))",
+        "assert jnp.all(jnp.array([jnp.isfinite(each).all() for each in tree_leaves(a)]))",
+        "finite = [jnp.all(jnp.isfinite(each)) for each in tree_leaves(a)]\n"
+        "    assert jnp.stack(finite).all()",
+        "assert tree_reduce(lambda x, y: x & jnp.isfinite(y).all(), a, True)",
+        "print(sum(jnp.isnan(each).sum() for each in tree_leaves(a)))",
+        "for each in tree_leaves(a):\n        each.block_until_ready()",
+        "jax.block_until_ready(tree_leaves(a))",
+    ],
+)
+def test_what_is_asked_of_all_of_them_has_one_answer(asked: str) -> None:
+    assert_followed(IMPORTS, "", f"{asked}\n    x = a")
+
+
+_BACK = ROUND_TRIP.format("leaves")
+
+
+@pytest.mark.parametrize(
+    ("top", "asked"),
+    [
+        ("", "print([jnp.isfinite(each).all() for each in tree_leaves(a)])"),
+        ("", "print(sum(jnp.isfinite(each).sum() for each in tree_leaves(a)))"),
+        (
+            "def flat(tree):\n    leaves, structure = tree_flatten(tree)\n"
+            "    return jnp.concatenate([each.ravel() for each in leaves])\n\n\n" + _BACK,
+            "print(flat(a))",
+        ),
+        ("def flat(tree):\n    return tree_leaves(tree)\n\n\n" + _BACK, "print(flat(a))"),
+        (_BACK, "for i, each in enumerate(tree_leaves(a)):\n        print(i, jnp.sum(each))"),
+        (_BACK, "for each in tree_leaves(a):\n        print(jnp.sum(each))"),
+        (
+            "",
+            "leaves, structure = tree_flatten(a)\n"
+            "    a = tree_unflatten(structure, [0 * each if i else each for i, each in"
+            " enumerate(leaves)])",
+        ),
+        (
+            "",
+            "leaves, structure = tree_flatten(a)\n"
+            "    a = tree_unflatten(structure, [each for each in leaves if n])",
+        ),
+    ],
+)
+def test_where_they_are_looked_at_the_optimizer_stays(top: str, asked: str) -> None:
+    assert_left(IMPORTS, top, f"{asked}\n    x = a", "Its leaves are taken, and a TrainState has")
