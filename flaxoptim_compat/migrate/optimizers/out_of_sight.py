@@ -12,10 +12,12 @@ from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.optimizers.given_away import takes_any_tree
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.imported_files import files_by_name
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.arguments import kept_by
 from flaxoptim_compat.migrate.values.calls import matters
 from flaxoptim_compat.migrate.values.known_names import (
+    IMPORT_BY_NAME,
     TELLING,
     hints_at_optimizer,
     is_bridged,
@@ -159,6 +161,7 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
         yield from _made(points_to, document, node, seen)
         yield from _looked_up(points_to, document, node, seen)
         yield from _variables(points_to, document, node, seen)
+        yield from _imported(points_to, document, node, seen)
     elif isinstance(node, ast.FunctionDef):
         yield from _kept_by_decorators(points_to, document, node, seen)
     elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
@@ -220,6 +223,17 @@ def _variables(points_to: PointsTo, document: Document, call: ast.Call, seen: st
 
 
 _GIVE_VARIABLES = frozenset({"eval", "exec", "globals", "locals"})
+
+
+def _imported(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
+    """A file that is imported by a name of which more is open than is followed."""
+    if not points_to.package_names(call.func) & IMPORT_BY_NAME or points_to.values(call):
+        return
+    files = files_by_name(call, document, points_to.processes.together_with(document))
+    made = _given_by(points_to, frozenset(map(File, files)))
+    if sites := sites_of(made, Optimizer):
+        what = f"What `{ast.unparse(call)}` gives is not known,"
+        yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
 
 
 def _kept_by_decorators(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from flaxoptim_compat.migrate.names.dotted import last_name, names_asked
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.imported_files import files_by_name
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
 from flaxoptim_compat.migrate.values.containers import Containers
@@ -44,6 +45,8 @@ from flaxoptim_compat.migrate.values.variables import Held
 _RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state", "unflatten"})
 
 
+# By a name that only shows when the program runs, one of more files may be imported.
+_MOST_FILES = 10
 # Those that give and put what is in a field by its name.
 FIELD_METHODS = frozenset({"__getattribute__", "__setattr__"})
 
@@ -54,11 +57,15 @@ class Calls:
     Args:
       memory: the variables.
       apart: the functions that are kept apart by their calls.
+      documents: the files of the program.
     """
 
-    def __init__(self, memory: Memory, apart: frozenset[ast.AST]) -> None:
+    def __init__(
+        self, memory: Memory, apart: frozenset[ast.AST], documents: Sequence[Document]
+    ) -> None:
         self._memory = memory
         self._apart = apart
+        self._documents = documents
         self._containers = Containers(memory, self.called)
         # What writes down, for a call, the body of a function that is kept apart.
         self.bodies: dict[ast.AST, Callable[[Context], None]] = {}
@@ -419,8 +426,8 @@ class Calls:
                     memory.flow(self.called(call, value), result)
         elif name == known_names.MAKES_NAMED_TUPLE:
             add(result, self._named_tuple(call))
-        elif name == known_names.IMPORT_BY_NAME:
-            add(result, [File(call.document)] if _names_itself(call.node) else [])
+        elif name in known_names.IMPORT_BY_NAME:
+            add(result, self._files(call))
         elif name in known_names.MAKE_NAMESPACES:
             add(result, [self.namespace(call, given)])
         elif name in known_names.POOLS:
@@ -476,6 +483,11 @@ class Calls:
                 memory.store_field(positional[0], each, positional[2])
         else:
             self._control_flow(call, name, given, result)
+
+    def _files(self, call: Call) -> list[Object]:
+        """The files of the program that a call may import by a name; none if they are many."""
+        found = files_by_name(call.node, call.document, self._documents)
+        return [File(each) for each in found] if len(found) <= _MOST_FILES else []
 
     def _named_tuple(self, call: Call) -> list[Object]:
         """The class that ``collections.namedtuple`` makes, as if it were written out."""
@@ -631,7 +643,7 @@ _MATTER = frozenset(
         *known_names.PARTIALS,
         *known_names.POOLS,
         *known_names.READ_ANYTHING,
-        known_names.IMPORT_BY_NAME,
+        *known_names.IMPORT_BY_NAME,
         known_names.MAKES_NAMED_TUPLE,
         *known_names.MAKE_NAMESPACES,
         "classmethod",
@@ -665,11 +677,6 @@ def _field_names(call: ast.Call) -> list[str]:
         case [_, ast.List(elts=names) | ast.Tuple(elts=names)]:
             return [str(each.value) for each in names if isinstance(each, ast.Constant)]
     return []
-
-
-def _names_itself(call: ast.Call) -> bool:
-    """Whether a file imports itself by its name."""
-    return any(isinstance(each, ast.Name) and each.id == "__name__" for each in call.args)
 
 
 def _makes_state_dicts(document: Document) -> bool:

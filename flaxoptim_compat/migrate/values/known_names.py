@@ -127,7 +127,7 @@ _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 MAKE_FIELDS = frozenset({"dataclasses.field", "flax.struct.field"})
 NAMED_TUPLE = "typing.NamedTuple"
 MAKES_NAMED_TUPLE = "collections.namedtuple"
-IMPORT_BY_NAME = "importlib.import_module"
+IMPORT_BY_NAME = frozenset({"__import__", "importlib.import_module"})
 MAKE_NAMESPACES = frozenset(
     {"argparse.Namespace", "threading.local", "types.ModuleType", "types.SimpleNamespace"}
 )

@@ -325,7 +325,7 @@ class PointsTo:
     def _solve(self, apart: frozenset[ast.AST]) -> None:
         self._solver = Solver()
         self._memory = Memory(self._solver)
-        self._calls = Calls(self._memory, apart)
+        self._calls = Calls(self._memory, apart, self.documents)
         for document in self.documents:
             Constraints(
                 document,
