@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.scopes import Scope
@@ -97,6 +98,25 @@ def is_lookup(node: ast.Call) -> bool:
 def arguments_of(node: ast.Call) -> list[ast.expr]:
     """All that a call gives, by position and by name."""
     return [*node.args, *(each.value for each in node.keywords)]
+
+
+def assigned(node: ast.Assign) -> Iterator[tuple[ast.Attribute | ast.Subscript, ast.expr]]:
+    """The attributes and entries that a statement assigns to, each with what it is given."""
+    for target in node.targets:
+        yield from _assigned(target, node.value)
+
+
+def _assigned(
+    target: ast.expr, value: ast.expr
+) -> Iterator[tuple[ast.Attribute | ast.Subscript, ast.expr]]:
+    match target, value:
+        case ast.Attribute() | ast.Subscript(), _:
+            yield target, value
+        case ((ast.Tuple(elts=targets) | ast.List(elts=targets)), _):
+            entries = getattr(value, "elts", ())
+            is_one_each = len(entries) == len(targets)
+            for index, each in enumerate(targets):
+                yield from _assigned(each, entries[index] if is_one_each else value)
 
 
 def type_arguments(node: ast.Call) -> list[ast.expr]:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.names.dotted import (
     arguments_of,
     asks_by_name,
+    assigned,
     names_asked,
     whose_fields,
 )
@@ -179,18 +180,17 @@ def _is_known_method(points_to: PointsTo, call: ast.Call, function: ast.expr) ->
 
 def put_into_unread(points_to: PointsTo, document: Document, node: ast.Assign) -> Iterator[Use]:
     """An optimizer, or what holds one, that is put into a module or object that is not read."""
-    sites = sites_of(points_to.data_inside(points_to.legacy(node.value)), Optimizer)
-    if not sites:
-        return
-    for target in node.targets:
-        if isinstance(target, ast.Attribute | ast.Subscript):
-            owners = points_to.values(target.value)
-            names = [each.name for each in owners if isinstance(each, External)]
-            if not owners and _is_imported(points_to, document, target.value):
-                names = [ast.unparse(target.value)]
-            if names:
-                problem = f"It is put into {min(names)}, which is not read here."
-                yield Use("FOC218", document, target, sites, problem)
+    for target, value in assigned(node):
+        sites = sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer)
+        if not sites:
+            continue
+        owners = points_to.values(target.value)
+        names = [each.name for each in owners if isinstance(each, External)]
+        if not owners and _is_imported(points_to, document, target.value):
+            names = [ast.unparse(target.value)]
+        if names:
+            problem = f"It is put into {min(names)}, which is not read here."
+            yield Use("FOC218", document, target, sites, problem)
 
 
 def _is_imported(points_to: PointsTo, document: Document, node: ast.expr) -> bool:

@@ -7,7 +7,13 @@ import builtins
 import functools
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name, names_asked, whose_fields
+from flaxoptim_compat.migrate.names.dotted import (
+    arguments_of,
+    assigned,
+    last_name,
+    names_asked,
+    whose_fields,
+)
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.optimizers.given_away import takes_any_tree
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
@@ -413,11 +419,10 @@ def _put(node: ast.AST) -> Iterator[tuple[ast.expr, str, ast.expr]]:
         case ast.Call(func=ast.Attribute(value=holder, attr=method)) if method in containers.PUT:
             for value in arguments_of(node):
                 yield holder, method, value
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                if isinstance(target, ast.Attribute | ast.Subscript):
-                    is_entry = isinstance(target, ast.Subscript)
-                    yield target.value, "__setitem__" if is_entry else "__setattr__", value
+        case ast.Assign():
+            for target, value in assigned(node):
+                is_entry = isinstance(target, ast.Subscript)
+                yield target.value, "__setitem__" if is_entry else "__setattr__", value
 
 
 def _is_put_unseen(points_to: PointsTo, holder: ast.expr, method: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import sys
 from collections.abc import Iterable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
@@ -154,14 +155,24 @@ def _computes(
     if not names:
         # A method that takes it beside other things writes it down, but for those of containers.
         others = isinstance(call.func, ast.Attribute) and arguments_of(call) != [node]
-        return not others or last_name(call.func) in _PUT_AT
+        is_used = not isinstance(document.parents[call], ast.Expr)
+        return is_used or not others or last_name(call.func) in _PUT_AT
     if names & _HAND_ON:
         return _becomes_another(points_to, document, call)
     if names & _KEEP:
         return True
     if names & _HOLD:
         return not _is_only_shown(points_to, document, call)
-    return any(map(_is_of_numbers, names))
+    is_used = not isinstance(document.parents[call], ast.Expr)
+    return any(_is_of_numbers(each) or (is_used and _is_not_read(each)) for each in names)
+
+
+def _is_not_read(function: str) -> bool:
+    """Whether it is a function of a package of which nothing is known."""
+    return "." in function and function.partition(".")[0] not in _KNOWN
+
+
+_KNOWN = frozenset({"flax", "jax", *sys.stdlib_module_names})
 
 
 def _computes_inside(function: str, call: ast.Call) -> bool:
@@ -208,7 +219,7 @@ _COMPUTE = (
 
 def _asks_leaves(points_to: PointsTo, document: Document, sites: Sites) -> bool:
     """Whether leaves are taken, or each of them is asked for what only an array has."""
-    if "map" not in document.text and "leaves" not in document.text:
+    if not any(each in document.text for each in ("flatten", "leaves", "map")):
         return False
     for call in document.of_kind(ast.Call):
         given = frozenset().union(*map(points_to.legacy, call.args))
@@ -216,12 +227,24 @@ def _asks_leaves(points_to: PointsTo, document: Document, sites: Sites) -> bool:
             names = points_to.package_names(call.func)
             if names & TAKE_LEAVES:
                 return True
-            if names & MAPS_TREES and any(map(_asks, points_to.functions(call.args[0]))):
+            if names & MAPS_TREES and _asks_each(points_to, call.args[0]):
                 return True
     return False
 
 
-def _asks(function: Function) -> bool:
+def _asks_each(points_to: PointsTo, mapped: ast.expr) -> bool:
+    """Whether what is called for each leaf of a tree may ask it for what only an array has."""
+    called = [*points_to.called_by(mapped)]
+    functions = [each for each in called if isinstance(each, Function)]
+    is_of_jax = any(isinstance(each, External) and _is_of_jax(each.name) for each in called)
+    return any(_asks(points_to, each) for each in functions) or not (functions or is_of_jax)
+
+
+def _is_of_jax(function: str) -> bool:
+    return function.startswith("jax.")
+
+
+def _asks(points_to: PointsTo, function: Function) -> bool:
     """Whether a function computes with what it is given, or asks it for what only an array has."""
     arguments = function.node.args
     given = [*arguments.posonlyargs, *arguments.args, arguments.vararg]
@@ -240,6 +263,12 @@ def _asks(function: Function) -> bool:
                 )
                 is_given = any(isinstance(each, ast.Name) and each.id in names for each in both)
                 if is_given and not is_simple:
+                    return True
+            case ast.Assign(value=ast.Name(id=name)) if name in names:
+                return True
+            case ast.Call(func=called):
+                is_given = any(getattr(each, "id", "") in names for each in arguments_of(node))
+                if is_given and not any(map(_is_of_jax, points_to.package_names(called))):
                     return True
             # What stands on all devices is an array by then.
             case ast.Subscript(value=ast.Name(id=name), slice=index) if name in names:

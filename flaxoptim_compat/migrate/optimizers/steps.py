@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import re
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import INTEGERS, RATE
@@ -237,14 +238,17 @@ def _step_renamed(reading: Reading, function: ast.Attribute) -> tuple[Edit, ...]
     return (Edit(end - len("apply_gradient"), end, ("apply_gradients",)),)
 
 
+_COMMENT = re.compile("#.*")
+
+
 def _grads_named(reading: Reading, call: ast.Call) -> tuple[Edit, ...]:
     if not call.args:
         return ()
     start = reading.document.span(call.args[0])[0]
-    # A bracket around the argument is not a part of its node.
-    opening = reading.document.text.index("(", reading.document.span(call.func)[1])
-    between = reading.document.text[opening + 1 : start]
-    at = opening + 1 if "(" in between else start
+    # A bracket around the argument is not a part of its node, nor is one in a comment.
+    end = reading.document.span(call.func)[1]
+    between = _COMMENT.sub(lambda each: " " * len(each[0]), reading.document.text[end:start])
+    at = end + between.index("(") + 1 if between.count("(") > 1 else start
     return (Edit(at, at, ("grads=",)),)
 
 

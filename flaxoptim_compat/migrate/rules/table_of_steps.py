@@ -218,9 +218,43 @@ def _order_matters(points_to: PointsTo, document: Document, step: ast.Call) -> b
                 given_on = [one for one in arguments_of(each) if _may_change(points_to, one)]
                 names = _inside([function, *given_on])
                 changed.update(node.id for node in names if isinstance(node, ast.Name))
+    if any(isinstance(each, ast.Call) for each in _inside(given)) and _changes_others(
+        points_to, document, grads
+    ):
+        return True
     bound = [alias for node in document.imports for alias in node.names]
     changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
     return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
+
+
+def _changes_others(
+    points_to: PointsTo, document: Document, nodes: Iterable[ast.AST], within: ast.AST | None = None
+) -> bool:
+    """Whether something is computed that other functions of the program may find changed.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      nodes: what is run.
+      within: the function that it is the body of; what this has of its own, nobody else sees.
+    """
+    binder = points_to.scopes[document].binder
+    for each in _inside(nodes):
+        match each:
+            case ast.Global() | ast.Nonlocal():
+                return True
+            case ast.Call(func=function):
+                names = points_to.package_names(function)
+                if any(name.startswith(("numpy.random.", "random.")) for name in names):
+                    return True
+                called = points_to.functions(function) if within is None else ()
+                if any(_changes_others(points_to, f.document, [f.node], f.node) for f in called):
+                    return True
+                match function:
+                    case ast.Attribute(value=ast.Name(id=name) as owner) if not names:
+                        if within is not None and binder(owner, name) is not within:
+                            return True
+    return False
 
 
 def _may_change(points_to: PointsTo, node: ast.expr) -> bool:

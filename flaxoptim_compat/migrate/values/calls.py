@@ -430,6 +430,10 @@ class Calls:
             add(result, self._files(call))
         elif name in known_names.MAKE_NAMESPACES:
             add(result, [self.namespace(call, given)])
+        elif name in known_names.ATTRIBUTE_DICTS:
+            made = self._written_out(call, "dict", [])
+            self._construct(call, made, given, result)
+            add(result, [Instance(made)])
         elif name in known_names.POOLS:
             add(result, [External(known_names.POOL)])
         elif name in known_names.CALL_LATER:
@@ -494,27 +498,26 @@ class Calls:
         names = _field_names(call.node)
         if not names:
             return []
-        base = ast.Name("NamedTuple", ast.Load())
-        self._memory.note(base, frozenset({External(known_names.NAMED_TUPLE)}))
-        return [self._written_out(call, "namedtuple", [base], names)]
+        return [self._written_out(call, known_names.NAMED_TUPLE, names)]
 
     def namespace(self, call: Call, given: Given) -> Object:
         """What ``types.SimpleNamespace`` makes: the object of a class that is its alone."""
         names = [name for name, _ in given.named if name is not None]
-        made = Instance(self._written_out(call, "SimpleNamespace", [], names))
+        made = Instance(self._written_out(call, "object", names))
         self._memory.store_fields(frozenset({made}), given.named)
         return made
 
-    def _written_out(
-        self, call: Call, name: str, bases: list[ast.expr], fields: list[str]
-    ) -> Class:
+    def _written_out(self, call: Call, base: str, fields: list[str]) -> Class:
         """The class that a call makes, as if it were written out with these fields."""
         if call.node not in self._classes:
+            derived_from = ast.Name(base.rpartition(".")[2], ast.Load())
+            self._memory.note(derived_from, frozenset({External(base)}))
             body: list[ast.stmt] = [
                 ast.AnnAssign(ast.Name(each, ast.Store()), ast.Name("object", ast.Load()), None, 1)
                 for each in fields
             ]
-            node = ast.ClassDef(name, bases, [], body or [ast.Pass()], [])
+            name = last_name(call.node.func)
+            node = ast.ClassDef(name, [derived_from], [], body or [ast.Pass()], [])
             self._classes[call.node] = ast.fix_missing_locations(ast.copy_location(node, call.node))
             self._memory.classes.append((call.document, node))
         return Class(call.document, self._classes[call.node])
@@ -640,6 +643,7 @@ _MATTER = frozenset(
         *known_names.CALL_LATER,
         *known_names.GET_FIELD,
         *known_names.SET_FIELD,
+        *known_names.ATTRIBUTE_DICTS,
         *known_names.PARTIALS,
         *known_names.POOLS,
         *known_names.READ_ANYTHING,

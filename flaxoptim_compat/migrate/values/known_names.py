@@ -132,6 +132,19 @@ MAKE_NAMESPACES = frozenset(
     {"argparse.Namespace", "threading.local", "types.ModuleType", "types.SimpleNamespace"}
 )
 
+# Dicts whose entries are attributes as well.
+ATTRIBUTE_DICTS = frozenset(
+    {
+        "addict.Dict",
+        "easydict.EasyDict",
+        "ml_collections.ConfigDict",
+        "ml_collections.FrozenConfigDict",
+        "ml_collections.config_dict.ConfigDict",
+        "ml_collections.config_dict.FrozenConfigDict",
+        "munch.Munch",
+    }
+)
+
 # Classes of Python whose objects are containers, and whether these are dicts.
 CONTAINERS = {
     "collections.OrderedDict": True,

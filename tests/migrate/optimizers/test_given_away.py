@@ -47,3 +47,9 @@ def test_a_loop_over_optimizers_holds_nothing(held: str) -> None:
         f"def f(p, g):\n    for x in {held}:\n        print(x)\n    return made(p).target\n"
     )
     assert "return made(p).params\n" in rewrite(program, "optax")
+
+
+@pytest.mark.parametrize("put", ["box[0], box[1] = a, b", "box[0], (n, box[1]) = a, (1, b)"])
+def test_it_is_put_into_something_unknown_among_others(put: str) -> None:
+    lines = f"box = package.Box()\n    {put}\n    x = box[0]"
+    assert_left(IMPORTS, "", lines, "It is put into `box`, of which nothing is known,")

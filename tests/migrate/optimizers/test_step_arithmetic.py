@@ -19,6 +19,7 @@ import jax
 import jax.numpy as jnp
 import log
 from flax import optim
+from flax.training import checkpoints
 
 
 def rate_of(step):
@@ -88,6 +89,11 @@ ANOTHER = [
     "n = 7 / 10; print(o.state.step % n)",
     "return jax.tree_map(lambda x, y: (x + y) / 2, o, o)",
     "return jax.tree_map(lambda x, y: 0.5 * x + 0.5 * y, o, o)",
+    "return jax.tree_map(lambda x: n(x), o)",
+    "return jax.tree_map(n, o)",
+    "parts, structure = jax.tree_util.tree_flatten(o); return structure.unflatten(map(n, parts))",
+    "return log.cosine(o.state.step, 7)",
+    "return n.cosine(o.state.step, 7)",
 ]
 THE_SAME = [
     "return int(o.state.step)",
@@ -103,6 +109,8 @@ THE_SAME = [
     "print('%d of %d' % (o.state.step, n))",
     "print('loss', n, o.state.step + 1)",
     "log.info(o.state.step)",
+    "return checkpoints.save_checkpoint(n, p, o.state.step)",
+    "return jax.tree_map(lambda x, y: jnp.where(n, x, y), o, o)",
     "writer.scalar('loss', n, step=o.state.step)",
     "return n[o.state.step]",
     "return o.state.step[0]",

@@ -388,3 +388,31 @@ def test_gradients_that_may_change_the_rate_are_computed_before_it(grads: str) -
     assert "tree_set" not in text
     text = rewrite(CHANGES.replace("GRADS", "self.optimizer.target"), "optax")
     assert "tree_set" in text and "from_train_state" not in text
+
+
+_GIVEN = "def given(o, r):\n    return o.apply_gradient(grads(o.target), learning_rate={})\n"
+
+
+@pytest.mark.parametrize(
+    ("grads", "rate", "is_kept"),
+    [
+        ("    global steps\n    steps += 1\n    return p\n", "rate()", True),
+        ("    return np.random.randn(*p.shape)\n", "np.random.rand()", True),
+        ("    return draws.randn(*p.shape)\n", "draws.rand()", True),
+        ("    draws.seed(1)\n    return p\n", "r", False),
+        ("    return jax.grad(loss)(p)\n", "rate(r)", False),
+        ("    p = p.copy()\n    return p\n", "rate(r)", False),
+    ],
+)
+def test_a_rate_is_not_computed_before_gradients_that_may_change_it(
+    grads: str, rate: str, is_kept: bool
+) -> None:
+    program = (
+        "import jax\nimport numpy as np\nfrom flax import optim\n\nsteps = 0\n"
+        "draws = np.random.RandomState(0)\n\n\ndef rate(of=0):\n    return 0.1 / (1 + steps)\n\n\n"
+        f"def loss(p):\n    return p.sum()\n\n\ndef grads(p):\n{grads}\n\n{_GIVEN.format(rate)}\n\n"
+        "def f(p, r):\n    return given(optim.Momentum(0.1).create(p), r).target\n"
+    )
+    text = rewrite(program, "optax")
+    assert text.endswith(".params\n")
+    assert ("optim.Momentum(0.1)" in text) is is_kept

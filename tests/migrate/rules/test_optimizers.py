@@ -146,8 +146,8 @@ BODIES = {
         "        True, lambda x: x.apply_gradients(grads=g), lambda x: x, o\n    ).params",
     ),
     "selected leaf by leaf": (
-        "return jax.tree_util.tree_map(f, o.apply_gradient(g), o).target",
-        "return jax.tree_util.tree_map(f, o.apply_gradients(grads=g), o).params",
+        "return jax.tree_util.tree_map(jax.lax.add, o.apply_gradient(g), o).target",
+        "return jax.tree_util.tree_map(jax.lax.add, o.apply_gradients(grads=g), o).params",
     ),
     "restored": (
         "o = checkpoints.restore_checkpoint(f, target=o)\n    return o.target",
