@@ -225,9 +225,10 @@ def _asks_leaves(points_to: PointsTo, document: Document, sites: Sites) -> bool:
         given = frozenset().union(*map(points_to.legacy, call.args))
         if sites & sites_of(points_to.data_inside(given), Optimizer):
             names = points_to.package_names(call.func)
-            if names & TAKE_LEAVES:
-                return True
-            if names & MAPS_TREES and _asks_each(points_to, call.args[0]):
+            takes = names & TAKE_LEAVES or (
+                names & MAPS_TREES and _asks_each(points_to, call.args[0])
+            )
+            if takes and not _is_traced(points_to, document, document.variables_of(call)):
                 return True
     return False
 

@@ -157,9 +157,10 @@ TAKE_LEAVES = {
     "jax.tree_util.tree_reduce",
 }
 _TAKE_STRUCTURE = {"jax.tree.structure", "jax.tree_structure", "jax.tree_util.tree_structure"}
-# By the last part of their names: what tells something of leaves, and what takes them back.
+# By the last part of their names: what tells something of leaves, and what takes them back, or
+# stores them until then.
 _LOOK = frozenset(["all", "any", "len", "max", "min", "print", "sum"])
-_PUT_TOGETHER = frozenset(["tree_unflatten", "unflatten"])
+_PUT_TOGETHER = frozenset(["dump", "dumps", "save", "savez", "tree_unflatten", "unflatten"])
 # What gives them on, in their order.
 _HAND_ON = frozenset(["device_get", "device_put", "iter", "list", "map", "tuple", "zip"])
 _OTHER_LEAVES = (

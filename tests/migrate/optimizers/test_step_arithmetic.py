@@ -119,6 +119,7 @@ THE_SAME = [
     "return jax.tree_map(lambda x, y: x + y, o, o)",
     "return json.dumps({'step': o.state.step, 'loss': n})",
     "return jax.jit(lambda o: 0.1 * o.state.step)(o)",
+    "return jax.jit(lambda o: jax.tree_map(lambda x, y: x / 2, o, o))(o)",
     "return jax.lax.scan(lambda o, _: (o, rate_of(o.state.step)), o, None, 3)",
 ]
 TRACED = """\

@@ -39,6 +39,12 @@ def test_a_loop_that_makes_new_ones_of_them_may_be_over_any() -> None:
     assert_followed(IMPORTS, "", loop)
 
 
+def test_they_may_be_stored_until_then() -> None:
+    stored = "pickle.dump([np.asarray(each) for each in tree_leaves(a)], n)\n"
+    back = "    x = tree_unflatten(jax.tree_util.tree_structure(a), pickle.load(n))"
+    assert_followed(f"import pickle\nimport numpy as np\n{IMPORTS}", "", stored + back)
+
+
 @pytest.mark.parametrize(
     "asked",
     [
