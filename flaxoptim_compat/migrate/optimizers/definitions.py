@@ -11,8 +11,9 @@ from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of, filters_of, is_inline
+from flaxoptim_compat.migrate.optimizers.use import sites_of
 from flaxoptim_compat.migrate.values import known_names
-from flaxoptim_compat.migrate.values.objects import Class, External, Site
+from flaxoptim_compat.migrate.values.objects import Class, Definition, External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 ByPart = Sequence[Mapping[str, str]]
@@ -107,6 +108,8 @@ def _why_no_partition(
         if not filters_of(points_to, traversal):
             return "a traversal of the MultiOptimizer does not select by a function of the path"
         inline = is_inline(points_to, optimizer)
+        if inline is None and not sites_of(points_to.values(optimizer), Definition):
+            return "a part of the MultiOptimizer is not known before the program runs"
         bound = bound_of(points_to, inline) if inline else None
         if isinstance(bound, Refused):
             return bound.reason

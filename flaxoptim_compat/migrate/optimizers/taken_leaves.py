@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
+from flaxoptim_compat.migrate.optimizers.effects import calls_what_changes_others
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.known_names import MAPS_TREES
 from flaxoptim_compat.migrate.values.objects import Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -28,6 +30,10 @@ def leaves_taken(
       call: the call that may take them.
       functions: the full names of what it calls.
     """
+    if functions & MAPS_TREES and calls_what_changes_others(points_to, call.args[0]):
+        for argument in call.args:
+            if sites := sites_of(points_to.legacy(argument), Optimizer) - {None}:
+                yield Use("FOC218", document, argument, sites, _OTHER_LEAVES)
     counts = bool(functions & _TAKE_STRUCTURE) and ".num_leaves" in document.text
     if not counts and not functions & TAKE_LEAVES:
         return

@@ -12,6 +12,7 @@ from flaxoptim_compat.migrate.optax_text.text import partition
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of, focused
 from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
+from flaxoptim_compat.migrate.optimizers.origins import sources
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import back_edits, to_train_state
@@ -110,7 +111,27 @@ def _use(asked: Asked) -> Use | None:
         is_seen = _is_called_at_once(points_to, document, create) or _is_followed(points_to, create)
         problem = "" if is_seen else "It is not seen what calls it: call it where it stands."
         return asked.use(RULE.code, problem)
-    return asked.use(RULE.code, node=call)
+    return asked.use(RULE.code, _may_be_another(points_to, document, create.value), node=call)
+
+
+def _may_be_another(points_to: PointsTo, document: Document, definition: ast.expr) -> str:
+    """Why a definition may be one that went into something unknown; "" if it may not."""
+    unknown = (
+        file.place(each)
+        for file, each in sources(points_to, document, definition)
+        if not isinstance(each, ast.Constant) and not points_to.values(each)
+    )
+    place = next(unknown, "")
+    lost = points_to.definitions_without_create if place else ()
+    for site in lost:
+        return _ANOTHER.format(place, site.document.place(site.node))
+    return ""
+
+
+_ANOTHER = (
+    "What it is given in {} is not known, and may be the definition in {}: call `create` where that"
+    " is known."
+)
 
 
 def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names.dotted import arguments_of
+from flaxoptim_compat.migrate.optimizers.effects import calls_what_changes_others, changes_others
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
@@ -191,6 +192,9 @@ def _use(asked: Asked, takes: str) -> Use:
         problem = "The optimizer has no name, and is needed twice."
     elif is_split:
         problem = _one_statement(document, call)
+        acts = any(calls_what_changes_others(asked.points_to, each) for each in gradients_of(call))
+        if acts and _calls(each.value for each in call.keywords if each.arg != "loss_fn"):
+            problem = "The loss may change what the step is given: name that before."
     elif overrides and _order_matters(asked.points_to, document, call):
         problem = "What computes the gradients may change what the step is given: name it before."
     code = "FOC206" if overrides or problem else "FOC205"
@@ -218,43 +222,15 @@ def _order_matters(points_to: PointsTo, document: Document, step: ast.Call) -> b
                 given_on = [one for one in arguments_of(each) if _may_change(points_to, one)]
                 names = _inside([function, *given_on])
                 changed.update(node.id for node in names if isinstance(node, ast.Name))
-    if any(isinstance(each, ast.Call) for each in _inside(given)) and _changes_others(
-        points_to, document, grads
-    ):
+    if _calls(given) and changes_others(points_to, document, grads):
         return True
     bound = [alias for node in document.imports for alias in node.names]
     changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
     return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
 
 
-def _changes_others(
-    points_to: PointsTo, document: Document, nodes: Iterable[ast.AST], within: ast.AST | None = None
-) -> bool:
-    """Whether something is computed that other functions of the program may find changed.
-
-    Args:
-      points_to: what is known of the program.
-      document: the file.
-      nodes: what is run.
-      within: the function that it is the body of; what this has of its own, nobody else sees.
-    """
-    binder = points_to.scopes[document].binder
-    for each in _inside(nodes):
-        match each:
-            case ast.Global() | ast.Nonlocal():
-                return True
-            case ast.Call(func=function):
-                names = points_to.package_names(function)
-                if any(name.startswith(("numpy.random.", "random.")) for name in names):
-                    return True
-                called = points_to.functions(function) if within is None else ()
-                if any(_changes_others(points_to, f.document, [f.node], f.node) for f in called):
-                    return True
-                match function:
-                    case ast.Attribute(value=ast.Name(id=name) as owner) if not names:
-                        if within is not None and binder(owner, name) is not within:
-                            return True
-    return False
+def _calls(nodes: Iterable[ast.AST]) -> bool:
+    return any(isinstance(each, ast.Call) for each in _inside(nodes))
 
 
 def _may_change(points_to: PointsTo, node: ast.expr) -> bool:

@@ -24,6 +24,7 @@ from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
     Container,
+    Definition,
     External,
     Function,
     Object,
@@ -267,6 +268,19 @@ class PointsTo:
                 self._solver.ask(held)
                 self._solver.solve()
             waiting += objects_of(held) - {*waiting}
+
+    @functools.cached_property
+    def definitions_without_create(self) -> Sequence[Site]:
+        """The definitions of which it is not seen that they make optimizers."""
+        asked = (
+            each.value
+            for document in self.documents
+            for each in document.of_kind(ast.Attribute)
+            if each.attr == "create"
+        )
+        held = frozenset().union(*map(self.legacy, asked))
+        with_create = {each.site for each in held if isinstance(each, Definition)}
+        return [each for each in self.definitions() if each not in with_create]
 
     @functools.cached_property
     def traced(self) -> AbstractSet[ast.AST]:

@@ -416,3 +416,26 @@ def test_a_rate_is_not_computed_before_gradients_that_may_change_it(
     text = rewrite(program, "optax")
     assert text.endswith(".params\n")
     assert ("optim.Momentum(0.1)" in text) is is_kept
+
+
+@pytest.mark.parametrize(
+    ("loss", "rate", "stays"),
+    [
+        ("calls.append(1)", "rate()", True),
+        ("print(p)", "rate()", True),
+        ("p = p", "rate()", False),
+        ("calls.append(1)", "r", False),
+    ],
+)
+def test_a_rate_is_not_computed_after_a_loss_that_may_change_it(
+    loss: str, rate: str, stays: bool
+) -> None:
+    program = (
+        "from flax import optim\n\ncalls = []\n\n\ndef rate():\n    return 0.1 / len(calls)\n\n\n"
+        f"def loss(p):\n    {loss}\n    return p.sum()\n\n\ndef f(p, r):\n"
+        "    o = optim.Momentum(0.1).create(p)\n"
+        f"    o, value = o.optimize(loss, learning_rate={rate})\n    return o.target, value\n"
+    )
+    text = rewrite(program, "optax")
+    assert ("# FOC206: The loss may change what the step is given" in text) is stays
+    assert text.endswith("return o.target, value\n") is stays

@@ -93,3 +93,29 @@ _BACK = ROUND_TRIP.format("leaves")
 )
 def test_where_they_are_looked_at_the_optimizer_stays(top: str, asked: str) -> None:
     assert_left(IMPORTS, top, f"{asked}\n    x = a", "Its leaves are taken, and a TrainState has")
+
+
+@pytest.mark.parametrize(
+    ("called", "stays"),
+    [
+        ("lambda each: print(each)", True),
+        ("lambda each: counted.append(1) or each", True),
+        ("lambda each: each + np.random.randn()", True),
+        ("noisy", True),
+        ("lambda each: 2 * each", False),
+        ("lambda each: jnp.clip(each, -1, 1)", False),
+    ],
+)
+def test_what_is_done_for_each_of_them_may_show_how_many_there_are(
+    called: str, stays: bool
+) -> None:
+    imports = f"{IMPORTS}import numpy as np\n"
+    top = (
+        "counted = []\ndraws = np.random.RandomState(0)\n\n\n"
+        "def noisy(each):\n    return each + draws.randn()\n"
+    )
+    lines = f"x = jax.tree_util.tree_map({called}, a)"
+    if stays:
+        assert_left(imports, top, lines, "Its leaves are taken, and a TrainState has")
+    else:
+        assert_followed(imports, top, lines)
