@@ -24,10 +24,13 @@ def dtype_of(leaf: Any) -> Any:
 def with_dtype(array: Any, dtype: Any) -> Any:
     """What ``array.astype(dtype)`` returns: the array itself if it has the dtype.
 
-    A real dtype takes the real part of complex numbers, which jax will have written out.
+    A number of Python becomes an array. A real dtype takes the real part of complex numbers, which
+    jax will have written out.
     """
     if isinstance(array, jax.Array) and array.dtype == dtype and not array.weak_type:
         return array
+    if isinstance(array, int | float | complex):
+        array = jnp.asarray(array)
     if jnp.iscomplexobj(array) and not jnp.issubdtype(dtype, jnp.complexfloating):
         array = array.real
     return array.astype(dtype)

@@ -20,9 +20,9 @@ class WeightNormState(NamedTuple):
     inner_state: Any
 
 
-def is_normalised(param: jax.Array) -> bool:
+def is_normalised(param: Any) -> bool:
     """Whether a parameter is more than one vector: biases and scalars are left as they are."""
-    return param.ndim > 0 and param.size > param.shape[-1]
+    return np.ndim(param) > 0 and param.size > param.shape[-1]
 
 
 def squared_norms(direction: jax.Array, eps: Any) -> jax.Array:

@@ -50,3 +50,8 @@ def test_a_number_takes_the_dtype_of_what_it_is_multiplied_with(dtype: Any) -> N
 
 def test_an_integer_stays_as_it_is() -> None:
     assert like_a_python_number(jnp.int32(3)).dtype == jnp.int32
+
+
+def test_a_number_of_python_becomes_an_array_of_the_dtype() -> None:
+    assert with_dtype(0.5, jnp.bfloat16).dtype == jnp.bfloat16
+    assert with_dtype(1 + 2j, jnp.float32) == 1

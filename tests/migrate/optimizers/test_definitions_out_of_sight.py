@@ -39,7 +39,7 @@ def test_where_one_may_be_among_others_these_stay() -> None:
     assert "# FOC202: What it is given in program.py is not known, and may be the" in left
     assert left.endswith("p).target\n") and "optim.Adam(0.2)" in left
     # Where none is lost, what is not known comes from elsewhere.
-    text = rewrite(f"{IMPORTS}{MADE}def f(p, kept):\n{BOTH.format('kept.get()')}", "optax")
+    text = rewrite(f"{IMPORTS}{MADE}def f(p, kept):\n{BOTH.format('kept')}", "optax")
     assert "optax.adam(0.2)" in text
 
 
