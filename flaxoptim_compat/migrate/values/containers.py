@@ -91,6 +91,7 @@ METHODS = frozenset(
         "add_done_callback",
         "copy",
         "items",
+        "keys",
         "popitem",
         "replace",
         "sort",
@@ -141,7 +142,7 @@ class Containers:
         elif name == "iter" and len(positional) > 1:
             self.give(call, self._called(call, first), result)
         elif name in _SAME and positional:
-            memory.flow(first, result)
+            self._same(call, first, result)
         elif name in _IN_ANOTHER_ORDER:
             self._compare(call, given, memory.entries(first))
             self.give(call, memory.entries(first), result)
@@ -214,6 +215,20 @@ class Containers:
         self._memory.flow(self._called(call, maker), result)
         return result
 
+    def _same(self, call: Call, first: Held, result: Variable) -> None:
+        """What keeps the order of entries; of a dict it is made of the keys."""
+        memory = self._memory
+
+        def follow(each: Object) -> None:
+            if isinstance(each, Container) and each.is_dict:
+                self.give(call, memory.entries(frozenset({each})), result)
+            else:
+                memory.solver.state(result, [each])
+
+        if isinstance(first, Variable):
+            memory.solver.need(result, first)
+        memory.each(first, follow)
+
     def _dict(self, call: Call, given: Given, result: Variable) -> None:
         """A dict that is made of another, or of pairs; whatever is no container stays as it is."""
         memory = self._memory
@@ -249,6 +264,7 @@ class Containers:
         """
         memory, positional = self._memory, given.positional
         contents = memory.contents(frozenset({owner}))
+        keys = memory.entries(frozenset({owner}))
         key = _key_in(call.node) if owner.is_dict else ANYWHERE
         if method in _PUT_ONE:
             for value in positional[:1]:
@@ -271,9 +287,12 @@ class Containers:
             case "values":
                 self.give(call, contents, result)
             case "items":
-                self._give_tuples(call, [NOTHING, contents], result)
+                self._give_tuples(call, [keys, contents], result)
+            case "keys":
+                self.give(call, keys, result)
             case "popitem":
                 made = Container(call.node, call.context)
+                memory.put(made, 0, keys)
                 memory.put(made, 1, contents)
                 memory.flow(frozenset({made}), result)
             case "sort":
