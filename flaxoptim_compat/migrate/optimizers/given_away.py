@@ -21,7 +21,7 @@ from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES, leaves
 from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
-from flaxoptim_compat.migrate.values.calls import FIELD_METHODS, matters
+from flaxoptim_compat.migrate.values.calls import FIELD_METHODS
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
     Class,
@@ -38,6 +38,7 @@ from flaxoptim_compat.migrate.values.objects import (
     class_of,
     fields_of,
 )
+from flaxoptim_compat.migrate.values.package_functions import matters
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 

@@ -21,7 +21,6 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import files_by_name
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.arguments import kept_by
-from flaxoptim_compat.migrate.values.calls import matters
 from flaxoptim_compat.migrate.values.known_names import (
     IMPORT_BY_NAME,
     TELLING,
@@ -39,6 +38,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Objects,
     Optimizer,
 )
+from flaxoptim_compat.migrate.values.package_functions import matters
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _TARGET = "target"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from flaxoptim_compat.migrate.names.dotted import last_name, names_asked
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import files_by_name
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
 from flaxoptim_compat.migrate.values.containers import Containers
@@ -23,7 +21,6 @@ from flaxoptim_compat.migrate.values.objects import (
     Create,
     Definition,
     External,
-    File,
     Function,
     FunctionNode,
     Instance,
@@ -35,9 +32,9 @@ from flaxoptim_compat.migrate.values.objects import (
     Stored,
     Super,
     Transformed,
-    Traversal,
     bases_of,
 )
+from flaxoptim_compat.migrate.values.package_functions import PackageFunctions, matters
 from flaxoptim_compat.migrate.values.solver import Variable
 from flaxoptim_compat.migrate.values.variables import Held
 
@@ -45,8 +42,6 @@ from flaxoptim_compat.migrate.values.variables import Held
 _RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state", "unflatten"})
 
 
-# By a name that only shows when the program runs, one of more files may be imported.
-_MOST_FILES = 10
 # Those that give and put what is in a field by its name.
 FIELD_METHODS = frozenset({"__getattribute__", "__setattr__"})
 
@@ -65,19 +60,20 @@ class Calls:
     ) -> None:
         self._memory = memory
         self._apart = apart
-        self._documents = documents
         self._containers = Containers(memory, self.called)
+        self.packages = PackageFunctions(memory, self, self._containers, documents)
         # What writes down, for a call, the body of a function that is kept apart.
         self.bodies: dict[ast.AST, Callable[[Context], None]] = {}
         self._written: set[tuple[ast.AST, Context]] = set()
         # For each function its calls, and what each gives to its parameters.
         self.arguments: dict[ast.AST, dict[ast.Call, list[tuple[str, Held]]]] = {}
         self.sites: dict[Site, None] = {}
-        self.has_traversals = False
         self._bound: dict[Object, tuple[Held, Given]] = {}
-        # What calls of `collections.namedtuple` and the like make.
-        self._classes: dict[ast.Call, ast.ClassDef] = {}
         self._come: set[tuple[ast.Call, Context, Object, int]] = set()
+
+    def bind(self, made: Object, function: Held, given: Given) -> None:
+        """Say which function one that is made of it calls, and what it gives to that first."""
+        self._bound[made] = function, given
 
     def called_by(self, each: Object) -> Held:
         """What a partial, or what a transformation of jax returns, calls in the end."""
@@ -110,7 +106,7 @@ class Calls:
         result = Variable(call.node, needs)
         self._call_any(call, function, given, result)
         if has_method:
-            memory.each(owner, lambda each: self._method(call, each, method, given, result))
+            memory.each(owner, lambda each: self.method(call, each, method, given, result))
         for value in (*given.positional, *(value for _, value in given.named)):
             # Who is given something that matters is to be known.
             memory.once_it_matters(value, lambda: memory.ask(function))
@@ -166,7 +162,7 @@ class Calls:
             case Function():
                 self._function(call, callee, given, result)
             case Class():
-                self._construct(call, callee, given, result)
+                self.construct(call, callee, given, result)
                 memory.flow(frozenset({Instance(callee)}), result)
                 self._define_if(call, callee, result)
             case Instance() if callee not in through:
@@ -184,7 +180,7 @@ class Calls:
                 memory.ask(function)
                 self._call_any(call, function, given, result, through | {callee})
             case External(name=name) if matters(name):
-                self._external(call, name, given, result)
+                self.packages.call(call, name, given, result)
 
     def _beside_gradients(self, function: Transformed, result: Variable) -> Variable:
         """What the function in it returns: no gradient is an optimizer, but ``aux`` may be one."""
@@ -281,7 +277,7 @@ class Calls:
             if node not in called and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 self._write(node, None)
 
-    def _construct(self, call: Call, made: Class, given: Given, result: Variable) -> None:
+    def construct(self, call: Call, made: Class, given: Given, result: Variable) -> None:
         """Give the arguments to ``__init__``, or to the fields of a dataclass in their order.
 
         The result may be another: what ``__new__`` returns, or the ``__call__`` of a metaclass.
@@ -316,7 +312,7 @@ class Calls:
 
         def follow(each: Object) -> None:
             if isinstance(each, External) and known_names.is_base(each.name):
-                self._make(call, "", result)
+                self.define(call, "", result)
 
         self._memory.solver.watch(self._ancestors(made), follow)
 
@@ -335,16 +331,32 @@ class Calls:
 
         return memory.once(("ancestors", of), prepare)
 
-    def _make(self, call: Call, name: str, result: Variable) -> None:
+    def define(self, call: Call, name: str, result: Variable) -> None:
+        """Let a call make a definition.
+
+        Args:
+          call: the call.
+          name: that of the class; "" if it is not known.
+          result: what the call holds.
+        """
         site = Site(call.document, call.node, name)
         self.sites[site] = None
         self._memory.solver.state(result, [Definition(site)])
 
     # Methods of objects that are no functions of the program
 
-    def _method(
+    def method(
         self, call: Call, owner: Object, method: str, given: Given, result: Variable
     ) -> None:
+        """Call a method.
+
+        Args:
+          call: the call.
+          owner: the object.
+          method: the name.
+          given: the arguments.
+          result: what the call holds.
+        """
         memory = self._memory
         add = memory.solver.state
         match owner:
@@ -387,153 +399,8 @@ class Calls:
                 if method == "copy":
                     add(result, [Instance(of)])
                 memory.each(
-                    memory.within(of), lambda each: self._method(call, each, method, given, result)
+                    memory.within(of), lambda each: self.method(call, each, method, given, result)
                 )
-
-    # Functions of packages
-
-    def _external(self, call: Call, name: str, given: Given, result: Variable) -> None:
-        memory = self._memory
-        add, positional = memory.solver.state, given.positional
-        if known_names.is_definition(name):
-            self._make(call, known_names.legacy_name(name) or "", result)
-        elif name == known_names.COMPUTED:
-            self._make(call, "", result)
-        elif known_names.legacy_name(name) == "from_train_state":
-            add(result, [External(known_names.BRIDGED)])
-        elif known_names.is_traversal(name):
-            self.has_traversals = True
-            add(result, [Traversal(call.document, call.node)])
-        elif known_names.is_optimizer(name):
-            add(result, [Optimizer(Site(call.document, call.node, ""))])
-        elif known_names.returns_stored(name, call.node) or (
-            name in known_names.READ_ANYTHING and _makes_state_dicts(call.document)
-        ):
-            add(result, [Stored()])
-        elif name in known_names.RETURNS_ARGUMENT:
-            index, keyword = known_names.RETURNS_ARGUMENT[name]
-            value = positional[index] if index < len(positional) else None
-            value = dict(given.named).get(keyword) if value is None else value
-            if value is not None:
-                memory.flow(value, result)
-                if name == "dataclasses.replace":
-                    memory.store_fields(value, given.named)
-        elif name in known_names.MAKE_FIELDS:
-            for field, value in given.named:
-                if field == "default":
-                    memory.flow(value, result)
-                elif field == "default_factory":
-                    memory.flow(self.called(call, value), result)
-        elif name == known_names.MAKES_NAMED_TUPLE:
-            add(result, self._named_tuple(call))
-        elif name in known_names.IMPORT_BY_NAME:
-            add(result, self._files(call))
-        elif name in known_names.MAKE_NAMESPACES:
-            add(result, [self.namespace(call, given)])
-        elif name in known_names.ATTRIBUTE_DICTS:
-            made = self._written_out(call, "dict", [])
-            self._construct(call, made, given, result)
-            add(result, [Instance(made)])
-        elif name in known_names.POOLS:
-            add(result, [External(known_names.POOL)])
-        elif name in known_names.CALL_LATER:
-            self._later(call, name, given, result)
-        elif name in containers.FUNCTIONS:
-            self._containers.function(call, name, given, result)
-        elif name in containers.UNBOUND:
-            method, rest = name.rpartition(".")[2], Given(positional[1:], given.named)
-            for owner in positional[:1]:
-                memory.ask(owner)
-                memory.each(owner, lambda each: self._method(call, each, method, rest, result))
-        elif name == "flax.serialization.to_state_dict":
-            for value in positional[:1]:
-                memory.flow(memory.state_dict(value), result)
-        elif name == "flax.traverse_util.flatten_dict":
-            for value in positional[:1]:
-                memory.flow(memory.flattened(value), result)
-                self._containers.give(call, memory.nodes(value), result, is_dict=True)
-        elif name in known_names.MAPS_TREES:
-            for value in positional[1:]:
-                memory.flow(value, result)
-            for is_leaf in (
-                value for name, value in given.named if name == "is_leaf" and positional
-            ):
-                leaves = [memory.nodes(each) for each in positional[1:]]
-                memory.flow(self.called(call, positional[0], *leaves), result)
-                self.called(call, is_leaf, *leaves[:1])
-        elif name in known_names.PARTIALS and positional:
-            # partial(jax.jit, ...) as a decorator: the function itself.
-            partial = Partial(call.node, call.context)
-            self._bound[partial] = positional[0], Given(positional[1:], given.named)
-            for value in (*positional, *(value for _, value in given.named)):
-                memory.once_it_matters(value, lambda: memory.solver.let_matter(partial))
-            add(result, [partial])
-        elif name == "type" and len(positional) == 1:
-            memory.flow(memory.attribute(positional[0], "__class__", {}), result)
-        elif name == "classmethod":
-            for value in positional:
-                memory.flow(memory.bound(value, to_class=True), result)
-        elif name in known_names.CALLS_LATER and positional:
-            transformed = Transformed(call.node, call.context)
-            self._bound[transformed] = positional[0], Given([], [])
-            memory.once_it_matters(positional[0], lambda: memory.solver.let_matter(transformed))
-            add(result, [transformed])
-        elif name in known_names.GET_FIELD and len(call.node.args) >= 2 and positional:
-            self._getattr(call, positional[0], result)
-            if len(positional) == 3:
-                memory.flow(positional[2], result)
-        elif name in known_names.SET_FIELD and len(call.node.args) == len(positional) == 3:
-            for each in names_asked(call.document, call.node):
-                memory.store_field(positional[0], each, positional[2])
-        else:
-            self._control_flow(call, name, given, result)
-
-    def _files(self, call: Call) -> list[Object]:
-        """The files of the program that a call may import by a name; none if they are many."""
-        found = files_by_name(call.node, call.document, self._documents)
-        return [File(each) for each in found] if len(found) <= _MOST_FILES else []
-
-    def _named_tuple(self, call: Call) -> list[Object]:
-        """The class that ``collections.namedtuple`` makes, as if it were written out."""
-        names = _field_names(call.node)
-        if not names:
-            return []
-        return [self._written_out(call, known_names.NAMED_TUPLE, names)]
-
-    def namespace(self, call: Call, given: Given) -> Object:
-        """What ``types.SimpleNamespace`` makes: the object of a class that is its alone."""
-        names = [name for name, _ in given.named if name is not None]
-        made = Instance(self._written_out(call, "object", names))
-        self._memory.store_fields(frozenset({made}), given.named)
-        return made
-
-    def _written_out(self, call: Call, base: str, fields: list[str]) -> Class:
-        """The class that a call makes, as if it were written out with these fields."""
-        if call.node not in self._classes:
-            derived_from = ast.Name(base.rpartition(".")[2], ast.Load())
-            self._memory.note(derived_from, frozenset({External(base)}))
-            body: list[ast.stmt] = [
-                ast.AnnAssign(ast.Name(each, ast.Store()), ast.Name("object", ast.Load()), None, 1)
-                for each in fields
-            ]
-            name = last_name(call.node.func)
-            node = ast.ClassDef(name, [derived_from], [], body or [ast.Pass()], [])
-            self._classes[call.node] = ast.fix_missing_locations(ast.copy_location(node, call.node))
-            self._memory.classes.append((call.document, node))
-        return Class(call.document, self._classes[call.node])
-
-    def _getattr(self, call: Call, owner: Held, result: Variable) -> None:
-        names = names_asked(call.document, call.node)
-        for each in names:
-            self._memory.flow(self._memory.attribute(owner, each, {}), result)
-        if names:
-            return
-
-        def follow(each: Object) -> None:
-            if isinstance(each, External) and known_names.is_package(each.name):
-                self._memory.solver.state(result, [External(known_names.COMPUTED)])
-
-        self._memory.each(owner, follow)
 
     def called(self, call: Call, function: Held, *arguments: Held) -> Variable:
         """What a function returns that a function of a package calls.
@@ -543,9 +410,10 @@ class Calls:
           function: what it calls.
           *arguments: what it gives to that.
         """
-        return self._called_with(call, function, Given(arguments, []))
+        return self.called_with(call, function, Given(arguments, []))
 
-    def _called_with(self, call: Call, function: Held, given: Given) -> Variable:
+    def called_with(self, call: Call, function: Held, given: Given) -> Variable:
+        """The same, with arguments by name as well."""
         returned = Variable()
         for each in (*given.positional, *(value for _, value in given.named)):
             # What is given something that matters may ask it for things, whatever it returns.
@@ -553,110 +421,7 @@ class Calls:
         self._call_any(call, function, given, returned)
         return returned
 
-    def _later(self, call: Call, name: str, given: Given, result: Variable) -> None:
-        """A function that is called in another thread, or when the program ends."""
-        memory, positional = self._memory, given.positional
-        (index, keyword), place = known_names.CALL_LATER[name]
-        named = dict(given.named)
-        function = positional[index] if index < len(positional) else named.pop(keyword, NOTHING)
-        rest = Given(positional[index + 1 :], [*named.items()])
-        if place is not None:
-            arguments = memory.joined([*positional[place : place + 1], named.get("args", NOTHING)])
-            by_name = memory.joined([*positional[place + 1 :], named.get("kwargs", NOTHING)])
-            several = [memory.item(arguments, slot) for slot in range(MOST_SLOTS)]
-            rest = Given(several, [(None, by_name)])
-        returned = self._called_with(call, function, rest)
-        if name == "asyncio.to_thread":
-            memory.flow(returned, result)
-        elif name.startswith(known_names.POOL):
-            self._containers.give(call, returned, result)
 
-    def _control_flow(self, call: Call, name: str, given: Given, result: Variable) -> None:
-        """Functions that call a function again and again, on what it returns."""
-        memory = self._memory
-        calls = functools.partial(self.called, call)
-        match name, given.positional:
-            case "jax.lax.fori_loop", [_, _, body, start, *_]:
-                memory.flow(start, result)
-                memory.flow(calls(body, NOTHING, result), result)
-            case "jax.eval_shape", [function, *arguments]:
-                memory.flow(calls(function, *arguments), result)
-            case "jax.lax.while_loop", [condition, body, start, *_]:
-                memory.flow(start, result)
-                calls(condition, result)
-                memory.flow(calls(body, result), result)
-            case "jax.lax.cond", [_, first, second, *operands]:
-                operands += [value for name, value in given.named if name == "operand"]
-                memory.flow(calls(first, *operands), result)
-                memory.flow(calls(second, *operands), result)
-                if len(operands) == 2:
-                    # Before jax 0.2.10 each branch had an operand of its own in front of it.
-                    memory.flow(calls(second, first), result)
-                    memory.flow(calls(operands[1], operands[0]), result)
-            case "jax.lax.switch", [_, branches, *operands]:
-                memory.flow(calls(memory.contents(branches), *operands), result)
-            case _, [function, *arguments] if name in known_names.CALL_BACK:
-                operands = arguments[known_names.CALL_BACK[name] - 1 :]
-                memory.flow(calls(function, *operands), result)
-                if name.endswith("id_tap"):
-                    named = [value for each, value in given.named if each == "result"]
-                    memory.flow(memory.joined(named or operands), result)
-            case "jax.lax.map", [function, over, *_]:
-                memory.flow(calls(function, over), result)
-            case "jax.lax.scan", [body, start, *over]:
-                carry = Variable()
-                memory.flow(start, carry)
-                over += [value for name, value in given.named if name == "xs"]
-                slices = over[0] if over else NOTHING
-                returned = calls(body, carry, slices)
-                memory.flow(memory.item(returned, 0), carry)
-                made = Container(call.node, call.context)
-                memory.put(made, 0, carry)
-                memory.put(made, 1, memory.item(returned, 1))
-                memory.flow(frozenset({made}), result)
-
-
-_CONTROL_FLOW = frozenset(
-    {
-        *known_names.CALL_BACK,
-        "jax.eval_shape",
-        "jax.lax.cond",
-        "jax.lax.fori_loop",
-        "jax.lax.map",
-        "jax.lax.scan",
-        "jax.lax.switch",
-        "jax.lax.while_loop",
-    }
-)
-_MATTER = frozenset(
-    {
-        *known_names.RETURNS_ARGUMENT,
-        *known_names.MAPS_TREES,
-        *known_names.CALLS_LATER,
-        *known_names.MAKE_FIELDS,
-        *_CONTROL_FLOW,
-        *containers.FUNCTIONS,
-        *containers.UNBOUND,
-        "flax.serialization.msgpack_restore",
-        "flax.serialization.to_state_dict",
-        "flax.traverse_util.flatten_dict",
-        *known_names.CALL_LATER,
-        *known_names.GET_FIELD,
-        *known_names.SET_FIELD,
-        *known_names.ATTRIBUTE_DICTS,
-        *known_names.PARTIALS,
-        *known_names.POOLS,
-        *known_names.READ_ANYTHING,
-        *known_names.IMPORT_BY_NAME,
-        known_names.MAKES_NAMED_TUPLE,
-        *known_names.MAKE_NAMESPACES,
-        "classmethod",
-        "property",
-        "type",
-        known_names.RESTORE,
-        known_names.COMPUTED,
-    }
-)
 _METHODS = frozenset(
     {
         *_RETURN_THEMSELVES,
@@ -671,30 +436,3 @@ _METHODS = frozenset(
         "unreplicate",
     }
 )
-
-
-def _field_names(call: ast.Call) -> list[str]:
-    """The fields that a call of ``collections.namedtuple`` writes out; none if it does not."""
-    match call.args:
-        case [_, ast.Constant(value=str(text))]:
-            return text.replace(",", " ").split()
-        case [_, ast.List(elts=names) | ast.Tuple(elts=names)]:
-            return [str(each.value) for each in names if isinstance(each, ast.Constant)]
-    return []
-
-
-def _makes_state_dicts(document: Document) -> bool:
-    """Whether a file makes nested dicts of something, as those do that write them."""
-    return any(
-        last_name(each.func) in ("state_dict", "to_state_dict")
-        for each in document.of_kind(ast.Call)
-    )
-
-
-def matters(name: str) -> bool:
-    """Whether a function of a package does something with optimizers that is known here."""
-    return (
-        name in _MATTER
-        or known_names.legacy_name(name) is not None
-        or known_names.is_traversal(name)
-    )

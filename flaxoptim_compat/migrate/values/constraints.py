@@ -438,7 +438,7 @@ class Constraints:
                 if isinstance(decorator, ast.Call) and (given := fixture_params(decorator)):
                     param = memory.joined([memory.of(each) for each in given])
                     call = Call(self._document, decorator, self._context)
-                    request = self._calls.namespace(call, Given([], [("param", param)]))
+                    request = self._calls.packages.namespace(call, Given([], [("param", param)]))
                     memory.flow(frozenset({request}), memory.variable(node, "request", None))
         for each in parameters(node.args):
             for place in (path, *path.parents):

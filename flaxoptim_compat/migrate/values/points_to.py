@@ -322,7 +322,7 @@ class PointsTo:
     @property
     def has_traversals(self) -> bool:
         """Whether the program makes anything that selects parameters by their paths."""
-        return self._calls.has_traversals
+        return self._calls.packages.has_traversals
 
     @property
     def gave_up(self) -> bool:
