@@ -108,6 +108,8 @@ def _called_by(points_to: PointsTo, call: ast.Call) -> Iterator[ast.expr]:
         positions = known_names.CALL_WITH_THE_REST.get(name, ())
         if later := known_names.CALL_LATER.get(name):
             positions, keywords = later.function[:1], later.function[1:]
+        if name in known_names.MAPS_TREES and any(each.arg == "is_leaf" for each in call.keywords):
+            positions = (0,)
         for position in positions:
             yield from call.args[position : position + 1]
         yield from (each.value for each in call.keywords if each.arg in keywords)

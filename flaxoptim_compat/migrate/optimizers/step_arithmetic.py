@@ -19,6 +19,7 @@ from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.known_names import (
+    CALL_LATER,
     MAKE_NAMESPACES,
     MAPS_TREES,
     PARTIALS,
@@ -46,10 +47,21 @@ def needs_array(points_to: PointsTo, uses: Iterable[Use], sites: Sites) -> bool:
 
 
 def _is_computed_with(points_to: PointsTo, use: Use) -> bool:
-    function = use.document.variables_of(use.node)
+    function = _made_by(points_to, use.document, use.node)
     return not _is_traced(points_to, use.document, function) and _becomes_another(
         points_to, use.document, use.node
     )
+
+
+def _made_by(points_to: PointsTo, document: Document, node: ast.expr) -> ast.AST:
+    """The function that has an optimizer as a variable: what it closes over is not traced."""
+    root = node
+    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    around = document.variables_of(node)
+    if not isinstance(root, ast.Name):
+        return around
+    return points_to.scopes[document].binder(root, root.id) or around
 
 
 def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
@@ -124,8 +136,10 @@ def _is_only_shown(points_to: PointsTo, document: Document, container: ast.expr)
         case ast.Call() if container is not parent.func:
             takers = points_to.values(parent.func)
             names = [each.name for each in takers if isinstance(each, External)]
-            known = len(names) == len(takers)
-            return known and not any(_computes_inside(each, parent) for each in names)
+            is_used = not isinstance(document.parents[parent], ast.Expr | ast.FormattedValue)
+            return len(names) == len(takers) and not any(
+                _computes_inside(each, parent) or (is_used and _may_give_it(each)) for each in names
+            )
     return isinstance(parent, _ASK_OR_SHOW)
 
 
@@ -150,7 +164,7 @@ def _computes(
         return True
     takers = points_to.values(call.func)
     names = {each.name for each in takers if isinstance(each, External)}
-    if len(names) < len(takers) or names & (MAPS_TREES | TAKE_LEAVES):
+    if len(names) < len(takers) or names & (MAPS_TREES | TAKE_LEAVES | _CALL_WITH_IT):
         return True
     if not names:
         # A method that takes it beside other things writes it down, but for those of containers.
@@ -187,11 +201,15 @@ def _computes_inside(function: str, call: ast.Call) -> bool:
     )
 
 
+def _may_give_it(function: str) -> bool:
+    return "." in function and function not in _WRITE_JSON
+
+
 _WRITE_JSON = frozenset({"json.dump", "json.dumps"})
 
 
 def _is_of_numbers(function: str) -> bool:
-    """Whether a function of Python or of a package computes with what it is given."""
+    """Whether a function of Python or of a package computes with what it is given, or keeps it."""
     return function in _HAND_ON | _HOLD or function.startswith(_COMPUTE)
 
 
@@ -199,6 +217,8 @@ def _is_of_numbers(function: str) -> bool:
 _HAND_ON = frozenset(["abs", "copy.copy", "copy.deepcopy", "jax.device_get", "max", "min", "round"])
 # What makes a container of what it is given, or takes something out of one.
 _HOLD = containers.FUNCTIONS - _HAND_ON
+# What gives it to a function of the program, or tells what kind of a thing it is.
+_CALL_WITH_IT = CALL_LATER.keys() | {"getattr", "hasattr", "isinstance", "type"}
 # What puts it where it may be computed with.
 _KEEP = {*SET_FIELD, *MAKE_NAMESPACES, "dataclasses.replace", "heapq.heappush", "typing.cast"}
 _PUT_AT = {*containers.PUT_AT, "__setitem__"}
@@ -212,6 +232,7 @@ _COMPUTE = (
     "numpy.",
     "operator.",
     "optax.",
+    "pickle.",
     "pow",
     "sum",
 )
@@ -294,7 +315,9 @@ def _around(document: Document, function: ast.AST) -> Iterator[ast.AST]:
 
 
 def _runs_as_it_is(points_to: PointsTo, document: Document, function: ast.AST) -> bool:
-    """Whether a function that jax traces somewhere is also called by its own name, untraced."""
+    """Whether a function that jax traces somewhere may also be called as it is, untraced."""
+    if isinstance(function, ast.Lambda):
+        return not _is_to_be_traced(points_to, document, function)
     if not isinstance(function, ast.FunctionDef) or function.decorator_list:
         return False
     for file in points_to.processes.together_with(document):
