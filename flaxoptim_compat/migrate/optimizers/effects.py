@@ -80,6 +80,8 @@ def _changes(
 ) -> bool:
     match call.func:
         case ast.Attribute(value=owner, attr=method) if not points_to.values(call.func):
+            if method in _DRAWS:
+                return True
             if within is None or _is_own(points_to, document, owner, within):
                 return False
             # As of a list, or of a generator of random numbers, that is outside.
@@ -107,5 +109,21 @@ def _names(function: ast.AST) -> set[str]:
     return {each.arg for each in parameters(function.args)}
 
 
+# The methods of numpy's generators: each draw changes what the next one gives.
+_DRAWS = frozenset(
+    [
+        "choice",
+        "integers",
+        "normal",
+        "permutation",
+        "rand",
+        "randint",
+        "randn",
+        "random",
+        "shuffle",
+        "standard_normal",
+        "uniform",
+    ]
+)
 _ACT = frozenset({"next", "print"})
 _OF_ONE_STATE = ("numpy.random.", "random.")

@@ -233,13 +233,21 @@ _GIVE_VARIABLES = frozenset({"eval", "exec", "globals", "locals"})
 
 def _imported(points_to: PointsTo, document: Document, call: ast.Call, seen: str) -> Iterator[Use]:
     """A file that is imported by a name of which more is open than is followed."""
-    if not points_to.package_names(call.func) & IMPORT_BY_NAME or points_to.values(call):
+    names = points_to.package_names(call.func)
+    if not names & (IMPORT_BY_NAME | _RUN_FILES) or points_to.values(call):
         return
-    files = files_by_name(call, document, points_to.processes.together_with(document))
+    together = points_to.processes.together_with(document)
+    is_named = bool(names & IMPORT_BY_NAME)
+    if not is_named and isinstance(document.parents[call], ast.Expr):
+        return
+    files = files_by_name(call, document, together) if is_named else together - {document}
     made = _given_by(points_to, frozenset(map(File, files)))
     if sites := sites_of(made, Optimizer):
         what = f"What `{ast.unparse(call)}` gives is not known,"
         yield Use("FOC218", document, call, sites, _MAY_BE.format(what, seen))
+
+
+_RUN_FILES = frozenset({"importlib.util.module_from_spec", "runpy.run_module", "runpy.run_path"})
 
 
 def _kept_by_decorators(
@@ -248,11 +256,21 @@ def _kept_by_decorators(
     """A function that makes optimizers, around which one is put that others may find and call."""
     for decorator in function.decorator_list:
         wrappers = (each for each in points_to.values(decorator) if isinstance(each, Function))
-        if any(not kept_by(each) and any(_put_in(each)) for each in wrappers):
+        if any(not kept_by(each) and any(_put_in(each)) for each in wrappers) or (
+            _is_registry(points_to, decorator)
+        ):
             made = points_to.data_inside(points_to.returned(function))
             if sites := sites_of(made, Optimizer):
                 what = f"What `{ast.unparse(decorator)}` does with it is not known,"
                 yield Use("FOC218", document, decorator, sites, _MAY_BE.format(what, seen))
+
+
+def _is_registry(points_to: PointsTo, decorator: ast.expr) -> bool:
+    """Whether a decorator of a package that is not read registers what it is put around."""
+    function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    is_known = any(map(takes_any_tree, points_to.package_names(function)))
+    is_followed = any(points_to.functions(function)) or is_known
+    return last_name(function).startswith("register") and not is_followed
 
 
 def _put_in(wrapper: Function) -> Iterator[ast.expr]:

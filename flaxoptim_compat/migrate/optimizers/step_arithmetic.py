@@ -61,7 +61,15 @@ def _made_by(points_to: PointsTo, document: Document, node: ast.expr) -> ast.AST
     around = document.variables_of(node)
     if not isinstance(root, ast.Name):
         return around
-    return points_to.scopes[document].binder(root, root.id) or around
+    scope = points_to.scopes[document].binder(root, root.id) or around
+    of = document.parents[scope] if isinstance(scope, ast.FunctionDef) else scope
+    is_receiver = (
+        isinstance(of, ast.ClassDef)
+        and isinstance(scope, ast.FunctionDef)
+        and ([each.arg for each in scope.args.args[:1]] == [root.id])
+    )
+    # What a method is called on is static where jax traces it, if it is no tree.
+    return document.variables_of(of) if is_receiver else scope
 
 
 def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
@@ -225,6 +233,7 @@ _PUT_AT = {*containers.PUT_AT, "__setitem__"}
 _COMPUTE = (
     "divmod",
     "functools.",
+    "itertools.",
     "jax.lax.",
     "jax.nn.",
     "jax.numpy.",
@@ -318,8 +327,10 @@ def _runs_as_it_is(points_to: PointsTo, document: Document, function: ast.AST) -
     """Whether a function that jax traces somewhere may also be called as it is, untraced."""
     if isinstance(function, ast.Lambda):
         return not _is_to_be_traced(points_to, document, function)
-    if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+    if not isinstance(function, ast.FunctionDef):
         return False
+    if function.decorator_list:
+        return not any(map(points_to.only_traces, function.decorator_list))
     for file in points_to.processes.together_with(document):
         names: list[ast.Name | ast.Attribute] = [
             *file.of_kind(ast.Name),

@@ -26,7 +26,7 @@ ENTRY = (
 )
 _ENTRY = re.compile(ENTRY.encode())
 # What runs files that no import names.
-RUNS_OTHERS = r"\b(?:import_module|__import__|run_path|run_module)\b"
+RUNS_OTHERS = r"\b(?:import_module|__import__|module_from_spec|run_path|run_module)\b"
 _RUNS_OTHERS = re.compile(RUNS_OTHERS.encode())
 
 

@@ -222,11 +222,22 @@ def _order_matters(points_to: PointsTo, document: Document, step: ast.Call) -> b
                 given_on = [one for one in arguments_of(each) if _may_change(points_to, one)]
                 names = _inside([function, *given_on])
                 changed.update(node.id for node in names if isinstance(node, ast.Name))
-    if _calls(given) and changes_others(points_to, document, grads):
-        return True
+    for first, second in ((grads, given), (given, grads)):
+        may_be_changed = _calls(second) or any(
+            _is_of_others(points_to, document, each) for each in _inside(second)
+        )
+        if may_be_changed and changes_others(points_to, document, first):
+            return True
     bound = [alias for node in document.imports for alias in node.names]
     changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
     return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
+
+
+def _is_of_others(points_to: PointsTo, document: Document, node: ast.AST) -> bool:
+    """Whether it is an attribute, an entry, or a variable that functions of the file share."""
+    if not isinstance(node, ast.Name):
+        return isinstance(node, ast.Attribute | ast.Subscript)
+    return isinstance(points_to.scopes[document].binder(node, node.id), ast.Module)
 
 
 def _calls(nodes: Iterable[ast.AST]) -> bool:

@@ -151,7 +151,9 @@ class PackageFunctions:
     def _imported(self, call: Call, name: str, given: Given, result: Variable) -> None:
         """The files of the program that may be imported by a name; none if they are many."""
         found = files_by_name(call.node, call.document, self._documents)
-        if len(found) <= _MOST_FILES:
+        # Without a list of names, `__import__` gives the package around.
+        is_whole = name != "__import__" or len(call.node.args) > 3 or bool(call.node.keywords)
+        if is_whole and len(found) <= _MOST_FILES:
             self._memory.solver.state(result, map(File, found))
 
     def _namespace(self, call: Call, name: str, given: Given, result: Variable) -> None:

@@ -293,10 +293,19 @@ class PointsTo:
                     found |= {each.node for each in given}
             for function in document.of_kind(ast.FunctionDef):
                 for each in function.decorator_list:
-                    made_by = [each.func, *each.args[:1]] if isinstance(each, ast.Call) else [each]
-                    if any(self.package_names(one) & known_names.TRACE for one in made_by):
+                    if self.only_traces(each):
                         found.add(function)
         return found
+
+    def only_traces(self, decorator: ast.expr) -> bool:
+        """Whether it is one of jax, and not, by some switch, one that leaves the function."""
+        made_by = [decorator]
+        if isinstance(decorator, ast.Call):
+            made_by = [decorator.func, *decorator.args[:1]]
+        is_other = any(isinstance(each, Function) for each in self.values(decorator))
+        return not is_other and any(
+            self.package_names(each) & known_names.TRACE for each in made_by
+        )
 
     def inside(self, objects: Objects) -> Objects:
         """These objects, what is in their fields and slots, and so on."""

@@ -22,6 +22,7 @@ IMPORTS = "import functools\nimport jax\nimport package\n"
         ("jax.lax.while_loop(lambda o: True, functools.partial(package.asked, n), a)", "It is"),
         ("jax.lax.cond(n, lambda o: o, package.asked, a)", "It is"),
         ("jax.jit(package.asked)(a)", "It is"),
+        ("jax.tree_util.tree_map(package.asked, a, is_leaf=lambda x: x is a)", "It is"),
     ],
 )
 def test_it_is_so_by_what_calls_that_function_too(given: str, holds: str) -> None:

@@ -10,10 +10,14 @@ PROGRAM = """\
 import copy
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import operator
+import pickle
+import threading
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
@@ -93,6 +97,17 @@ ANOTHER = [
     "return jax.tree_map(n, o)",
     "parts, structure = jax.tree_util.tree_flatten(o); return structure.unflatten(map(n, parts))",
     "return log.cosine(o.state.step, 7)",
+    "threading.Timer(n, rate_of, (o.state.step,)).start()",
+    "pool = ThreadPoolExecutor(); pool.submit(rate_of, o.state.step)",
+    "return hasattr(o.state.step, 'dtype')",
+    "return isinstance(o.state.step, int)",
+    "return types.MappingProxyType({'step': o.state.step})",
+    "return list(itertools.starmap(schedule, [(o.state.step, n)]))",
+    "return pickle.loads(pickle.dumps(o.state.step))",
+    "return itertools.count(o.state.step)",
+    "return jax.jit(lambda n: n * 0.9 ** o.state.step)(n)",
+    "return jax.lax.scan(lambda n, _: (n * 0.9 ** o.state.step, n), n, None, 3)",
+    "f = lambda o: 0.1 * o.state.step; return jax.jit(f)(o), f(o)",
     "return n.cosine(o.state.step, 7)",
 ]
 THE_SAME = [
@@ -199,6 +214,32 @@ def test_what_is_handed_on_as_it_is_is_not_traced_everywhere(used: str) -> None:
     program = text(f"jax.jit(rate_of)(o); return {used.format('jax.jit(rate_of)')}")
     program = program.replace("def rate_of(step):", "def rate_of(o):")
     program = program.replace("0.1 * step", "0.1 * o.state.step")
+    assert ARRAY in rewrite(program, "optax")
+
+
+@pytest.mark.parametrize(
+    ("decorator", "needs"),
+    [
+        ("jax.jit", False),
+        ("functools.partial(jax.jit, static_argnums=1)", False),
+        ("(jax.jit if len('on') else lambda function: function)", True),
+        ("maybe_jit", True),
+    ],
+)
+def test_a_decorator_may_trace_or_not(decorator: str, needs: bool) -> None:
+    program = text("return scaled(o, n)") + (
+        "\n\ndef maybe_jit(function):\n    return jax.jit(function) if len('on') else function\n"
+        f"\n\n@{decorator}\ndef scaled(o, n):\n    return 0.1 * o.state.step\n"
+    )
+    assert (ARRAY in rewrite(program, "optax")) is needs
+
+
+def test_what_a_traced_method_is_called_on_is_no_tree() -> None:
+    program = text("return Trainer(o).rate()") + (
+        "\n\nclass Trainer:\n    def __init__(self, o):\n        self.o = o\n\n"
+        "    @functools.partial(jax.jit, static_argnums=0)\n"
+        "    def rate(self):\n        return 0.1 * self.o.state.step\n"
+    )
     assert ARRAY in rewrite(program, "optax")
 
 

@@ -400,6 +400,14 @@ _GIVEN = "def given(o, r):\n    return o.apply_gradient(grads(o.target), learnin
         ("    return np.random.randn(*p.shape)\n", "np.random.rand()", True),
         ("    return draws.randn(*p.shape)\n", "draws.rand()", True),
         ("    draws.seed(1)\n    return p\n", "r", False),
+        ("    counted['n'] += 1\n    return p\n", "rate()", True),
+        ("    counted.n += 1\n    return p\n", "rate()", True),
+        ("    counted = {}\n    counted['n'] = 1\n    return p\n", "rate()", False),
+        ("    return other(p)\n", "rate()", True),
+        ("    return p\n", "counting()", True),
+        ("    counted['n'] = 1\n    return p\n", "counted['n']", True),
+        ("    global steps\n    steps = 1\n    return p\n", "steps", True),
+        ("    return p + counted.draws.normal()\n", "rate()", True),
         ("    return jax.grad(loss)(p)\n", "rate(r)", False),
         ("    p = p.copy()\n    return p\n", "rate(r)", False),
     ],
@@ -409,7 +417,10 @@ def test_a_rate_is_not_computed_before_gradients_that_may_change_it(
 ) -> None:
     program = (
         "import jax\nimport numpy as np\nfrom flax import optim\n\nsteps = 0\n"
-        "draws = np.random.RandomState(0)\n\n\ndef rate(of=0):\n    return 0.1 / (1 + steps)\n\n\n"
+        "draws = np.random.RandomState(0)\ncounted = {}\n\n\n"
+        "def other(p):\n    draws.seed(1)\n    return p\n\n\n"
+        "def counting():\n    counted['n'] = steps\n    return 0.1\n\n\n"
+        "def rate(of=0):\n    return 0.1 / (1 + steps)\n\n\n"
         f"def loss(p):\n    return p.sum()\n\n\ndef grads(p):\n{grads}\n\n{_GIVEN.format(rate)}\n\n"
         "def f(p, r):\n    return given(optim.Momentum(0.1).create(p), r).target\n"
     )

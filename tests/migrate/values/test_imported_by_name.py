@@ -48,6 +48,24 @@ def test_a_name_tells_which_files_are_meant() -> None:
     assert texts["main"].endswith("return config.made(p).params, models.made(p).target\n")
 
 
+@pytest.mark.parametrize(
+    "module",
+    [
+        "importlib.util.module_from_spec(importlib.util.spec_from_file_location('a', name))",
+        "__import__('configs.a').a",
+        "types.SimpleNamespace(**runpy.run_path(name))",
+    ],
+)
+def test_a_file_that_is_run_otherwise_holds_what_it_makes(module: str) -> None:
+    main = (
+        "import importlib.util\nimport runpy\nimport types\n\n\n"
+        f"def f(p, name):\n    config = {module}\n    return config.made(p).target\n"
+    )
+    texts = rewrite_all({"configs.a": MADE, "configs.__init__": "", "main": main}, "optax")
+    assert "# FOC218: What" in texts["main"] and texts["main"].endswith(".target\n")
+    assert "optim.Adam(0.1).create(p)" in texts["configs.a"]
+
+
 def test_one_of_more_files_than_are_followed_holds_what_they_make() -> None:
     main = (
         "import importlib\n\n\ndef f(p, name):\n"

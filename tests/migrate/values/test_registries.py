@@ -84,3 +84,14 @@ def test_a_decorator_that_is_made_of_itself() -> None:
         "def f(p):\n    return one(p).target\n"
     )
     assert rewrite(program, "optax").endswith("    return one(p).params\n")
+
+
+def test_a_registry_of_a_package_holds_what_it_may_give() -> None:
+    program = (
+        "import package\nfrom flax import optim\n\nregistry = package.Registry()\n\n\n"
+        "@registry.register('adam')\ndef made(p):\n    return optim.Adam(0.1).create(p)\n\n\n"
+        "def f(p, name):\n    return registry.get(name)(p).target\n"
+    )
+    left = rewrite(program, "optax")
+    assert "# FOC218: What `registry.register('adam')` does with it is not known" in left
+    assert left.endswith("(p).target\n") and "return optim.Adam(0.1).create(p)" in left
