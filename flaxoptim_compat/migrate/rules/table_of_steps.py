@@ -219,8 +219,10 @@ def _order_matters(points_to: PointsTo, document: Document, step: ast.Call) -> b
             case ast.NamedExpr(target=ast.Name(id=name)):
                 changed.add(name)
             case ast.Call(func=function):
-                given_on = [one for one in arguments_of(each) if _may_change(points_to, one)]
-                names = _inside([function, *given_on])
+                used = [one for one in arguments_of(each) if _may_change(points_to, one)]
+                if not any(points_to.functions(function)) or _acts(points_to, function):
+                    used.append(function)
+                names = _inside(used)
                 changed.update(node.id for node in names if isinstance(node, ast.Name))
     for first, second in ((grads, given), (given, grads)):
         may_be_changed = _calls(second) or any(
@@ -245,9 +247,14 @@ def _calls(nodes: Iterable[ast.AST]) -> bool:
 
 
 def _may_change(points_to: PointsTo, node: ast.expr) -> bool:
-    """Whether it is a function, or an object whose class names no fields, as a trainer."""
+    """Whether it is a function that may, or an object whose class names no fields, as a trainer."""
     objects = (each for each in points_to.values(node) if isinstance(each, Instance))
-    return any(points_to.functions(node)) or any(not fields_of(each.of.node) for each in objects)
+    return _acts(points_to, node) or any(not fields_of(each.of.node) for each in objects)
+
+
+def _acts(points_to: PointsTo, node: ast.expr) -> bool:
+    """Whether it is a function that changes more than its own variables."""
+    return any(points_to.functions(node)) and calls_what_changes_others(points_to, node)
 
 
 def _one_statement(document: Document, call: ast.Call) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import functools
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import ClassVar
 
 from flaxoptim_compat.migrate.names.dotted import last_name
@@ -279,19 +279,23 @@ def class_of(each: Object) -> Class | None:
 
 
 def fields_of(node: ast.ClassDef, annotation: str = "") -> list[str]:
-    """The names that the body of a class annotates, which are the fields of a dataclass.
+    """The names that the body of a class annotates, or gives ``attr.ib()``: fields of a dataclass.
 
     Args:
       node: the class.
       annotation: what they are annotated with, such as ``InitVar``; "" for all.
     """
-    return [
-        each.target.id
-        for each in node.body
-        if isinstance(each, ast.AnnAssign)
-        and isinstance(each.target, ast.Name)
-        and annotation in ("", _generic(each.annotation))
-    ]
+    return [name for each in node.body for name in _field_of(each, annotation)]
+
+
+def _field_of(statement: ast.stmt, annotation: str) -> Iterator[str]:
+    match statement:
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            if annotation in ("", _generic(statement.annotation)):
+                yield name
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function)):
+            if not annotation and last_name(function) in ("attrib", "ib"):
+                yield name
 
 
 def _generic(annotation: ast.expr) -> str:

@@ -450,3 +450,20 @@ def test_a_rate_is_not_computed_after_a_loss_that_may_change_it(
     text = rewrite(program, "optax")
     assert ("# FOC206: The loss may change what the step is given" in text) is stays
     assert text.endswith("return o.target, value\n") is stays
+
+
+@pytest.mark.parametrize(
+    ("body", "matters"), [("return jnp.sum(p)", False), ("self.n += 1\n        return p", True)]
+)
+@pytest.mark.parametrize("grads", ["self.loss(o.target)", "jax.grad(self.loss)(o.target)"])
+def test_a_method_that_is_seen_to_change_nothing_may_be_called_later(
+    grads: str, body: str, matters: bool
+) -> None:
+    program = (
+        "import jax\nimport jax.numpy as jnp\nfrom flax import optim\n\n\nclass Trainer:\n"
+        "    def __init__(self, lr):\n        self.lr, self.n = lr, 0\n\n"
+        f"    def loss(self, p):\n        {body}\n\n    def step(self, p):\n"
+        "        o = optim.Momentum(0.1).create(p)\n"
+        f"        return o.apply_gradient({grads}, learning_rate=self.lr)\n"
+    )
+    assert ("optim.Momentum(0.1)" in rewrite(program, "optax")) is matters

@@ -8,7 +8,8 @@ from tests.support.followed import FLAX, MADE, assert_followed, assert_left
 from tests.support.rewriting_texts import rewrite
 
 IMPORTS = (
-    "import collections\nimport dataclasses\nfrom typing import Any, Dict, Generic, TypeVar\n\n"
+    "import attr\nimport collections\nimport dataclasses\n"
+    "from typing import Any, Dict, Generic, TypeVar\n\n"
     "T = TypeVar('T')\n"
 )
 HEAD = f"{IMPORTS}{FLAX}"
@@ -101,6 +102,10 @@ LEADS = {
         "@dataclasses.dataclass\nclass C:\n    of: dataclasses.InitVar[Any]\n    n: int = 0\n\n"
         "    def __post_init__(self, of):\n        self.held = of\n",
         "x = C(a, n).held",
+    ),
+    "a class of attrs": (
+        "@attr.s\nclass C:\n    n = attr.ib()\n    held = attr.ib(default=None)\n",
+        "x = C(n, a).held",
     ),
     "a generic class": (_HOLDER, "x = Base[int](a).held"),
     "a class derived from a generic one": (
