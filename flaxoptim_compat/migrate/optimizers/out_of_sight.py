@@ -26,6 +26,7 @@ from flaxoptim_compat.migrate.values.known_names import (
     TELLING,
     hints_at_optimizer,
     is_bridged,
+    is_not_read,
 )
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
@@ -37,6 +38,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Object,
     Objects,
     Optimizer,
+    bases_of,
 )
 from flaxoptim_compat.migrate.values.package_functions import matters
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -168,8 +170,10 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
         yield from _looked_up(points_to, document, node, seen)
         yield from _variables(points_to, document, node, seen)
         yield from _imported(points_to, document, node, seen)
-    elif isinstance(node, ast.FunctionDef):
+    elif isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield from _kept_by_decorators(points_to, document, node, seen)
+        if isinstance(node, ast.ClassDef):
+            yield from _asked_by_bases(points_to, document, node, seen)
     elif isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
         yield from _of_unknown(points_to, document, node, seen)
 
@@ -251,18 +255,37 @@ _RUN_FILES = frozenset({"importlib.util.module_from_spec", "runpy.run_module", "
 
 
 def _kept_by_decorators(
-    points_to: PointsTo, document: Document, function: ast.FunctionDef, seen: str
+    points_to: PointsTo, document: Document, made: ast.FunctionDef | ast.ClassDef, seen: str
 ) -> Iterator[Use]:
-    """A function that makes optimizers, around which one is put that others may find and call."""
-    for decorator in function.decorator_list:
+    """What makes optimizers, and is put somewhere by a decorator, where others may find it."""
+    maker = _as_object(document, made)
+    for decorator in made.decorator_list:
         wrappers = (each for each in points_to.values(decorator) if isinstance(each, Function))
         if any(not kept_by(each) and any(_put_in(each)) for each in wrappers) or (
             _is_registry(points_to, decorator)
         ):
-            made = points_to.data_inside(points_to.returned(function))
-            if sites := sites_of(made, Optimizer):
+            given = _given_by(points_to, frozenset({maker}))
+            if sites := sites_of(given, Optimizer):
                 what = f"What `{ast.unparse(decorator)}` does with it is not known,"
                 yield Use("FOC218", document, decorator, sites, _MAY_BE.format(what, seen))
+
+
+def _as_object(document: Document, made: ast.FunctionDef | ast.ClassDef) -> Object:
+    if isinstance(made, ast.ClassDef):
+        return Class(document, made)
+    return Function(document, made)
+
+
+def _asked_by_bases(
+    points_to: PointsTo, document: Document, node: ast.ClassDef, seen: str
+) -> Iterator[Use]:
+    """A class with methods that return optimizers, derived from one that may call these."""
+    for base in bases_of(node):
+        if any(map(is_not_read, points_to.package_names(base))):
+            given = _given_by(points_to, frozenset({Class(document, node)}))
+            if sites := sites_of(given, Optimizer):
+                what = f"What `{ast.unparse(base)}` does with what methods return is not known,"
+                yield Use("FOC218", document, base, sites, _MAY_BE.format(what, seen))
 
 
 def _is_registry(points_to: PointsTo, decorator: ast.expr) -> bool:

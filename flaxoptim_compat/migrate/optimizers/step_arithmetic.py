@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import sys
 from collections.abc import Iterable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
@@ -26,6 +25,7 @@ from flaxoptim_compat.migrate.values.known_names import (
     RETURNS_ARGUMENT,
     SET_FIELD,
     TRACE,
+    is_not_read,
 )
 from flaxoptim_compat.migrate.values.objects import External, Function, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -170,6 +170,8 @@ def _computes(
     call = document.parents[parent] if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call) or call.func is node:
         return True
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Constant):
+        return False  # as of `"{:d}".format(step)`
     takers = points_to.values(call.func)
     names = {each.name for each in takers if isinstance(each, External)}
     if len(names) < len(takers) or names & (MAPS_TREES | TAKE_LEAVES | _CALL_WITH_IT):
@@ -186,15 +188,7 @@ def _computes(
     if names & _HOLD:
         return not _is_only_shown(points_to, document, call)
     is_used = not isinstance(document.parents[call], ast.Expr)
-    return any(_is_of_numbers(each) or (is_used and _is_not_read(each)) for each in names)
-
-
-def _is_not_read(function: str) -> bool:
-    """Whether it is a function of a package of which nothing is known."""
-    return "." in function and function.partition(".")[0] not in _KNOWN
-
-
-_KNOWN = frozenset({"flax", "jax", *sys.stdlib_module_names})
+    return any(_is_of_numbers(each) or (is_used and is_not_read(each)) for each in names)
 
 
 def _computes_inside(function: str, call: ast.Call) -> bool:
@@ -231,6 +225,7 @@ _CALL_WITH_IT = CALL_LATER.keys() | {"getattr", "hasattr", "isinstance", "type"}
 _KEEP = {*SET_FIELD, *MAKE_NAMESPACES, "dataclasses.replace", "heapq.heappush", "typing.cast"}
 _PUT_AT = {*containers.PUT_AT, "__setitem__"}
 _COMPUTE = (
+    "chex.",
     "divmod",
     "functools.",
     "itertools.",

@@ -241,6 +241,7 @@ class Constraints:
                 for each in methods:
                     memory.ask(each)
                     memory.each(each, lambda method: memory.receive(method, Instance(of)))
+                    memory.flow(each, memory.own_methods(of.node))
                 for each in methods[1:2]:
                     calls.called(by_python, each, memory.field(of.node, name))
                 return calls.called(by_python, methods[0])

@@ -20,6 +20,7 @@ from flaxoptim_compat.migrate.values.objects import (
     SENT,
     Container,
     External,
+    Instance,
     Object,
     key_of,
 )
@@ -322,6 +323,8 @@ class Containers:
                 memory.put(own, ANYWHERE, self._values(frozenset({each})))
             elif isinstance(each, Container):
                 memory.solver.state(within, [each])
+            elif isinstance(each, Instance):
+                memory.flow(memory.within(each.of), within)
 
         def begin(own: Object) -> None:
             assert isinstance(own, Container)

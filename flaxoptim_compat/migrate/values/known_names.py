@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import re
+import sys
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
@@ -386,6 +387,15 @@ TAKE_ANY_TREE = {
     "pprint",
     "tree",
 }
+
+# Packages whose functions keep to what is said of them here.
+_READ = frozenset({"flax", "jax", *sys.stdlib_module_names})
+
+
+def is_not_read(name: str) -> bool:
+    """Whether it is a name of a package of which nothing is known."""
+    return "." in name and name.partition(".")[0] not in _READ
+
 
 # Functions that ask what they are given for nothing.
 TAKE_ANYTHING = frozenset(

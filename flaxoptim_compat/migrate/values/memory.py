@@ -141,8 +141,8 @@ class Memory(Variables):
 
         def inherited(method: Object) -> None:
             # Where its objects are made, and who calls their methods, need not be seen.
-            assert isinstance(method, Function) and isinstance(method.node, _DEFINITIONS)
-            if method.node.name not in own:
+            assert isinstance(method, Function)
+            if getattr(method.node, "name", "") not in own:
                 self.receive(method, Instance(of))
                 self.solver.state(self.own_methods(of.node), [method])
 
@@ -221,6 +221,9 @@ class Memory(Variables):
                 self.flow(self._of_function(node, name), result)
             case Super(of=of):
                 self._from_bases(of, name, result, Instance(of))
+            case Container(is_dict=True) if name not in _OF_DICTS:
+                # A plain dict has no such attribute; those in a ConfigDict become ConfigDicts.
+                self.flow(self.item(frozenset({owner}), name), result)
             case Optimizer(site=site) if name == "state":
                 add(result, [State(site)])
             case Optimizer(site=site) if name == "optimizer_def":
@@ -361,6 +364,8 @@ class Memory(Variables):
                     self.solver.watch(self.within(of), enter)
                 case Class(node=node):
                     self.flow(self.bound(value), self.field(node, name))
+                case Container(is_dict=True):
+                    self.put(each, name, value)
                 case Function(node=node):
                     self.flow(value, self._of_function(node, name))
                 case File(document=document):

@@ -6,7 +6,10 @@ import pytest
 
 from tests.support.rewriting_texts import rewrite
 
-IMPORTS = "import package\nfrom flax import optim\nfrom ml_collections import ConfigDict\n\n\n"
+IMPORTS = (
+    "import package\nfrom flax import optim\n"
+    "from ml_collections import ConfigDict, FrozenConfigDict\n\n\n"
+)
 MADE = "def made(definition, p):\n    return definition.create(p)\n\n\n"
 BOTH = "    return made({}, p).target, made(optim.Adam(0.2), p).target\n"
 
@@ -16,6 +19,8 @@ BOTH = "    return made({}, p).target, made(optim.Adam(0.2), p).target\n"
     [
         ("ConfigDict({'kept': optim.Momentum(0.1)})", "config.kept"),
         ("ConfigDict(kept=optim.Momentum(0.1))", "config['kept']"),
+        ("ConfigDict(dict(inner=dict(kept=optim.Momentum(0.1))))", "config.inner.kept"),
+        ("FrozenConfigDict(ConfigDict({'kept': optim.Momentum(0.1)}))", "config.kept"),
         ("ConfigDict(dict(make=lambda rate: optim.Momentum(rate)))", "config.make(0.1)"),
     ],
 )

@@ -19,6 +19,7 @@ import threading
 import types
 from concurrent.futures import ThreadPoolExecutor
 
+import chex
 import jax
 import jax.numpy as jnp
 import log
@@ -97,6 +98,7 @@ ANOTHER = [
     "return jax.tree_map(n, o)",
     "parts, structure = jax.tree_util.tree_flatten(o); return structure.unflatten(map(n, parts))",
     "return log.cosine(o.state.step, 7)",
+    "chex.assert_shape(o.state.step, ())",
     "threading.Timer(n, rate_of, (o.state.step,)).start()",
     "pool = ThreadPoolExecutor(); pool.submit(rate_of, o.state.step)",
     "return hasattr(o.state.step, 'dtype')",
@@ -114,6 +116,7 @@ THE_SAME = [
     "return int(o.state.step)",
     "return f'{o.state.step:03d}'",
     "return 'step %d of %d' % (o.state.step, n)",
+    "return '{:d}: {}'.format(o.state.step, n)",
     "if o.state.step % n == 0 or not o.state.step // 100 * 100 > n: print(o)",
     "while o.state.step < n and n: o = make(p)",
     "return [each for each in p if each > o.state.step]",

@@ -66,6 +66,12 @@ LEADS = {
         "x = C().every['give'](a)",
     ),
     "a property": (f"{_KEEP}    of = property(lambda self: self._of)\n", "x = Kept(a).of"),
+    "a property that asks for what a derived class has": (
+        "class C:\n    of = property(lambda self: self.made())\n\n\n"
+        "class D(C):\n    def __init__(self, of):\n        self._of = of\n\n"
+        "    def made(self):\n        return self._of\n",
+        "x = D(a).of",
+    ),
     "a property that is set": (
         f"{_KEEP}    def get(self):\n        return self._of\n\n"
         "    def put(self, of):\n        self._of = of\n\n    of = property(get, put)\n",

@@ -86,12 +86,33 @@ def test_a_decorator_that_is_made_of_itself() -> None:
     assert rewrite(program, "optax").endswith("    return one(p).params\n")
 
 
-def test_a_registry_of_a_package_holds_what_it_may_give() -> None:
+_MADE = "def made(p):\n    return optim.Adam(0.1).create(p)\n"
+_TRAINER = (
+    "class Trainer:\n    def __init__(self, p):\n        self.o = optim.Adam(0.1).create(p)\n\n"
+    "    def step(self):\n        return self.o\n"
+)
+
+
+@pytest.mark.parametrize(("made", "asked"), [(_MADE, ""), (_TRAINER, ".step()")])
+def test_a_registry_of_a_package_holds_what_it_may_give(made: str, asked: str) -> None:
     program = (
         "import package\nfrom flax import optim\n\nregistry = package.Registry()\n\n\n"
-        "@registry.register('adam')\ndef made(p):\n    return optim.Adam(0.1).create(p)\n\n\n"
-        "def f(p, name):\n    return registry.get(name)(p).target\n"
+        f"@registry.register('adam')\n{made}\n\n"
+        f"def f(p, name):\n    return registry.get(name)(p){asked}.target\n"
     )
     left = rewrite(program, "optax")
     assert "# FOC218: What `registry.register('adam')` does with it is not known" in left
-    assert left.endswith("(p).target\n") and "return optim.Adam(0.1).create(p)" in left
+    assert left.endswith(".target\n") and "optim.Adam(0.1).create(p)" in left
+
+
+def test_a_base_that_is_not_read_may_ask_methods_for_optimizers() -> None:
+    program = (
+        "import package\nfrom flax import optim\n\n\nclass Mine(package.Template):\n"
+        "    def make(self, p):\n        return optim.Adam(0.1).create(p)\n\n"
+        "    def report(self, model):\n        print(model.target)\n\n\n"
+        "def f(p):\n    return Mine().make(p).target\n"
+    )
+    left = rewrite(program, "optax")
+    assert "# FOC218: What `package.Template` does with what methods return" in left
+    assert left.endswith("Mine().make(p).target\n")
+    assert "params" in rewrite(program.replace("(package.Template)", ""), "optax")
