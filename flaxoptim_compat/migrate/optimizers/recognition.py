@@ -8,7 +8,8 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flaxoptim_compat.migrate.optimizers.out_of_sight import first_asked, lost_to, made_unseen
+from flaxoptim_compat.migrate.optimizers.lost import lost_to
+from flaxoptim_compat.migrate.optimizers.out_of_sight import first_asked, made_unseen
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import names_entry, restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.use import (
     STEPS,
