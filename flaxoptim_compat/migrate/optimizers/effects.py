@@ -71,8 +71,9 @@ def _of_objects(points_to: PointsTo, called: ast.expr) -> Iterator[Function]:
     for each in points_to.called_by(called):
         if isinstance(each, Instance):
             for of, _ in points_to.ancestry(each.of):
-                methods = points_to.field(of.node, "__call__")
-                yield from (method for method in methods if isinstance(method, Function))
+                for method in of.node.body:
+                    if isinstance(method, ast.FunctionDef) and method.name == "__call__":
+                        yield Function(of.document, method)
 
 
 def _changes(

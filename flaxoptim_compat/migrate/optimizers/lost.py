@@ -147,8 +147,9 @@ def _made(points_to: PointsTo, call: ast.Call) -> Iterator[Lost]:
     for value in arguments_of(call):
         held = points_to.legacy(value)
         makers = frozenset(each for each in held if isinstance(each, Function | Class))
-        what = f"What `{ast.unparse(call.func)}` does with it is not known,"
-        yield Lost(value, _given_by(points_to, makers), what)
+        if makers:
+            what = f"What `{ast.unparse(call.func)}` does with it is not known,"
+            yield Lost(value, _given_by(points_to, makers), what)
 
 
 def _is_known(taker: Object) -> bool:

@@ -118,6 +118,10 @@ def test_where_they_are_looked_at_the_optimizer_stays(top: str, asked: str) -> N
         ("lambda each: counted.append(1) or each", True),
         ("lambda each: each + np.random.randn()", True),
         ("noisy", True),
+        ("Count()", True),
+        ("counted.append", True),
+        ("print", True),
+        ("functools.partial(noisy)", True),
         ("lambda each: 2 * each", False),
         ("lambda each: jnp.clip(each, -1, 1)", False),
     ],
@@ -128,7 +132,8 @@ def test_what_is_done_for_each_of_them_may_show_how_many_there_are(
     imports = f"{IMPORTS}import numpy as np\n"
     top = (
         "counted = []\ndraws = np.random.RandomState(0)\n\n\n"
-        "def noisy(each):\n    return each + draws.randn()\n"
+        "def noisy(each):\n    return each + draws.randn()\n\n\n"
+        "class Count:\n    n = 0\n\n    def __call__(self, each):\n        self.n += 1\n"
     )
     lines = f"x = jax.tree_util.tree_map({called}, a)"
     if stays:
