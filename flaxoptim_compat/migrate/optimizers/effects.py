@@ -81,7 +81,7 @@ def _changes(
 ) -> bool:
     match call.func:
         case ast.Attribute(value=owner, attr=method) if not points_to.values(call.func):
-            if method in _DRAWS:
+            if method in _DRAWS or (within is None and method in containers.CHANGE):
                 return True
             if within is None or _is_own(points_to, document, owner, within):
                 return False

@@ -192,8 +192,11 @@ def _use(asked: Asked, takes: str) -> Use:
         problem = "The optimizer has no name, and is needed twice."
     elif is_split:
         problem = _one_statement(document, call)
+        given = [each.value for each in call.keywords if each.arg != "loss_fn"]
         acts = any(calls_what_changes_others(asked.points_to, each) for each in gradients_of(call))
-        if acts and _calls(each.value for each in call.keywords if each.arg != "loss_fn"):
+        if (acts and _may_be_changed(asked.points_to, document, given)) or (
+            changes_others(asked.points_to, document, given)
+        ):
             problem = "The loss may change what the step is given: name that before."
     elif overrides and _order_matters(asked.points_to, document, call):
         problem = "What computes the gradients may change what the step is given: name it before."
@@ -225,25 +228,25 @@ def _order_matters(points_to: PointsTo, document: Document, step: ast.Call) -> b
                 names = _inside(used)
                 changed.update(node.id for node in names if isinstance(node, ast.Name))
     for first, second in ((grads, given), (given, grads)):
-        may_be_changed = _calls(second) or any(
-            _is_of_others(points_to, document, each) for each in _inside(second)
-        )
-        if may_be_changed and changes_others(points_to, document, first):
+        if _may_be_changed(points_to, document, second) and (
+            changes_others(points_to, document, first)
+        ):
             return True
     bound = [alias for node in document.imports for alias in node.names]
     changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
     return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
 
 
+def _may_be_changed(points_to: PointsTo, document: Document, nodes: Iterable[ast.AST]) -> bool:
+    """Whether something asks for what others may change: by calls, or as what they share."""
+    return any(_is_of_others(points_to, document, each) for each in _inside(nodes))
+
+
 def _is_of_others(points_to: PointsTo, document: Document, node: ast.AST) -> bool:
-    """Whether it is an attribute, an entry, or a variable that functions of the file share."""
+    """Whether it is a call, an attribute, an entry, or a variable of the file."""
     if not isinstance(node, ast.Name):
-        return isinstance(node, ast.Attribute | ast.Subscript)
+        return isinstance(node, ast.Attribute | ast.Call | ast.Subscript)
     return isinstance(points_to.scopes[document].binder(node, node.id), ast.Module)
-
-
-def _calls(nodes: Iterable[ast.AST]) -> bool:
-    return any(isinstance(each, ast.Call) for each in _inside(nodes))
 
 
 def _may_change(points_to: PointsTo, node: ast.expr) -> bool:

@@ -81,6 +81,8 @@ _PUT_ALL = frozenset({"extend", "extendleft", "update"})
 _TAKE = frozenset({"get", "get_nowait", "pop", "popleft", "result", "send", "setdefault"})
 # Methods that put what they are given into a container.
 PUT = _PUT_ONE | PUT_AT | _PUT_ALL
+# Methods after which there is something else in it.
+CHANGE = PUT | {"clear", "pop", "popitem", "popleft", "remove"}
 # What classes that are derived from Python's call of these.
 _SPECIAL = frozenset({"__getitem__", "__init__", "__setitem__"})
 METHODS = frozenset(

@@ -405,6 +405,7 @@ _GIVEN = "def given(o, r):\n    return o.apply_gradient(grads(o.target), learnin
         ("    counted = {}\n    counted['n'] = 1\n    return p\n", "rate()", False),
         ("    return other(p)\n", "rate()", True),
         ("    return p\n", "counting()", True),
+        ("    return p\n", "counted.pop('n')", True),
         ("    counted['n'] = 1\n    return p\n", "counted['n']", True),
         ("    global steps\n    steps = 1\n    return p\n", "steps", True),
         ("    return p + counted.draws.normal()\n", "rate()", True),
@@ -436,6 +437,8 @@ def test_a_rate_is_not_computed_before_gradients_that_may_change_it(
         ("print(p)", "rate()", True),
         ("p = p", "rate()", False),
         ("calls.append(1)", "r", False),
+        ("calls.append(1)", "0.1 / calls[0]", True),
+        ("p = p", "calls.pop()", True),
     ],
 )
 def test_a_rate_is_not_computed_after_a_loss_that_may_change_it(
