@@ -350,6 +350,13 @@ def walk_of(document: Document) -> Walk:
     return found
 
 
+def parameter_names_of(node: ast.AST) -> set[str]:
+    """The names of the parameters of a function; none for anything else."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return set()
+    return {each.arg for each in parameters(node.args)}
+
+
 def parameters(node: ast.arguments) -> list[ast.arg]:
     """All parameters of a function, those with a star included."""
     alone = [each for each in (node.vararg, node.kwarg) if each is not None]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from flaxoptim_compat import syntax
 from flaxoptim_compat.migrate.editing.edits import Fragments, Span
 from flaxoptim_compat.migrate.names.scopes import Scope
-from flaxoptim_compat.migrate.names.walk import walk_of
+from flaxoptim_compat.migrate.names.walk import parameter_names_of, walk_of
 from flaxoptim_compat.migrate.program.document import Document
 
 # A few digits more than any hyper-parameter has: a literal such as 9**9**9 must not be computed.
@@ -145,7 +145,7 @@ class Settled:
             return False
         if len(home.bindings[node.id]) != 1:
             return False
-        return node.id in _parameters(home) or self._is_assigned_once(node.id, home)
+        return node.id in parameter_names_of(home.node) or self._is_assigned_once(node.id, home)
 
     def _is_assigned_once(self, name: str, home: Scope) -> bool:
         """Whether the only binding of a name is an assignment that is run once, if at all."""
@@ -161,11 +161,3 @@ class Settled:
             if isinstance(node, _REPEATED) and node.lineno <= line <= (node.end_lineno or line):
                 return False
         return True
-
-
-def _parameters(scope: Scope) -> set[str]:
-    if not isinstance(scope.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        return set()
-    given = scope.node.args
-    every = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
-    return {each.arg for each in every if each is not None}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from flaxoptim_compat.migrate.names.walk import parameters
+from flaxoptim_compat.migrate.names.walk import parameter_names_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers
 from flaxoptim_compat.migrate.values.objects import Function, Instance
@@ -86,7 +86,7 @@ def _changes(
             if within is None or _is_own(points_to, document, owner, within):
                 return False
             # As of a list, or of a generator of random numbers, that is outside.
-            is_outside = isinstance(owner, ast.Name) and owner.id not in _names(within)
+            is_outside = isinstance(owner, ast.Name) and owner.id not in parameter_names_of(within)
             return is_outside or method in containers.PUT
     return calls_what_changes_others(points_to, call.func, calls)
 
@@ -100,14 +100,7 @@ def _is_own(
     if within is None or not isinstance(node, ast.Name):
         return within is not None
     is_bound = points_to.scopes[document].binder(node, node.id) is within
-    return is_bound and node.id not in _names(within)
-
-
-def _names(function: ast.AST) -> set[str]:
-    """The names of its parameters."""
-    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-        return set()
-    return {each.arg for each in parameters(function.args)}
+    return is_bound and node.id not in parameter_names_of(within)
 
 
 # The methods of numpy's generators: each draw changes what the next one gives.

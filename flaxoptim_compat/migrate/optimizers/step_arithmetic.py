@@ -62,14 +62,13 @@ def _made_by(points_to: PointsTo, document: Document, node: ast.expr) -> ast.AST
     if not isinstance(root, ast.Name):
         return around
     scope = points_to.scopes[document].binder(root, root.id) or around
-    of = document.parents[scope] if isinstance(scope, ast.FunctionDef) else scope
-    is_receiver = (
-        isinstance(of, ast.ClassDef)
-        and isinstance(scope, ast.FunctionDef)
-        and ([each.arg for each in scope.args.args[:1]] == [root.id])
-    )
-    # What a method is called on is static where jax traces it, if it is no tree.
-    return document.variables_of(of) if is_receiver else scope
+    match scope:
+        case ast.FunctionDef(args=ast.arguments(args=[ast.arg(arg=receiver), *_])):
+            of = document.parents[scope]
+            if isinstance(of, ast.ClassDef) and receiver == root.id:
+                # What a method is called on is static where jax traces it, if it is no tree.
+                return document.variables_of(of)
+    return scope
 
 
 def _becomes_another(points_to: PointsTo, document: Document, node: ast.expr) -> bool:

@@ -70,7 +70,7 @@ def _are_looked_at(points_to: PointsTo, document: Document, node: ast.expr) -> b
                 for each in _loads(points_to, document, parent, name)
             )
         case ast.Call(args=args) if node in args:
-            names = {each.rpartition(".")[2] for each in points_to.package_names(parent.func)}
+            names = _last_parts(points_to, parent.func)
             if names & _PUT_TOGETHER:
                 return False
             acts = "map" in names and calls_what_changes_others(points_to, args[0])
@@ -103,9 +103,13 @@ def _puts_together(points_to: PointsTo, document: Document, structure: ast.expr)
         case ast.Attribute(attr=method):
             return method == "unflatten"
         case ast.Call(func=function):
-            names = {each.rpartition(".")[2] for each in points_to.package_names(function)}
-            return bool(names & _PUT_TOGETHER)
+            return bool(_last_parts(points_to, function) & _PUT_TOGETHER)
     return False
+
+
+def _last_parts(points_to: PointsTo, function: ast.expr) -> set[str]:
+    """The names of what of packages is called, without their modules."""
+    return {each.rpartition(".")[2] for each in points_to.package_names(function)}
 
 
 def _loads(

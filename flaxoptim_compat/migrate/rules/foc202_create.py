@@ -122,10 +122,10 @@ def _may_be_another(points_to: PointsTo, document: Document, definition: ast.exp
         if not isinstance(each, ast.Constant) and not points_to.values(each)
     )
     place = next(unknown, "")
-    lost = points_to.definitions_without_create if place else ()
-    for site in lost:
-        return _ANOTHER.format(place, site.document.place(site.node))
-    return ""
+    if not place or not points_to.definitions_without_create:
+        return ""
+    lost = points_to.definitions_without_create[0]
+    return _ANOTHER.format(place, lost.document.place(lost.node))
 
 
 _ANOTHER = (

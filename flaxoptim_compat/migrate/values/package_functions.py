@@ -101,9 +101,10 @@ class PackageFunctions:
 
     def _of_flax_optim(self, call: Call, name: str, result: Variable) -> None:
         add = self._memory.solver.state
-        if known_names.is_definition(name) or name == known_names.COMPUTED:
-            of = "" if name == known_names.COMPUTED else known_names.legacy_name(name)
-            self._caller.define(call, of or "", result)
+        if known_names.is_definition(name):
+            self._caller.define(call, known_names.legacy_name(name) or "", result)
+        elif name == known_names.COMPUTED:
+            self._caller.define(call, "", result)
         elif known_names.legacy_name(name) == "from_train_state":
             add(result, [External(known_names.BRIDGED)])
         elif known_names.is_traversal(name):
