@@ -10,6 +10,8 @@ from typing import Any, Protocol, TypeAlias
 import optax
 from jax.typing import ArrayLike
 
+from flaxoptim_compat.formula_text.stages import label_of
+
 # For the first four jax has no better type. Containers of arrays, whatever they are made of:
 PyTree: TypeAlias = Any
 # a dataclass of numbers, perhaps with another one inside, or a list of those:
@@ -48,6 +50,10 @@ class Formula(Protocol):
         """Whether some of the parameters alone move as they do together with the others."""
 
     @property
+    def takes_schedule(self) -> bool:
+        """Whether the learning rate may be a function of the step."""
+
+    @property
     def operators_only(self) -> bool:
         """Whether flax called no function of jax here, but added and multiplied as Python does."""
 
@@ -70,11 +76,15 @@ class Formula(Protocol):
 # Compared by identity: hyper-parameters may be traced, and have no value to compare yet.
 @dataclasses.dataclass(frozen=True, eq=False)
 class Assignment:
-    """One definition, the hyper-parameters of this call, and the leaves that it moves."""
+    """One definition, the hyper-parameters of this call, and the leaves that it moves.
+
+    ``label`` is its key in ``optax.partition``.
+    """
 
     definition: Definition
     hyper_params: HyperParams
     leaves: tuple[int, ...]
+    label: str = label_of(0)
 
 
 class Definition(Protocol):

@@ -239,6 +239,8 @@ def inject(
 ) -> optax.GradientTransformation:
     """The chain of these hyper-parameters, with the named ones settable in its state.
 
+    Where none is named, it is the chain itself.
+
     Args:
       chain: builds the transformation from hyper-parameters.
       hyper_params: the values to start from, normalised.
@@ -247,6 +249,8 @@ def inject(
       rounds: whether a Python number is rounded to the dtype of each parameter, as it is where it
         is not injected. Where all parameters have the injected dtype, it would only cost a trace.
     """
+    if not names:
+        return keep_dtypes(chain(hyper_params))
     values = flatten(hyper_params)
     numbers = {name for name in names if rounds and is_like_a_python_number(values[name])}
 

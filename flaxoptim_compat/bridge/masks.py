@@ -66,13 +66,6 @@ class Layout:
         flat = self.treedef.flatten_up_to(tree)
         return [flat[index] for index in self.leaves]
 
-    def mask(self) -> PyTree:
-        """True for these leaves, False for the others, in the structure of the parameters."""
-        chosen = set(self.leaves)
-        return jax.tree.unflatten(
-            self.treedef, [index in chosen for index in range(self.treedef.num_leaves)]
-        )
-
 
 def select(
     traversals: Iterable[traverse_util.Traversal], target: PyTree, eligible: Sequence[int]

@@ -27,6 +27,7 @@ from flaxoptim_compat.bridge.definition import (
     StateTrees,
 )
 from flaxoptim_compat.bridge.masks import Layout
+from flaxoptim_compat.formula_text.stages import FROZEN
 from flaxoptim_compat.transforms import hold
 from flaxoptim_compat.transforms.casting import with_dtype
 
@@ -84,7 +85,8 @@ class Conversion:
     """Definitions and their per-parameter states as one optax transformation and its state.
 
     Args:
-      assignments: which definition moves which leaves, all of them written in optax.
+      assignments: which definition moves which leaves, all of them written in optax. A learning
+        rate may be a function of the step.
       params: the parameters, or anything with their structure, shapes and dtypes.
       inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
       inject_numbers: whether those that are numbers can.
@@ -105,27 +107,33 @@ class Conversion:
         self._formulas = [formula_of(each.definition) for each in assignments]
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
         # For each part the names to inject, the dtype to inject them in, and whether that rounds.
+        schedules = [
+            _schedules(each.hyper_params, formula)
+            for each, formula in zip(assignments, self._formulas, strict=True)
+        ]
         self._injected_names = [
             hp.dynamic_names(
                 each.hyper_params, each.definition.hyper_params, inject_arrays, inject_numbers
             )
-            for each in assignments
+            + names
+            for each, names in zip(assignments, schedules, strict=True)
         ]
         mine = [[leaves[index] for index in each.leaves] for each in assignments]
         self._injected_dtypes = list(map(hp.float_dtype, mine))
         self._round = list(map(hp.rounds, mine, self._injected_dtypes))
-        self._alone = len(assignments) == 1
-        self._moves_all = self._alone and len(assignments[0].leaves) == len(leaves)
+        alone = len(assignments) == 1
+        # The hyper-parameters of a single part stand at the top, where one looks for them.
+        self._at_top = alone and not any(schedules)
+        self._moves_all = alone and len(assignments[0].leaves) == len(leaves)
 
     def transformation(self) -> optax.GradientTransformationExtraArgs:
         """Each part on its own leaves; the leaves of none of them stay as they are."""
         if self._moves_all:
             tx = self._injected(0)
-        elif self._alone:
-            # The hyper-parameters of a single part stand at the top, where one looks for them.
-            tx = self._injected(0, lambda chain: self._masked([chain]))
+        elif self._at_top:
+            tx = self._injected(0, lambda chain: self._partition([chain]))
         else:
-            tx = self._masked(list(map(self._injected, range(len(self._assignments)))))
+            tx = self._partition(list(map(self._injected, range(len(self._assignments)))))
         return optax.with_extra_args_support(tx)
 
     def opt_state(self, step: Leaf, param_states: Sequence[ParamState]) -> PyTree:
@@ -139,9 +147,10 @@ class Conversion:
             states.append(_filled(template, step, fields))
         if self._moves_all:
             return states[0]
-        if self._alone:
-            return states[0]._replace(inner_state=_masked_states([states[0].inner_state]))
-        return _masked_states(states)
+        if self._at_top and _is_injected(states[0]):
+            inner = self._partition_state([states[0].inner_state])
+            return states[0]._replace(inner_state=inner)
+        return self._partition_state(states)
 
     def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> list[ParamState]:
         """The legacy state of every leaf, out of a state of the transformation.
@@ -163,14 +172,16 @@ class Conversion:
 
     def check(self, opt_state: PyTree) -> None:
         """Raise the ValueError of a state that no such transformation has."""
+        if self._moves_all and _has_masks(opt_state):
+            raise ValueError(_not_ours("moments for every parameter"))
         try:
             parts = self._parts(opt_state)
             found = [
                 set(_nodes(part, formula.state_fields))
                 for formula, part in zip(self._formulas, parts, strict=True)
             ]
-        except (AttributeError, TypeError, ValueError):
-            expected = "one masked state for each part of the parameters, and one for the rest"
+        except (AttributeError, LookupError, TypeError, ValueError):
+            expected = f"state of optax.partition for {', '.join(self._labels)} and {FROZEN}"
             raise ValueError(_not_ours(expected)) from None
         for part, (formula, kinds) in enumerate(zip(self._formulas, found, strict=True)):
             hyper_params = self._assignments[part].hyper_params
@@ -181,14 +192,16 @@ class Conversion:
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
             if missing:
                 raise ValueError(_not_ours(missing[0]))
-        if self._moves_all and _has_masks(opt_state):
-            raise ValueError(_not_ours("moments for every parameter"))
 
     def _parts(self, opt_state: PyTree) -> list[PyTree]:
         if self._moves_all:
             return [opt_state]
-        masked = opt_state.inner_state if self._alone else opt_state
-        return [each.inner_state for each in masked[:-1]]
+        whole = opt_state.inner_state if _is_injected(opt_state) else opt_state
+        return [whole.inner_states[label].inner_state for label in self._labels]
+
+    @property
+    def _labels(self) -> list[str]:
+        return [each.label for each in self._assignments]
 
     def _injected(
         self,
@@ -208,16 +221,34 @@ class Conversion:
         values = self._assignments[part].definition.values(hyper_params)
         return self._formulas[part].transformation(values)
 
-    def _masked(
+    def _partition(
         self, parts: Sequence[optax.GradientTransformation]
     ) -> optax.GradientTransformation:
-        masked = [
-            optax.masked(part, layout.mask())
-            for part, layout in zip(parts, self._layouts, strict=True)
-        ]
-        taken = {index for layout in self._layouts for index in layout.leaves}
-        rest = (index for index in range(self._treedef.num_leaves) if index not in taken)
-        return optax.chain(*masked, optax.masked(hold(), Layout(self._treedef, tuple(rest)).mask()))
+        label_of = [FROZEN] * self._treedef.num_leaves
+        for each in self._assignments:
+            for index in each.leaves:
+                label_of[index] = each.label
+        labels = self._treedef.unflatten(label_of)
+        by_label = dict(zip(self._labels, parts, strict=True))
+        # A function: optax would call a tree that can be called, as some targets can.
+        return optax.partition({**by_label, FROZEN: hold()}, lambda params: labels)
+
+    def _partition_state(self, states: Sequence[PyTree]) -> PyTree:
+        by_label = {**dict(zip(self._labels, states, strict=True)), FROZEN: optax.EmptyState()}
+        # In the order of jax, in which files have them.
+        masked = {label: optax.MaskedState(by_label[label]) for label in sorted(by_label)}
+        return optax.partition({}, lambda params: ()).init(())._replace(inner_states=masked)
+
+
+def _is_injected(state: PyTree) -> bool:
+    """Whether it is the state of ``optax.inject_hyperparams``."""
+    return hasattr(state, "hyperparams")
+
+
+def _schedules(hyper_params: HyperParams, formula: Formula) -> tuple[str, ...]:
+    """The learning rate, if it is a function that the chain itself does not take."""
+    rate = hp.flatten(hyper_params).get("learning_rate")
+    return ("learning_rate",) if callable(rate) and not formula.takes_schedule else ()
 
 
 def _has_masks(opt_state: PyTree) -> bool:
@@ -236,10 +267,6 @@ def _not_ours(expected: str) -> str:
         " definition whose to_train_state() or to_optax() made it; moments of another kind would be"
         " lost."
     )
-
-
-def _masked_states(states: Sequence[PyTree]) -> tuple[optax.MaskedState, ...]:
-    return (*map(optax.MaskedState, states), optax.MaskedState(optax.EmptyState()))
 
 
 def _filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:

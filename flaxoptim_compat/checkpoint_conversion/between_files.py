@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from flaxoptim_compat.bridge.pairing import Paths
 from flaxoptim_compat.checkpoint_contents.recognise import Form
+from flaxoptim_compat.checkpoint_conversion.choice import Rate
 from flaxoptim_compat.checkpoint_conversion.conversion_report import report
 from flaxoptim_compat.checkpoint_conversion.convert import convert
+from flaxoptim_compat.checkpoint_conversion.fits import refuse_misfits
 from flaxoptim_compat.checkpoint_files.opening import open_checkpoint
 from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
 
@@ -23,6 +25,8 @@ def convert_checkpoint(
     name: str | None = None,
     definitions: Any = None,
     paths: Paths | None = None,
+    rate: Rate = "settable",
+    fits: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Write a checkpoint again with its optimizers in another form.
@@ -35,6 +39,8 @@ def convert_checkpoint(
       name: that of a definition, where several fit the fields of a state.
       definitions: the legacy definition of the optimizer, or a dict of them by path.
       paths: which parameters are called otherwise in another form, from or to NNX.
+      rate: where a TrainState has the learning rate.
+      fits: what the new program restores into; None if that is not to be compared.
       progress: called with the bytes of arrays written so far, and those in total.
 
     Returns:
@@ -46,7 +52,9 @@ def convert_checkpoint(
     with open_checkpoint(source) as checkpoint:
         if format_ is None:
             format_ = "orbax" if checkpoint.format == "orbax" else "msgpack"
-        tree, converted = convert(checkpoint.tree, to, name, definitions, paths)
+        tree, converted = convert(checkpoint.tree, to, name, definitions, paths, rate)
+        if fits is not None:
+            refuse_misfits(tree, fits)
         # What NNX restores is a mapping with numbers for names.
         write_checkpoint(destination, tree, format_, progress, sequences=to != "nnx")
         return report(os.fspath(destination), tree, format_, to, converted)

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -17,15 +17,18 @@ from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.checkpoint_contents.fields import Kind, alternatives
-from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, at
+from flaxoptim_compat.checkpoint_contents.optax_states import moments
+from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.optim.legacy_loop import formula_of
 
-BY_DEFINITION = (
-    "Name its definition as your old program made it, or a function that returns it, with"
-    " --definition MODULE:NAME. For --definition optimizers:definition, that is a file"
-    " optimizers.py here with\n\n"
-    "  from flaxoptim_compat import optim\n\n"
-    "  definition = optim.{example}"
+# Where a TrainState has the learning rate: in opt_state.hyperparams, built in, or in a function of
+# the step. Their states differ.
+Rate = Literal["settable", "fixed", "scheduled"]
+
+_BY_DEFINITION = (
+    "Give its definition as your old program made it: --definition 'optim.{0}(...)' with the"
+    " arguments that it had, or MODULE:NAME of it, or of a function that returns it."
 )
 
 
@@ -38,6 +41,7 @@ class Choice(NamedTuple):
       remark: what was taken for granted; empty if nothing was.
       guessed: whether it was read off the fields, which do not tell the hyper-parameters.
       in_optax: whether it is an optax transformation of the user's, with no assignments.
+      rate: where the TrainState has the learning rate.
     """
 
     name: str
@@ -45,19 +49,34 @@ class Choice(NamedTuple):
     remark: str = ""
     guessed: bool = True
     in_optax: bool = False
+    rate: Rate = "settable"
+
+    def conversion(self, params: Any) -> Conversion:
+        """Between the legacy state of these parameters and the state of the TrainState."""
+        settable = self.rate == "settable"
+        return Conversion(
+            self.assignments,
+            params,
+            inject_arrays=settable,
+            inject_numbers=settable,
+            formula_of=formula_of,
+        )
 
     def lacks_rate(self) -> bool:
-        """Whether the learning rate is not known."""
+        """Whether the TrainState needs a learning rate that is not known."""
+        if self.rate != "settable":
+            return False
         rates = [hp.flatten(each.hyper_params).get("learning_rate") for each in self.assignments]
         return any(isinstance(rate, float) and math.isnan(rate) for rate in rates)
 
 
-def given(definition: Any, params: Any) -> Choice:
+def given(definition: Any, params: Any, rate: Rate) -> Choice:
     """The definition that the user names.
 
     Args:
-      definition: of a legacy optimizer.
+      definition: of a legacy optimizer. A hyper-parameter that is ``...`` has some value.
       params: the parameters, as stand-ins.
+      rate: where the TrainState has the learning rate.
     """
     found: list[Assignment] = []
 
@@ -68,25 +87,41 @@ def given(definition: Any, params: Any) -> Choice:
 
     jax.eval_shape(assign, params)
     assignments = [
-        Assignment(each.definition, _complete(each.definition, each.hyper_params), each.leaves)
+        dataclasses.replace(each, hyper_params=_complete(each.definition, each.hyper_params))
         for each in found
     ]
-    return Choice(type(definition).__name__, assignments, guessed=False)
+    choice = Choice(type(definition).__name__, assignments, guessed=False, rate=rate)
+    return _scheduled(choice) if rate == "scheduled" else choice
 
 
 def _complete(definition: Any, hyper_params: Any) -> Any:
-    """These hyper-parameters, with NaN for a missing learning rate: the first step shows it."""
-    if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
-        hyper_params = hp.with_values(hyper_params, {"learning_rate": math.nan})
+    """These hyper-parameters, with NaN for what is not said: the first step shows it."""
+    values = hp.flatten(hyper_params)
+    unsaid = {name for name, value in values.items() if value is ...}
+    if values.get("learning_rate", 0.0) is None:
+        unsaid.add("learning_rate")
+    hyper_params = hp.with_values(hyper_params, dict.fromkeys(unsaid, math.nan))
     return definition.normalise(hyper_params) if definition.on_optax() else hyper_params
 
 
-def guessed(found: FoundOptimizer, name: str | None) -> Choice:
+def _scheduled(choice: Choice) -> Choice:
+    """The same with a function of the step, any one, in the place of each learning rate."""
+    rate = {"learning_rate": lambda step: step * math.nan}
+    return choice._replace(
+        assignments=[
+            dataclasses.replace(each, hyper_params=hp.with_values(each.hyper_params, rate))
+            for each in choice.assignments
+        ]
+    )
+
+
+def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
     """The definition that the fields of an optimizer tell.
 
     Args:
       found: the optimizer.
       name: that of a definition, which decides where several fit.
+      rate: where the TrainState has the learning rate.
 
     Raises:
       CheckpointError: none fits, or several whose checkpoints differ; the message names them.
@@ -94,27 +129,54 @@ def guessed(found: FoundOptimizer, name: str | None) -> Choice:
     _refuse_unknown(found)
     if found.form != "legacy":
         # In a legacy checkpoint, all definitions with the same fields are the same.
-        parts = [_fitting(found, kind)[0] for kind in found.kinds]
+        parts = [_in_its_place(found, _fitting(found, kind)) for kind in found.kinds]
         kinds = " and ".join(map(str, found.kinds))
         return Choice(kinds, [part for choice in parts for part in choice.assignments])
     (kind,) = found.kinds
     fitting = _fitting(found, kind)
     if name in kind.names:
         choice = next(choice for choice in fitting if choice.name == name)
-        return choice._replace(name=str(dataclasses.replace(kind, names=(choice.name,))))
+        choice = choice._replace(
+            name=str(dataclasses.replace(kind, names=(choice.name,))), rate=rate
+        )
+        return _scheduled(choice) if rate == "scheduled" else choice
     layouts: dict[str, list[Choice]] = {}
     for choice in fitting:
         layouts.setdefault(_layout(choice), []).append(choice)
     if len(layouts) > 1:
         raise CheckpointError(_ambiguous(found, list(layouts.values())))
-    return fitting[0]._replace(name=str(kind), remark="")
+    choice = fitting[0]._replace(name=str(kind), remark="", rate=rate)
+    return _scheduled(choice) if rate == "scheduled" else choice
 
 
 def _layout(choice: Choice) -> str:
     """What distinguishes the optax states of two definitions, before there are moments in them."""
-    empty = [Assignment(each.definition, each.hyper_params, ()) for each in choice.assignments]
-    state = Conversion(empty, ()).opt_state(0, [])
-    return str(jax.tree.structure(serialization.to_state_dict(state)))
+    return str(jax.tree.structure(_empty_state(choice)))
+
+
+def _empty_state(choice: Choice) -> Any:
+    """The state dict of no parameters."""
+    empty = [dataclasses.replace(each, leaves=()) for each in choice.assignments]
+    return serialization.to_state_dict(Conversion(empty, ()).opt_state(0, []))
+
+
+def _in_its_place(found: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
+    """The one whose chain has its moments where they were found, or the first.
+
+    A checkpoint of NNX does not have the parts of a chain that have no state.
+    """
+
+    def place(choice: Choice) -> Path:
+        (*_, last) = [(), *(each.path for each in moments(_empty_state(choice)["inner_state"]))]
+        return last
+
+    paths = [each.path for each in moments(found.node["opt_state"])]
+    fits = [
+        choice
+        for choice in fitting
+        if any(path[len(path) - len(place(choice)) :] == place(choice) for path in paths)
+    ]
+    return max(fits, key=lambda choice: len(place(choice)), default=fitting[0])
 
 
 def _ambiguous(found: FoundOptimizer, layouts: Sequence[Sequence[Choice]]) -> str:
@@ -124,15 +186,14 @@ def _ambiguous(found: FoundOptimizer, layouts: Sequence[Sequence[Choice]]) -> st
         remark = layouts[0][0].remark
         return (
             f"{where}, those of {names[0]}. The TrainState depends on hyper-parameters that are not"
-            f" in the file. --optimizer {names[0]} takes {remark}. If it had others,"
-            f" --definition decides. {BY_DEFINITION.format(example=f'{names[0]}(...)')}"
+            f" in the file. --optimizer {names[0]} takes {remark}. If it had others, the"
+            f" definition decides. {_BY_DEFINITION.format(names[0])}"
         )
-    flags = " or ".join(f"--optimizer {layout[0].name}" for layout in layouts)
-    same = [" and ".join(choice.name for choice in layout) for layout in layouts if layout[1:]]
-    note = "".join(f" {each} become the same." for each in same)
+    flags = alternatives([f"--optimizer {name}" for name in names])
     return (
         f"{where}, which are those of {alternatives(names)}, and their TrainStates differ. Say"
-        f" which it was: {flags}.{note} A --definition decides too, and gives the learning rate."
+        f" which it was: {flags}, without weight decay. A --definition decides too, and gives the"
+        f" learning rate, such as --definition 'optim.{names[0]}(0.001, weight_decay=0.1)'."
     )
 
 
@@ -154,18 +215,19 @@ def _refuse_unknown(found: FoundOptimizer) -> None:
     strange = [kind for kind in found.kinds if not kind.names]
     if strange:
         raise CheckpointError(
-            f"it is {strange[0]}. {BY_DEFINITION.format(example='MyOptimizer(...)')}"
+            f"it is {strange[0]}. Name its definition with --definition MODULE:NAME, such as"
+            " train:definition for `definition` in train.py, or a function there that returns it."
         )
     if found.parts_unknown or (found.form == "legacy" and len(found.kinds) > 1):
         kinds = ", ".join(map(str, found.kinds))
         raise CheckpointError(
             f"several optimizers move it, or none moves a part of it ({kinds}). Which of them"
             " moves which parameter is not in the file."
-            f" {BY_DEFINITION.format(example='MultiOptimizer(...)')}"
+            f" {_BY_DEFINITION.format('MultiOptimizer')}"
         )
     if not found.kinds:
         raise CheckpointError(
-            f"nothing moves its parameters. {BY_DEFINITION.format(example='MultiOptimizer(...)')}"
+            f"nothing moves its parameters. {_BY_DEFINITION.format('MultiOptimizer')}"
         )
 
 
@@ -181,6 +243,9 @@ def _options(
             options = {"clipping_threshold": clipping, "weight_decay_rate": decay}
             remark = f"clipping_threshold={clipping} and weight_decay_rate={decay}"
             yield {"beta1": beta1, **options}, remark
+    elif any(each.text.idle_without for each in getattr(optim, name).formula.stages.values()):
+        for decay in (0.0, 0.01):
+            yield {"weight_decay": decay}, f"weight_decay={decay:g}"
     else:
         yield {}, ""
 

@@ -19,7 +19,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
     Path,
     find_optimizers,
 )
-from flaxoptim_compat.checkpoint_conversion.choice import Choice, given, guessed
+from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed
 from flaxoptim_compat.checkpoint_conversion.nnx import (
     as_train_state,
     nnx_entries,
@@ -58,6 +58,7 @@ def convert(
     name: str | None = None,
     definitions: Any = None,
     paths: Paths | None = None,
+    rate: Rate = "settable",
 ) -> tuple[Any, list[Converted]]:
     """The same tree with its optimizers in another form; their arrays are not read.
 
@@ -68,6 +69,7 @@ def convert(
       definitions: the definition of the optimizer, or the optax transformation that takes its
         place, or a dict of them by path; what is not given is read off the fields.
       paths: which parameters are called otherwise in another form, from or to NNX.
+      rate: where a TrainState has the learning rate.
 
     Raises:
       CheckpointError: there is nothing to convert, or it cannot be done exactly.
@@ -85,14 +87,19 @@ def convert(
     _refuse_unused_name(name, [each for each in to_convert if each.place not in by_path])
     converted = []
     for each in to_convert:
-        new, choice = _converted(each, to, name, by_path.get(each.place), paths)
+        new, choice = _converted(each, to, name, by_path.get(each.place), paths, rate)
         tree = _replaced(tree, each, new, each.path)
         converted.append(Converted(each, choice))
     return tree, converted
 
 
 def _converted(
-    found: FoundOptimizer, to: Form, name: str | None, definition: Any, paths: Paths | None
+    found: FoundOptimizer,
+    to: Form,
+    name: str | None,
+    definition: Any,
+    paths: Paths | None,
+    rate: Rate,
 ) -> tuple[Any, Choice]:
     try:
         found = _with_named_fields(found)
@@ -101,9 +108,9 @@ def _converted(
             if found.form == "nnx":
                 found = as_train_state(found, paths)
             if to == "nnx":
-                new, choice = _in_optax(found, name, definition)
+                new, choice = _in_optax(found, name, definition, rate)
                 return Placeholders().take(nnx_entries(new, paths)), choice
-            return _moved(found, to, name, definition)
+            return _moved(found, to, name, definition, rate)
     except ValueError as error:
         # What the bridge says when it restores an optimizer in a program.
         reason = str(error).removeprefix("Cannot restore the optimizer: ")
@@ -127,17 +134,19 @@ def _precision_of(found: FoundOptimizer) -> contextlib.AbstractContextManager[No
     return contextlib.nullcontext()
 
 
-def _in_optax(found: FoundOptimizer, name: str | None, definition: Any) -> tuple[Any, Choice]:
+def _in_optax(
+    found: FoundOptimizer, name: str | None, definition: Any, rate: Rate
+) -> tuple[Any, Choice]:
     """The state dict of a TrainState, which it may be already."""
     if found.form == "legacy":
-        return _moved(found, "train-state", name, definition)
+        return _moved(found, "train-state", name, definition, rate)
     if definition is not None:
         raise CheckpointError("it is in optax already, and needs no definition.")
     return found.node, Choice(" and ".join(map(str, found.kinds)), (), guessed=False)
 
 
 def _moved(
-    found: FoundOptimizer, to: Form, name: str | None, definition: Any
+    found: FoundOptimizer, to: Form, name: str | None, definition: Any, rate: Rate
 ) -> tuple[Any, Choice]:
     if (found.form, to) == ("nnx", "train-state"):
         raise CheckpointError(
@@ -148,7 +157,7 @@ def _moved(
     params = placeholders.put(found.node[found.entry_of_parameters])
     if isinstance(definition, optax.GradientTransformation):
         return _with_transformation(found, params, definition, placeholders)
-    choice = guessed(found, name) if definition is None else given(definition, params)
+    choice = guessed(found, name, rate) if definition is None else given(definition, params, rate)
     if found.form == "legacy":
         new = train_state_dict(params, found.node["state"], choice, placeholders)
     else:
@@ -212,8 +221,8 @@ def _by_path(definitions: Any, to_convert: list[FoundOptimizer]) -> dict[str, An
         return dict(definitions)
     if len(places) > 1:
         raise CheckpointError(
-            f"There is one definition, but there are optimizers at {', '.join(places)}. Let the"
-            " function return a dict of definitions, by these paths."
+            f"There is one definition, but there are optimizers at {', '.join(places)}. Give a"
+            f" dict by these paths: --definition \"{{'{places[0]}': optim.Adam(0.001), ...}}\"."
         )
     return {places[0]: definitions}
 

@@ -14,7 +14,6 @@ import numpy as np
 from flax import serialization
 
 from flaxoptim_compat.bridge.pairing import Paths, renamed
-from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.checkpoint_contents.fields import WEIGHT_NORM_STATE
 from flaxoptim_compat.checkpoint_contents.optax_states import Moments, injected, moments
 from flaxoptim_compat.checkpoint_contents.recognise import (
@@ -32,7 +31,6 @@ from flaxoptim_compat.checkpoint_conversion.states import (
     with_empty_entries,
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.optim.legacy_loop import formula_of
 
 
 def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str, Any]:
@@ -80,7 +78,7 @@ def with_empty_parts(found: FoundOptimizer, params: Any, choice: Choice) -> Foun
       params: its parameters, of placeholders.
       choice: what moves which parameter.
     """
-    conversion = Conversion(choice.assignments, params, formula_of=formula_of)
+    conversion = choice.conversion(params)
     fresh = serialization.to_state_dict(conversion.opt_state(0, fresh_states(params, choice)))
     opt_state = found.node["opt_state"]
     if not injected(opt_state):

@@ -9,13 +9,11 @@ from flax import serialization
 
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.definition import Assignment
-from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.checkpoint_contents.legacy import is_list_of_states
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
-from flaxoptim_compat.optim.legacy_loop import formula_of
 
 
 def train_state_dict(
@@ -35,7 +33,7 @@ def train_state_dict(
     state = _in_present_layout(params, placeholders.put(state), choice.assignments, placeholders)
     refuse_copies(state["step"])
     states = restored_states(params, state["param_states"], choice)
-    opt_state = Conversion(choice.assignments, params, formula_of=formula_of).opt_state(
+    opt_state = choice.conversion(params).opt_state(
         state["step"], leaves_like(params, states, "param_states")
     )
     entries = {"step": state["step"], "params": params, "opt_state": opt_state}

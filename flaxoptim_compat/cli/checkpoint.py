@@ -18,7 +18,7 @@ _EPILOG = """\
 examples:
   flaxoptim-compat checkpoint inspect runs
   flaxoptim-compat checkpoint convert runs new.msgpack --to train-state \\
-    --definition 'optim.Adam(1e-3)'
+    --definition 'optim.Adam(1e-3)' --rate fixed
   flaxoptim-compat checkpoint convert old new --to legacy --definition train:tx
   flaxoptim-compat checkpoint convert old new --to nnx --paths Dense_0=hidden
 
@@ -69,6 +69,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " that returns it, which is run; MODULE is searched in the current directory first",
     )
     convert.add_argument(
+        "--rate",
+        choices=("settable", "fixed", "scheduled"),
+        default="settable",
+        help="where the new program has its learning rate. settable, the default: in"
+        " opt_state.hyperparams, by optax.inject_hyperparams, as to_train_state() makes it; fixed:"
+        " a number, as in optax.adam(0.001); scheduled: a function of the step",
+    )
+    convert.add_argument(
+        "--fits",
+        metavar="MODULE:NAME",
+        help="the state that the new program restores into, or a function that returns it, which is"
+        " run: nothing is written if the result does not fit it",
+    )
+    convert.add_argument(
         "--paths",
         metavar="OLD=NEW",
         nargs="+",
@@ -103,11 +117,14 @@ def _convert(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
     from flaxoptim_compat.cli.progress import Progress
 
-    definitions = None
-    if arguments.definition is not None:
-        from flaxoptim_compat.cli.named_definition import definitions_named
+    definitions = fits = None
+    if arguments.definition is not None or arguments.fits is not None:
+        from flaxoptim_compat.cli.named_definition import definitions_named, state_named
 
-        definitions = definitions_named(arguments.definition)
+        if arguments.definition is not None:
+            definitions = definitions_named(arguments.definition)
+        if arguments.fits is not None:
+            fits = state_named(arguments.fits)
     with Progress() as progress:
         report = convert_checkpoint(
             arguments.source,
@@ -117,6 +134,8 @@ def _convert(arguments: argparse.Namespace) -> int:
             name=arguments.optimizer,
             definitions=definitions,
             paths=dict(arguments.paths) if arguments.paths else None,
+            rate=arguments.rate,
+            fits=fits,
             progress=progress,
         )
     print_text(report)

@@ -1,4 +1,4 @@
-"""The definition that the user names on the command line."""
+"""The definition, and the state, that the user names on the command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def definitions_named(text: str) -> Any:
     if "(" in text:
         found, gave = _value(text), "this is"
     elif module and colon and name:
-        found, gave = _named(text, module.removesuffix(".py").replace(os.sep, "."), name)
+        found, gave = _named("--definition", text)
     else:
         raise CheckpointError(
             f"--definition {text}: write MODULE:NAME, such as train:definition for `definition` in"
@@ -58,8 +58,29 @@ def _value(text: str) -> Any:
         raise CheckpointError(f"--definition {error}") from error
 
 
-def _named(text: str, module: str, name: str) -> tuple[Any, str]:
+def state_named(text: str) -> Any:
+    """What the new program restores into: a TrainState, or what there is around it.
+
+    Args:
+      text: ``MODULE:NAME`` of it, or of a function that returns it.
+
+    Raises:
+      CheckpointError: there is no such name, or what it means fails.
+    """
+    module, _, name = text.partition(":")
+    if not module or not name:
+        raise CheckpointError(
+            f"--fits {text}: write MODULE:NAME, such as train:new_state for the function"
+            " new_state() in train.py, which returns the state that the program restores into."
+        )
+    state, _ = _named("--fits", text)
+    return state
+
+
+def _named(option: str, text: str) -> tuple[Any, str]:
     """What a name of a module means, or what it returns; and how to say which of the two it is."""
+    module, _, name = text.partition(":")
+    module = module.removesuffix(".py").replace(os.sep, ".")
     try:
         with NamedCode() as code:
             found = code.of_module(module, name)
@@ -67,4 +88,4 @@ def _named(text: str, module: str, name: str) -> tuple[Any, str]:
                 return found(), "the function returned"
             return found, "this is"
     except (Exception, SystemExit) as error:
-        raise CheckpointError(f"--definition {text}: {failure(error)}") from error
+        raise CheckpointError(f"{option} {text}: {failure(error)}") from error

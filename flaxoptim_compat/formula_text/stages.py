@@ -44,8 +44,11 @@ class StageText:
     within: tuple[str, ...] = ()
 
     def is_idle(self, terms: Terms) -> bool:
-        """Whether it does nothing with these."""
-        return bool(self.idle_without) and not _value(terms[self.idle_without])
+        """Whether it does nothing with these. An array, which may change, is never known to."""
+        if not self.idle_without:
+            return False
+        value = _value(terms[self.idle_without])
+        return isinstance(value, int | float) and value == 0
 
 
 class Conditional(Protocol):
@@ -73,7 +76,7 @@ def chosen(stage: AnyStage, values: Terms) -> AnyStage | None:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Shorthand:
+class Shorthand:
     """One function of optax for several stages.
 
     Args:
@@ -86,18 +89,37 @@ class _Shorthand:
 
 
 # By the functions of the stages; the last one, alone, is for a chain of nothing else.
-SHORTHANDS: Final[Mapping[tuple[str, ...], _Shorthand]] = {
+SHORTHANDS: Final[Mapping[tuple[str, ...], Shorthand]] = {
     (
         "optax.scale_by_adam",
         "optax.add_decayed_weights",
         "optax.scale_by_learning_rate",
-    ): _Shorthand("optax.adamw"),
-    ("optax.scale_by_adam", "optax.scale_by_learning_rate"): _Shorthand("optax.adam"),
-    ("optax.scale_by_belief", "optax.scale_by_learning_rate"): _Shorthand("optax.adabelief"),
-    ("transforms.scale_by_rms", "optax.scale_by_learning_rate"): _Shorthand("optax.rmsprop"),
-    ("optax.trace", "optax.scale_by_learning_rate"): _Shorthand("optax.sgd", {"decay": "momentum"}),
-    ("optax.scale_by_learning_rate",): _Shorthand("optax.sgd"),
+    ): Shorthand("optax.adamw"),
+    ("optax.scale_by_adam", "optax.scale_by_learning_rate"): Shorthand("optax.adam"),
+    ("optax.scale_by_belief", "optax.scale_by_learning_rate"): Shorthand("optax.adabelief"),
+    ("transforms.scale_by_rms", "optax.scale_by_learning_rate"): Shorthand("optax.rmsprop"),
+    ("optax.trace", "optax.scale_by_learning_rate"): Shorthand("optax.sgd", {"decay": "momentum"}),
+    ("optax.scale_by_learning_rate",): Shorthand("optax.sgd"),
 }
+
+
+# The label of the parameters that nothing moves.
+FROZEN: Final = "frozen"
+
+
+def label_of(part: int) -> str:
+    """The label of the parameters that a part of a MultiOptimizer moves.
+
+    A number alone would not do: NNX takes it for a position in a tuple when it restores.
+    """
+    return f"part_{part}"
+
+
+def partition(parts: Mapping[str, ast.expr], labels: ast.expr) -> ast.Call:
+    """An ``optax.partition`` with these parts by their labels; it holds the rest as it is."""
+    every = {**parts, FROZEN: syntax.called("transforms.hold")}
+    by_label = ast.Dict([ast.Constant(label) for label in every], list(every.values()))
+    return syntax.called("optax.partition", by_label, labels)
 
 
 def expression(stages: Sequence[StageText], terms: Terms, parameters_of: ParametersOf) -> ast.expr:
@@ -114,14 +136,26 @@ def expression(stages: Sequence[StageText], terms: Terms, parameters_of: Paramet
     return links[0] if len(links) == 1 else syntax.called("optax.chain", *links)
 
 
+def shorthand_of(functions: Sequence[str]) -> tuple[int, Shorthand | None]:
+    """The function of optax for the last stages of a chain, and where in the chain these begin.
+
+    Args:
+      functions: those of all stages.
+    """
+    for index in range(len(functions)):
+        short = SHORTHANDS.get(tuple(functions[index:]))
+        if short is not None and (index == 0 or len(functions) - index > 1):
+            return index, short
+    return len(functions), None
+
+
 def _links(
     stages: Sequence[StageText], terms: Terms, parameters_of: ParametersOf
 ) -> Iterator[ast.expr]:
     """The calls that a chain is written as; a shorthand stands for the last of its stages."""
-    functions = tuple(each.function for each in stages)
+    start, short = shorthand_of([each.function for each in stages])
     for index, stage in enumerate(stages):
-        short = SHORTHANDS.get(functions[index:])
-        if short is not None and (index == 0 or len(stages) - index > 1):
+        if short is not None and index == start:
             arguments = {
                 short.renamed.get(name, name): argument
                 for each in stages[index:]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -32,6 +33,7 @@ from flaxoptim_compat.bridge.step import apply_gradient as run_step
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.formula_text.injected_function import injected_function
+from flaxoptim_compat.formula_text.stages import FROZEN, label_of, partition
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
 from flaxoptim_compat.optim.formula import Chain, parameters_of
@@ -59,7 +61,7 @@ _PREMISES = {
     "transforms.": "after `from flaxoptim_compat import transforms`",
     "inject_hyperparams": 'with opt_state.hyperparams["learning_rate"] set before each step',
     "labels)": "where labels is a tree like the parameters that holds, for each of them, the"
-    ' position of the traversal that selects it, as in "0", or "frozen"',
+    ' position of the traversal that selects it, as in "part_0", or "frozen"',
 }
 
 
@@ -307,8 +309,11 @@ class OptimizerDef(ByValue):
             return None
         if not lacks_rate(self.hyper_params):
             return self.expression(terms_of(self.hyper_params))
-        # The rate alone is injected: a decay rate as a float32 array would lose four digits. Where
-        # one is missing, apply_gradient(learning_rate=...) gives all of a MultiOptimizer the same.
+        return self.expression_with_settable_rate()
+
+    def expression_with_settable_rate(self) -> ast.expr:
+        """The syntax tree with the learning rate in ``opt_state.hyperparams``, where it is 0."""
+        # The rate alone is injected: a decay rate as a float32 array would lose four digits.
         body = self.expression(terms_of(self.hyper_params, free={"learning_rate"}))
         starts = {"learning_rate": ast.Constant(0.0)}
         short = injected_function(body, starts, {}, parameters_of)
@@ -537,15 +542,12 @@ class ReplicatedOptimizer(OptimizerDef):
         return jax_utils.replicate(restored, devices=self.devices)  # type: ignore[no-any-return]
 
 
-_FROZEN = "frozen"
-
-
 class MultiOptimizer(OptimizerDef):
     """Applies different optimizers to different parts of a target.
 
-    In optax this is one ``optax.masked`` for each part, and the rest held as it is. A leaf that no
-    traversal selects never changes, and its state is None. ``hyper_params`` is a list with one
-    entry for each optimizer.
+    In optax this is an ``optax.partition``, with the rest held as it is. A leaf that no traversal
+    selects never changes, and its state is None. ``hyper_params`` is a list with one entry for each
+    optimizer.
 
     Args:
       *traversals_and_optimizers: pairs of a ``flax.traverse_util.Traversal`` and a definition.
@@ -631,29 +633,30 @@ class MultiOptimizer(OptimizerDef):
             label: definition.expression(values)
             for label, definition, values in self._parts_by_label(terms)
         }
-        parts[_FROZEN] = syntax.called("transforms.hold")
-        keys: list[ast.expr | None] = [ast.Constant(label) for label in parts]
-        return syntax.called(
-            "optax.partition", ast.Dict(keys, list(parts.values())), ast.Name("labels")
-        )
+        return partition(parts, ast.Name("labels"))
+
+    def expression_with_settable_rate(self) -> ast.expr:
+        """The rate of a single part stands at the top; of several, each has its own."""
+        parts = list(self._parts_by_label(self.hyper_params))
+        if len(parts) == 1:
+            return super().expression_with_settable_rate()
+        settable = {label: each.expression_with_settable_rate() for label, each, _ in parts}
+        return partition(settable, ast.Name("labels"))
 
     def labels(self, params: PyTree) -> PyTree:
         """For every parameter the key, in that text, of the optimizer that moves it."""
         leaves, treedef = jax.tree.flatten(params)
-        found = [_FROZEN] * len(leaves)
-        assignments = self.assign(self.hyper_params, params, range(len(leaves)))
-        for (label, *_), each in zip(
-            self._parts_by_label(self.hyper_params), assignments, strict=True
-        ):
+        found = [FROZEN] * len(leaves)
+        for each in self.assign(self.hyper_params, params, range(len(leaves))):
             for index in each.leaves:
-                found[index] = label
+                found[index] = each.label
         return jax.tree.unflatten(treedef, found)
 
     def _parts_by_label(
         self, hyper_params: HyperParams, within: str = ""
     ) -> Iterator[tuple[str, OptimizerDef, HyperParams]]:
         for index, (definition, values) in enumerate(self._with_hyper_params(hyper_params)):
-            label = f"{within}{index}"
+            label = f"{within}{label_of(index)}"
             if isinstance(definition, MultiOptimizer):
                 yield from definition._parts_by_label(values, f"{label}.")
             else:
@@ -673,11 +676,14 @@ class MultiOptimizer(OptimizerDef):
         assignments = []
         pairs = self._with_hyper_params(hyper_params)
         # One without hyper-parameters is left out.
-        for (definition, values), leaves in zip(pairs, selected, strict=False):
+        for index, ((definition, values), leaves) in enumerate(zip(pairs, selected, strict=False)):
             if isinstance(definition, MultiOptimizer) and definition.on_optax():
-                assignments += definition.assign(values, params, leaves)
+                assignments += [
+                    dataclasses.replace(each, label=f"{label_of(index)}.{each.label}")
+                    for each in definition.assign(values, params, leaves)
+                ]
             else:
-                assignments.append(Assignment(definition, values, leaves))
+                assignments.append(Assignment(definition, values, leaves, label_of(index)))
         return assignments
 
     def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:

@@ -29,7 +29,13 @@ from flaxoptim_compat.bridge.definition import (
     Values,
 )
 from flaxoptim_compat.catalogue import REQUIRED
-from flaxoptim_compat.formula_text.stages import StageText, chosen, expression, resolved
+from flaxoptim_compat.formula_text.stages import (
+    StageText,
+    chosen,
+    expression,
+    resolved,
+    shorthand_of,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -149,6 +155,11 @@ class Chain:
         return not any(each.across for each in self.stages.values())
 
     @property
+    def takes_schedule(self) -> bool:
+        """Whether optax takes a function of the step for the learning rate here."""
+        return any(each.function is RATE.function for each in self.stages.values())
+
+    @property
     def operators_only(self) -> bool:
         """Whether flax called no function of jax here, but added and multiplied as Python does."""
         return all(each.function in _OPERATORS for each in self.stages.values())
@@ -170,8 +181,15 @@ class Chain:
         return {name: each for name, each in found.items() if each is not None}
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
-        """The chain of optax."""
-        made = [each.transformation(values) for each in self.present(values).values()]
+        """The chain of optax; its state has the structure that the text's has."""
+        stages = [each for each in self.present(values).values() if not each.text.is_idle(values)]
+        made = [each.transformation(values) for each in stages]
+        start, short = shorthand_of([each.text.function for each in stages])
+        if short is not None:
+            rate, parts = _parts_of(short.function)
+            before = [optax.identity()] * (rate + 1 - len(made[start:]))
+            after = [optax.identity()] * (parts - 1 - rate)
+            made[start:] = [optax.chain(*before, *made[start:], *after)]
         return made[0] if len(made) == 1 else optax.chain(*made)
 
     def expression(self, terms: Values) -> ast.expr:
@@ -204,6 +222,16 @@ class Chain:
                 columns[name] = [getattr(state, name) for state in old]
         rows = zip(*(columns[name] for name in names), strict=True)
         return [self.state(*row) for row in rows]
+
+
+@functools.cache
+def _parts_of(shorthand: str) -> tuple[int, int]:
+    """Which part of a shorthand's chain has the rate, and how many there are; some may be idle."""
+    function = getattr(optax, shorthand.removeprefix("optax."))
+    # With a function for the rate, the state tells.
+    states = function(lambda step: 0.0).init(())
+    kinds = list(map(type, states))
+    return kinds.index(optax.ScaleByScheduleState), len(states)
 
 
 @functools.cache

@@ -58,6 +58,11 @@ class LegacyLoop:
         return {LegacyState: {"param_states": "param_states"}}
 
     @property
+    def takes_schedule(self) -> bool:
+        """False: the user's code is given numbers."""
+        return False
+
+    @property
     def operators_only(self) -> bool:
         """Nobody knows what the user's code calls."""
         return False

@@ -96,6 +96,11 @@ class _Normed:
         return {WeightNormState: {name: name for name in _FACTORS}, **self._inner.state_fields}
 
     @property
+    def takes_schedule(self) -> bool:
+        """Whether the wrapped definition takes a function for its learning rate."""
+        return self._inner.takes_schedule
+
+    @property
     def operators_only(self) -> bool:
         """Norms were functions of jax."""
         return False

@@ -55,7 +55,8 @@ def test_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         out
         == """\
-Optimizer at the top of the checkpoint: Adam at step 10, now a TrainState.
+Optimizer at the top of the checkpoint: Adam at step 10, taken to have \
+weight_decay=0, now a TrainState.
 Wrote new.msgpack: msgpack, 22 arrays, 4.2 kB.
 
 Restore it with

@@ -22,7 +22,8 @@ def test_dict_and_frozen_dict_are_the_same_file(tmp_path: Path) -> None:
     files = []
     for target in (params, freeze(params)):
         optimizer = optim.Momentum(0.1).create(target)
-        files.append(converted(written(tmp_path / type(target).__name__, optimizer), "train-state"))
+        source = written(tmp_path / type(target).__name__, optimizer)
+        files.append(converted(source, "train-state", name="Momentum"))
     assert files[0] == files[1]
 
 

@@ -93,14 +93,14 @@ import optax
 from flaxoptim_compat import transforms
 
 labels = {
-    "decoder": {"kernel": "0"},
-    "encoder": {"bias": "1.0", "kernel": "0"},
+    "decoder": {"kernel": "part_0"},
+    "encoder": {"bias": "part_1.part_0", "kernel": "part_0"},
     "scales": ["frozen", ("frozen",)],
 }
 tx = optax.partition(
     {
-        "0": optax.adam(0.1, b1=0.9, b2=0.999, eps=1e-8),
-        "1.0": optax.sgd(0.5),
+        "part_0": optax.adam(0.1, b1=0.9, b2=0.999, eps=1e-8),
+        "part_1.part_0": optax.sgd(0.5),
         "frozen": transforms.hold(),
     },
     labels,
@@ -108,7 +108,7 @@ tx = optax.partition(
 """
     )
     text = optax_source(two_optimizers(), freeze({"kernel": 1.0, "ünïcode": 2.0}))
-    assert 'labels = freeze({"kernel": "0", "ünïcode": "frozen"})' in text
+    assert 'labels = freeze({"kernel": "part_0", "ünïcode": "frozen"})' in text
     assert "from flax.core import freeze\n" in text
 
 
@@ -124,7 +124,7 @@ class Everything:
 
 def test_parameters_that_are_no_dict() -> None:
     text = optax_source(optim.MultiOptimizer((Everything(), optim.Adam(0.1))), jnp.ones(3))
-    assert 'labels = "0"\n' in text
+    assert 'labels = "part_0"\n' in text
     with pytest.raises(ValueError, match="labels of parameters in a Pair"):
         optax_source(optim.MultiOptimizer((Everything(), optim.Adam(0.1))), Pair(1.0, 2.0))
 
@@ -135,7 +135,7 @@ def test_parts_of_parameters_that_are_not_at_hand() -> None:
     exec(text, program)
     labels = jax.tree.map(lambda leaf: "frozen", PARAMS)
     state = program["make_tx"](labels).init(PARAMS)
-    assert list(state.inner_states) == ["0", "1.0", "frozen"]
+    assert list(state.inner_states) == ["part_0", "part_1.part_0", "frozen"]
     assert '\n\n\ndef make_tx(labels):\n    """labels: ' in text
 
 

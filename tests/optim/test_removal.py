@@ -130,7 +130,7 @@ def test_parts_of_parameters() -> None:
         "flax.optim.MultiOptimizer, and with it create(focus=...), was removed from Flax in 0.6."
         " Exactly the same in optax, after `from flaxoptim_compat import transforms`, where labels"
         " is a tree like the parameters that holds, for each of them, the position of the"
-        ' traversal that selects it, as in "0", or "frozen": optax.partition({"0":'
+        ' traversal that selects it, as in "part_0", or "frozen": optax.partition({"part_0":'
         " transforms.weight_norm(optax.sgd(0.1, momentum=0.8), decay=0.01, eps=1e-8),"
         ' "frozen": transforms.hold()}, labels)'
     )

@@ -298,11 +298,11 @@ def test_moments_of_another_definition_are_not_dropped() -> None:
             train_state(both, params), optim.MultiOptimizer((kernels, momentum), (biases, momentum))
         )
     for other in (focus, both):
-        with pytest.raises(ValueError, match="no one masked state for each part"):
+        with pytest.raises(ValueError, match=r"no state of optax\.partition for part_0"):
             back(train_state(adam, params), other)
         with pytest.raises(ValueError, match="no moments for every parameter"):
             back(train_state(other, params), adam)
-    with pytest.raises(ValueError, match="no one masked state for each part"):
+    with pytest.raises(ValueError, match=r"no state of optax\.partition for part_0"):
         back(train_state(focus, params), both)
     with pytest.raises(ValueError, match="its opt_state has another structure"):
         back(train_state(adam, params), from_optax(optax.sgd, learning_rate=0.1))

@@ -187,12 +187,6 @@ class Expression:
             value, given = 0.0, None
         return self._number(name, value, given).node
 
-    def common_start(self, owners: Sequence[tuple[Bound, str]]) -> ast.expr:
-        """The value that several of them start with, or 0 if they do not agree."""
-        starts = [self.start(bound, name) for bound, name in owners]
-        texts = set(map(syntax.in_one_line, starts))
-        return starts[0] if len(texts) == 1 else ast.Constant(0.0)
-
     def finished(self, node: ast.expr) -> Fragments:
         """The whole, with the names of the file."""
         return fragments_of(syntax.written(_InFile(self._name_of).visit(node)))

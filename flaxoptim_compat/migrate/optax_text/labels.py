@@ -6,11 +6,10 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 
 from flaxoptim_compat import syntax
+from flaxoptim_compat.formula_text.stages import FROZEN
 from flaxoptim_compat.migrate.optax_text.program_expressions import may_act, quoted
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.releases import SLASHED_KEYS, Releases
-
-REST = "frozen"
 
 
 class Labels:
@@ -50,7 +49,7 @@ class Labels:
         path, value = self._common_names() or (self._free("path"), self._free("value"))
         tests = [self._test(each, path, value) for each in self._filters]
         asks_value = any(value_is_used for _, value_is_used in tests)
-        chosen: ast.expr = ast.Constant(REST)
+        chosen: ast.expr = ast.Constant(FROZEN)
         for (test, _), key in reversed(list(zip(tests, keys, strict=True))):
             chosen = ast.IfExp(test, ast.Constant(key), chosen)
         params, key_path = self._free("params"), self._free("keys")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from flaxoptim_compat import syntax
+from flaxoptim_compat.formula_text import stages
 from flaxoptim_compat.migrate.editing.edits import Fragments
 from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
 from flaxoptim_compat.migrate.optax_text.expression import Expression
-from flaxoptim_compat.migrate.optax_text.labels import REST, filter_acts, filter_refusal
+from flaxoptim_compat.migrate.optax_text.labels import filter_acts, filter_refusal
 from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_fragments
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
@@ -44,17 +44,21 @@ def chain(
     if reason:
         raise ValueError(reason)
     expression = Expression(document, name_of, plain)
-    injecting = expression.injecting() if injected else None
-    names = {}
-    if injecting is not None:
-        for name in injected:
-            injecting.dynamic(name, expression.start(bound, name))
-            names[name] = name
-    function = None if schedule is None else quoted_fragments(document, schedule)
-    node = expression.chain(bound, names, injecting, function)
-    if injecting is not None:
-        node = injecting.around(node)
-    return expression.finished(node)
+    return expression.finished(_of_call(expression, bound, injected, schedule))
+
+
+def _of_call(
+    expression: Expression, bound: Bound, injected: Collection[str], schedule: Fragments | None
+) -> ast.expr:
+    """The expression for one call, with what is injected around it."""
+    function = None if schedule is None else quoted_fragments(expression.document, schedule)
+    if not injected:
+        return expression.chain(bound, {}, None, function)
+    injecting = expression.injecting()
+    for name in injected:
+        injecting.dynamic(name, expression.start(bound, name))
+    names = {name: name for name in injected}
+    return injecting.around(expression.chain(bound, names, injecting, function))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,10 +68,10 @@ class Part:
     Args:
       selects: the function in the ``ModelParamTraversal``.
       optimizer: the constructor call, or an optax expression.
-      key: what it is called in the partition; "" for its number.
+      key: what it is called in the partition; "" for ``part_`` and its number.
       injected: hyper-parameters that are given with each step, and their names in
-        ``opt_state.hyperparams``. Two parts may have the same name for theirs: it starts with the
-        value that both have, or with 0, so in that case each step has to give it.
+        ``opt_state.hyperparams``: if they have their own names, those of all parts stand at the
+        top, else each part has its own.
       schedule: a function of the step, which takes the place of the learning rate.
     """
 
@@ -97,6 +101,13 @@ def _injects(parts: Sequence[Part]) -> bool:
     return any(part.injected for part in parts)
 
 
+def _inject_each(parts: Sequence[Part]) -> bool:
+    """Whether each of several parts has its hyper-parameters, under the names that they have."""
+    return len(parts) > 1 and all(
+        name == called for part in parts for name, called in part.injected.items()
+    )
+
+
 def partition(
     parts: Sequence[Part],
     document: Document,
@@ -121,19 +132,18 @@ def partition(
     if reason:
         raise ValueError(reason)
     expression = Expression(document, name_of, plain, releases)
-    injecting = expression.injecting() if _injects(parts) else None
+    injecting = expression.injecting() if _injects(parts) and not _inject_each(parts) else None
     if injecting is not None:
-        for name in dict.fromkeys(name for part in parts for name in part.injected.values()):
-            owners = [
-                (part.optimizer, parameter)
-                for part in parts
-                for parameter, called in part.injected.items()
-                if called == name and isinstance(part.optimizer, Bound)
-            ]
-            injecting.dynamic(name, expression.common_start(owners))
-    keys = [part.key or str(index) for index, part in enumerate(parts)]
+        for part in parts:
+            for parameter, name in part.injected.items():
+                if isinstance(part.optimizer, Bound):
+                    injecting.dynamic(name, expression.start(part.optimizer, parameter))
+    keys = [part.key or stages.label_of(index) for index, part in enumerate(parts)]
     optimizers: list[ast.expr] = []
     for part in parts:
+        if isinstance(part.optimizer, Bound) and injecting is None:
+            optimizers.append(_of_call(expression, part.optimizer, part.injected, part.schedule))
+            continue
         if isinstance(part.optimizer, Bound):
             function = None if part.schedule is None else quoted_fragments(document, part.schedule)
             node = expression.chain(part.optimizer, part.injected, injecting, function)
@@ -141,11 +151,9 @@ def partition(
             node = quoted_fragments(document, part.optimizer)
             node = node if injecting is None else injecting.static("optimizer", node)
         optimizers.append(node)
-    optimizers.append(syntax.called("transforms.hold"))
     labels = expression.labels([part.selects for part in parts])
     labelled = labels.function(keys)
     if injecting is not None and (injecting.hides(labels.names) or not labels.is_late):
         labelled = injecting.static("labels", labelled)
-    by_key = ast.Dict([ast.Constant(key) for key in (*keys, REST)], optimizers)
-    node = syntax.called("optax.partition", by_key, labelled)
+    node = stages.partition(dict(zip(keys, optimizers, strict=True)), labelled)
     return expression.finished(node if injecting is None else injecting.around(node))

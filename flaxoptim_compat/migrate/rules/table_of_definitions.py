@@ -111,10 +111,10 @@ from flaxoptim_compat import transforms
 def make(params):
     biases = lambda path, _: path.endswith("bias")
     definition = optax.partition(
-        {"0": optax.sgd(0.1, momentum=0.9), "frozen": transforms.hold()},
+        {"part_0": optax.sgd(0.1, momentum=0.9), "frozen": transforms.hold()},
         lambda params: jax.tree_util.tree_map_with_path(
             lambda keys, leaf: (
-                lambda path, value: "0" if biases(path, value) else "frozen"
+                lambda path, value: "part_0" if biases(path, value) else "frozen"
             )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
             params,
         ),

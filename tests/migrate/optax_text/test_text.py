@@ -119,9 +119,9 @@ def test_one_part() -> None:
         rewritten_parts(text, releases=NEWEST)
         == """\
 tx = optax.partition(
-    {"0": optax.adam(cfg.rate), "frozen": transforms.hold()},
+    {"part_0": optax.adam(cfg.rate), "frozen": transforms.hold()},
     lambda params: jax.tree_util.tree_map_with_path(
-        lambda keys, _: (lambda path: "0" if "kernel" in path else "frozen")(
+        lambda keys, _: (lambda path: "part_0" if "kernel" in path else "frozen")(
             "/" + jax.tree_util.keystr(keys, simple=True, separator="/")
         ),
         params,
@@ -151,17 +151,21 @@ def is_bias(path, value):
 tx = optax.inject_hyperparams(
     lambda learning_rate_0, learning_rate_1, weight_decay: optax.partition(
         {
-            "0": optax.chain(
+            "part_0": optax.chain(
                 optax.add_decayed_weights(weight_decay),
                 optax.sgd(learning_rate_0, momentum=0.9),
             ),
-            "1": optax.adam(learning_rate_1),
+            "part_1": optax.adam(learning_rate_1),
             "frozen": transforms.hold(),
         },
         lambda params: jax.tree_util.tree_map_with_path(
             lambda keys, leaf: (
                 lambda path, _: (
-                    "0" if "kernel" in path else "1" if is_bias(path, _) else "frozen"
+                    "part_0"
+                    if "kernel" in path
+                    else "part_1"
+                    if is_bias(path, _)
+                    else "frozen"
                 )
             )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
             params,
@@ -197,7 +201,7 @@ def assert_same_steps(
         leaves = jax.tree.leaves(cases.gradients(number, params))
         grads = jax.tree.unflatten(jax.tree.structure(params), map(jnp.asarray, leaves))
         if names is not None:
-            state.hyperparams.update(names(number))
+            state = optax.tree_utils.tree_set(state, **names(number))
         optimizer = legacy(optimizer, grads, rates(number))
         params, state = step(params, state, grads)
         assert_same(params, optimizer.target)
@@ -221,8 +225,8 @@ def test_the_same_steps(kind: Any) -> None:
 
 def test_one_rate_for_all() -> None:
     tx = made(rewritten_parts(TWO, [{"learning_rate": "learning_rate"}] * 2), **SCOPE)
-    # The two do not start with the same.
-    assert tx.init(PARAMS).hyperparams == {"learning_rate": 0.0}
+    found = optax.tree_utils.tree_get_all_with_path(tx.init(PARAMS), "learning_rate")
+    assert [float(rate) for _, rate in found] == pytest.approx([0.1, 0.2])
 
     def rates(number: int) -> Any:
         return {"learning_rate": jnp.float32(0.3 / (number + 1))}
@@ -305,9 +309,8 @@ def test_parts_that_are_in_optax_already() -> None:
         changed = apply_edits(text, [Edit(*each.span(call_in(each)), new)])
         made_of = {"tx_of_kernels": optax.sgd(0.1, momentum=0.9)}
         state = made(changed, **made_of).init(PARAMS)
-        assert bool(injected) == hasattr(state, "hyperparams")
-        inner = state.inner_state if injected else state
-        assert list(inner.inner_states) == ["kernels", "biases", "frozen"]
+        assert list(state.inner_states) == ["kernels", "biases", "frozen"]
+        assert bool(injected) == hasattr(state.inner_states["biases"].inner_state, "hyperparams")
 
 
 def test_a_focus_is_one_part() -> None:

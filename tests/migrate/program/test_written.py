@@ -35,7 +35,7 @@ def test_paths_with_slashes() -> None:
 def test_names_of_the_expression_that_a_filter_has() -> None:
     program = MULTI_OPTIMIZER.before.replace("path, _: path", "keys, k: k is not keys")
     new = rewrite(program, "optax", releases=OLD)
-    assert '"0" if biases(path, value) else "frozen"' in new
+    assert '"part_0" if biases(path, value) else "frozen"' in new
     inside = program.replace("biases, optim", "optim.ModelParamTraversal(lambda keys, k: k), optim")
     new = rewrite(inside, "optax", releases=OLD)
     assert "lambda keys_, k_" not in new and "lambda keys, k: " in new

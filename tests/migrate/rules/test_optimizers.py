@@ -353,7 +353,7 @@ EACH = "hyper_params=[one.replace(learning_rate=a), other.replace(learning_rate=
 def test_each_part_of_a_multi_optimizer_has_its_own_rate() -> None:
     text = rewrite(PARTS.format(step=f"return o.apply_gradient(g, {EACH})"), "optax")
     assert "lambda learning_rate_0, learning_rate_1: optax.partition(" in text
-    assert '"1": optax.sgd(learning_rate_1)' in text
+    assert '"part_1": optax.sgd(learning_rate_1)' in text
     assert (
         "def train_step(o, g, a, b):\n"
         "    return o.replace(\n"
@@ -423,7 +423,7 @@ def test_a_focus_becomes_a_partition(arguments: str) -> None:
     text = rewrite(program, "optax")
     assert "    heads = lambda path, _: 'head' in path\n" in text
     assert "tx=optax.inject_hyperparams(\n" in text and "optax.partition(\n" in text
-    assert "'0' if heads(path, value) else 'frozen'" in text
+    assert "'part_0' if heads(path, value) else 'frozen'" in text
     assert "optim." not in text
 
 

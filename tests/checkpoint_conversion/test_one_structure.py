@@ -1,0 +1,136 @@
+"""One definition has one TrainState, whoever makes it: each restores into each of the others.
+
+There is one with the rate in the state, one with the rate built in, and one with a function of the
+step in its place.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import serialization
+from flax.training.train_state import TrainState
+
+from flaxoptim_compat import optax_source, optim, to_optax
+from tests.support import cases
+from tests.support.cases import CASES, Case
+from tests.support.checkpoint_conversions import converted, with_moments, written
+from tests.support.optax_texts import made, rewritten, rewritten_parts, spelled
+from tests.support.side_by_side import assert_same
+from tests.support.training import create
+
+RATE = "learning_rate"
+
+every_case = pytest.mark.parametrize("entry", CASES, ids=lambda entry: entry.name)
+
+
+def without_rate(entry: Case) -> Case:
+    kwargs = {name: value for name, value in entry.kwargs.items() if name != RATE}
+    inner = tuple(map(without_rate, entry.inner))
+    return Case(entry.name, entry.optimizer, kwargs, "", inner, entry.selectors)
+
+
+def program(entry: Case, rate: str) -> Any:
+    """What ``rewrite --to optax`` writes for the definition."""
+    text, cfg = spelled(entry, "keywords")
+    count = len(entry.inner)
+    schedule = "rate_at" if rate == "scheduled" else ""
+    if entry.optimizer == "MultiOptimizer":
+        injected = [{RATE: RATE}] * count if rate == "settable" else []
+        new = rewritten_parts(text, injected, [schedule] * count if schedule else [])
+    else:
+        new = rewritten(text, [RATE] if rate == "settable" else (), schedule)
+    return made(new, cfg=cfg, rate_at=lambda step: 0.1 / (1 + step))
+
+
+def of_source(definition: Any, params: Any) -> Any:
+    scope: dict[str, Any] = {}
+    exec(optax_source(definition, params), scope)
+    return scope["tx"]
+
+
+def fresh(tx: optax.GradientTransformation, params: Any) -> TrainState:
+    return TrainState.create(apply_fn=None, params=params, tx=tx)
+
+
+def restored_into_each_other(states: Mapping[str, Any], files: Mapping[str, bytes]) -> None:
+    """Every file into every state, with the values that the file holds."""
+    contents = files | {name: serialization.to_bytes(state) for name, state in states.items()}
+    for (who, state), (whose, content) in itertools.product(states.items(), contents.items()):
+        restored = serialization.from_bytes(state, content)
+        assert jax.tree.structure(restored) == jax.tree.structure(state), (who, whose)
+        assert_same(serialization.msgpack_restore(content), serialization.to_state_dict(restored))
+        for mine, its in zip(jax.tree.leaves(state), jax.tree.leaves(restored), strict=True):
+            assert np.shape(mine) == np.shape(its), (who, whose)
+
+
+@every_case
+def test_with_the_rate_in_the_state(entry: Case, tmp_path: Path) -> None:
+    optimizer = with_moments(create(entry, optim))
+    definition, params = optimizer.optimizer_def, optimizer.target
+    states = {
+        "to_train_state": optimizer.to_train_state(),
+        "to_optax": fresh(to_optax(definition, params), params),
+        "optax_source": fresh(of_source(without_rate(entry).build(optim), params), params),
+        "rewrite": fresh(program(entry, "settable"), params),
+    }
+    source = written(tmp_path / "legacy", optimizer)
+    file = converted(source, "train-state", definitions=definition, fits=states["rewrite"])
+    restored_into_each_other(states, {"convert": file})
+
+
+@every_case
+def test_with_the_rate_built_in(entry: Case, tmp_path: Path) -> None:
+    optimizer = with_moments(create(entry, optim))
+    definition, params = optimizer.optimizer_def, optimizer.target
+    states = {
+        "to_train_state": optimizer.to_train_state(inject=False),
+        "optax_source": fresh(of_source(definition, params), params),
+        "rewrite": fresh(program(entry, "fixed"), params),
+    }
+    source = written(tmp_path / "legacy", optimizer)
+    options = {"definitions": definition, "rate": "fixed", "fits": states["rewrite"]}
+    restored_into_each_other(states, {"convert": converted(source, "train-state", **options)})
+
+
+@every_case
+def test_with_a_function_of_the_step(entry: Case, tmp_path: Path) -> None:
+    optimizer = with_moments(create(entry, optim))
+    state = fresh(program(entry, "scheduled"), optimizer.target)
+    source = written(tmp_path / "legacy", optimizer)
+    options = {"definitions": optimizer.optimizer_def, "rate": "scheduled", "fits": state}
+    restored_into_each_other(
+        {"rewrite": state}, {"convert": converted(source, "train-state", **options)}
+    )
+
+
+@pytest.mark.parametrize("rate", ["settable", "fixed", "scheduled"])
+def test_a_focus(rate: str, tmp_path: Path) -> None:
+    # LARS takes no function of the step in optax.
+    for entry in (cases.case("Adam-all"), cases.case("LARS-default")):
+        focused = Case("", "MultiOptimizer", {}, "", (entry,), ("kernel",))
+        optimizer = with_moments(create(focused, optim))
+        state = fresh(program(focused, rate), optimizer.target)
+        source = written(tmp_path / entry.name, optimizer)
+        options = {"definitions": optimizer.optimizer_def, "rate": rate, "fits": state}
+        states = {"rewrite": state}
+        if rate != "scheduled":
+            states["to_train_state"] = optimizer.to_train_state(inject=rate == "settable")
+        restored_into_each_other(states, {"convert": converted(source, "train-state", **options)})
+
+
+def test_a_value_that_is_not_written_out(tmp_path: Path) -> None:
+    optimizer = optim.Adam(0.1, weight_decay=0.01).create({"w": jnp.ones(3)})
+    source = written(tmp_path / "legacy", optimizer)
+    unsaid: Any = ...
+    definition = optim.Adam(unsaid, weight_decay=unsaid)
+    content = converted(source, "train-state", definitions=definition, rate="fixed")
+    assert content == serialization.to_bytes(optimizer.to_train_state(inject=False))
