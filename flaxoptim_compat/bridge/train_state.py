@@ -271,6 +271,9 @@ def _not_ours(expected: str) -> str:
 
 def _filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:
     """A state with every count set to the step and every tree of moments put in its place."""
+    if isinstance(node, dict):
+        # Schedules that are injected have a count each.
+        return {name: _filled(child, step, fields) for name, child in node.items()}
     if not isinstance(node, tuple):
         return node
     if not hasattr(node, "_fields"):

@@ -86,8 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
     except VerificationError as error:
         print(error.output, end="", file=sys.stderr)
         print_error(error)
-        if error.is_after and arguments.to == "optax" and _restores(report):
+        if error.is_after and arguments.to == "optax" and report.conversions:
             _print_aside(_OTHER_CHECKPOINTS)
+            _print_aside("\n".join(_conversions(report)))
     except KeyboardInterrupt:
         return _stopped()
     return 2
@@ -95,8 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 _OTHER_CHECKPOINTS = """\
 The rewritten program restores TrainStates. If the command finds a checkpoint that it wrote
-before the rewrite, give it an empty folder each time, or convert the checkpoint with
-flaxoptim-compat checkpoint convert."""
+before the rewrite, give it an empty folder each time, or convert the checkpoint."""
 
 
 # In a notebook a line begins behind a quotation mark.
@@ -120,6 +120,9 @@ def _show(report: Report, arguments: argparse.Namespace) -> int:
     verb = "would be changed" if arguments.check else "changed in the patch"
     for line in account(report, arguments.to, verb, is_patch=not arguments.check):
         say(line)
+    if changed and arguments.to == "optax":
+        for line in _conversions(report):
+            say(line)
     if changed:
         say(f"No file was changed. To change {'it' if len(changed) == 1 else 'them'}, add --write.")
     else:
@@ -191,14 +194,26 @@ def _next_steps(report: Report, target: str) -> Iterator[str]:
     if target == "optax" and still:
         needs = "needs" if still == 1 else "need"
         yield f"Keep flaxoptim_compat installed: {still:,} of these files {needs} it."
-    if target == "optax" and _restores(report):
-        yield "It restores TrainStates now; for checkpoints of before there is"
-        yield "flaxoptim-compat checkpoint convert."
+    if target == "optax":
+        yield from _conversions(report)
 
 
-def _restores(report: Report) -> bool:
-    """Whether a place was rewritten that restores checkpoints."""
-    return any(each.code == "FOC215" for file in report.files for each in file.done)
+def _conversions(report: Report) -> Iterator[str]:
+    """The commands for the checkpoints that the program wrote as it was."""
+    from flaxoptim_compat.migrate.run.reports import line_of
+
+    found = report.conversions
+    if not found:
+        return
+    yield ""
+    yield "Convert old checkpoints before the rewritten program restores them: write their path for"
+    yield "OLD, and a new one for NEW."
+    for spot, command in found:
+        if len(found) > 1:
+            yield f"# {line_of(*spot)}"
+        yield command
+    if any("MODULE:TX" in command for _, command in found):
+        yield "MODULE:TX is the new transformation, or a function in MODULE.py that returns it."
 
 
 def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:

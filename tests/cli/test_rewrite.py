@@ -52,7 +52,12 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
     [
         ("shim", OLD, "Next: run the program with python, as it is, and go on with rewrite --to"),
         ("optax", OLD, "Next: run the program, or its tests, with python, as it is.\n"),
-        ("optax", RESTORES, "flaxoptim-compat checkpoint convert.\n"),
+        (
+            "optax",
+            RESTORES,
+            "OLD, and a new one for NEW.\nflaxoptim-compat checkpoint convert OLD NEW --to"
+            " train-state --definition 'optim.Adam(learning_rate=0.1)' --rate fixed\n",
+        ),
         (
             "optax",
             "from flax import nn\nnn.Module\n",

@@ -40,6 +40,7 @@ class Unit:
       schedule: the function of the step that every step takes its rate from.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       partial: the steps that may be given gradients of some parameters only.
+      conversions: the commands that convert their checkpoints for the rewritten program.
     """
 
     sites: list[Site] = dataclasses.field(default_factory=list)
@@ -57,6 +58,7 @@ class Unit:
     schedule: ast.expr | None = None
     starts_at_array: bool = False
     partial: list[Use] = dataclasses.field(default_factory=list)
+    conversions: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def converts(self) -> bool:

@@ -159,11 +159,14 @@ class Cache:
     def keep_together(self, key: str, reports: Sequence[FileReport]) -> None:
         """Keep the reports of files that were read together, unless one could not be read.
 
+        Those with commands for the user to paste are not kept: a cache may be somebody else's.
+
         Args:
           key: the name of these files as they were.
           reports: of each file.
         """
-        if not any(each.unread for each in reports):
+        units = [unit for each in reports for unit in each.units]
+        if not any(each.unread for each in reports) and not any(map(_has_commands, units)):
             self._keep(key, [of_report(each) for each in reports])
 
     def save(self) -> None:
@@ -176,6 +179,10 @@ class Cache:
     def _keep(self, key: str, entry: object) -> None:
         self._used[key] = entry
         self._is_new = True
+
+
+def _has_commands(unit: UnitReport) -> bool:
+    return bool(unit.conversions)
 
 
 def _read(folder: Path, name: str) -> dict[str, object]:

@@ -61,12 +61,14 @@ class UnitReport(NamedTuple):
       held: the places that keep them from becoming TrainStates, the first of them first.
       reason: why the first does; "" if they become TrainStates.
       joined: the places that may be of any of them, if it is for these that they stay together.
+      conversions: the commands that convert their checkpoints, if they become TrainStates.
     """
 
     made: list[Spot]
     held: list[Spot]
     reason: str
     joined: list[Spot]
+    conversions: Sequence[str] = ()
 
     @property
     def optimizers(self) -> int:
@@ -145,6 +147,16 @@ class Report:
         return sorted(found, key=lambda each: each.held[0])
 
     @property
+    def conversions(self) -> list[tuple[Spot, str]]:
+        """The commands that convert checkpoints, and where their optimizers are made."""
+        return [
+            (unit.made[0], command)
+            for file in self.files
+            for unit in file.units
+            for command in unit.conversions
+        ]
+
+    @property
     def unread(self) -> list[tuple[Path, Place | None, str]]:
         """All that could not be read."""
         found: list[tuple[Path, Place | None, str]] = []
@@ -199,6 +211,7 @@ def unit_reports(units: Iterable[Unit], loaded: Mapping[Document, Loaded]) -> It
             _lines(held, loaded),
             reason,
             _lines(joined, loaded),
+            [] if held else unit.conversions,
         )
 
 

@@ -220,6 +220,15 @@ RESTORE = "flax.training.checkpoints.restore_checkpoint"
 RESTORING = frozenset(
     {"flax.serialization.from_bytes", "flax.serialization.from_state_dict", RESTORE}
 )
+# What makes the content of a checkpoint, or writes one.
+SAVING = frozenset(
+    {
+        "flax.serialization.to_bytes",
+        "flax.serialization.to_state_dict",
+        "flax.training.checkpoints.save_checkpoint",
+        "flax.training.checkpoints.save_checkpoint_multiprocess",
+    }
+)
 
 
 def axis_of(replicate: ast.Call) -> str:

@@ -1,0 +1,148 @@
+"""The commands that convert the checkpoints of an optimizer for the program as it is rewritten."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import shlex
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Final
+
+from flaxoptim_compat import syntax
+from flaxoptim_compat.catalogue import DTYPE, INTEGERS, RATE
+from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
+from flaxoptim_compat.migrate.optimizers.definitions import focus_of
+from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
+    bound_of,
+    filters_of,
+    inner_definitions,
+)
+from flaxoptim_compat.migrate.optimizers.units import Unit
+from flaxoptim_compat.migrate.optimizers.use import sites_of
+from flaxoptim_compat.migrate.values.known_names import RESTORING, SAVING
+from flaxoptim_compat.migrate.values.objects import Definition, Site
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+_COMMAND: Final = "flaxoptim-compat checkpoint convert OLD NEW --to train-state"
+# Where the text of the program does not tell the definition.
+_BY_NAME: Final = f"{_COMMAND} --definition MODULE:TX"
+
+
+def conversions(points_to: PointsTo, unit: Unit) -> list[str]:
+    """The commands for a unit that becomes TrainStates, in a program that saves or restores any.
+
+    ``MODULE:TX`` stands for the new transformation, where the text of the old definition cannot
+    stand by itself.
+
+    Args:
+      points_to: what is known of the program.
+      unit: the optimizers.
+    """
+    if not unit.converts or not _has_checkpoints(points_to, unit):
+        return []
+    inner = {each for site in unit.sites for each in inner_definitions(points_to, site)}
+    commands = [_command(points_to, unit, site) for site in unit.sites if site not in inner]
+    return list(dict.fromkeys(commands))
+
+
+def _has_checkpoints(points_to: PointsTo, unit: Unit) -> bool:
+    """Whether something is saved or restored where the program of a unit runs."""
+    documents = chain.from_iterable(map(points_to.processes.together_with, unit.documents))
+    calls = chain.from_iterable(each.of_kind(ast.Call) for each in dict.fromkeys(documents))
+    wanted = RESTORING | SAVING
+    last = {name.rpartition(".")[2] for name in wanted}
+    return any(
+        last_name(call.func) in last and points_to.package_names(call.func) & wanted
+        for call in calls
+    )
+
+
+def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:
+    rate = "fixed"
+    if unit.schedule is not None:
+        rate = "scheduled"
+    elif unit.overrides:
+        rate = "settable"
+    definition = _definition(points_to, unit, site, rate)
+    if definition is None or unit.part_rates is not None or {*unit.overrides} - {RATE}:
+        return _BY_NAME
+    text = syntax.in_one_line(definition)
+    option = "" if rate == "settable" else f" --rate {rate}"
+    return f"{_COMMAND} --definition {shlex.quote(text)}{option}"
+
+
+def _definition(points_to: PointsTo, unit: Unit, site: Site, rate: str) -> ast.expr | None:
+    """The definition, with its focus if it has one; None if its text does not stand by itself."""
+    if site.name == "MultiOptimizer":
+        return _multi_optimizer(points_to, site)
+    definition = _single(points_to, site)
+    focuses = [focus_of(create) for create in unit.creates if _is_of(points_to, create, site)]
+    if focuses and focuses[0] is not None and definition is not None:
+        return _of_parts(points_to, [(focuses[0], definition)])
+    return definition
+
+
+def _is_of(points_to: PointsTo, create: ast.Call, site: Site) -> bool:
+    return isinstance(create.func, ast.Attribute) and site in sites_of(
+        points_to.values(create.func.value), Definition
+    )
+
+
+def _single(points_to: PointsTo, site: Site) -> ast.expr | None:
+    bound = bound_of(points_to, site)
+    return None if isinstance(bound, Refused) else _called(bound)
+
+
+def _called(bound: Bound) -> ast.expr:
+    """The constructor call, with ``...`` for values that only the program knows."""
+    arguments: dict[str, ast.expr] = {}
+    for name, given in bound.arguments.items():
+        if given.is_literal:
+            arguments[name] = ast.Constant(given.value)
+        elif name not in {RATE, DTYPE, *INTEGERS}:
+            # Of these three the state has the same structure whatever they are.
+            arguments[name] = ast.Constant(...)
+    inner = [] if bound.inner is None else [_called(bound.inner)]
+    return syntax.called(f"optim.{bound.name}", *inner, **arguments)
+
+
+def _multi_optimizer(points_to: PointsTo, site: Site) -> ast.expr | None:
+    found = pairs(site.node)
+    if isinstance(found, Refused):
+        return None
+    parts = []
+    for traversal, optimizer in found:
+        sites = [each for each in sites_of(points_to.values(optimizer), Definition) if each]
+        definition = _single(points_to, sites[0]) if len(sites) == 1 else None
+        if definition is None:
+            return None
+        parts.append((traversal, definition))
+    return _of_parts(points_to, parts)
+
+
+def _of_parts(points_to: PointsTo, parts: Sequence[tuple[ast.expr, ast.expr]]) -> ast.expr | None:
+    """A MultiOptimizer; None if one of its filters needs what else the program has."""
+    pairs_: list[ast.expr] = []
+    for traversal, definition in parts:
+        filters = filters_of(points_to, traversal)
+        if len(filters) != 1 or not _stands_alone(filters[0].node.args[0]):
+            return None
+        selects = syntax.called("optim.ModelParamTraversal", filters[0].node.args[0])
+        pairs_.append(ast.Tuple([selects, definition]))
+    return syntax.called("optim.MultiOptimizer", *pairs_)
+
+
+def _stands_alone(function: ast.expr) -> bool:
+    """Whether a filter is a lambda that reads nothing but its arguments and what Python has."""
+    if not isinstance(function, ast.Lambda):
+        return False
+    own = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
+    own |= {each.id for each in _names(function) if isinstance(each.ctx, ast.Store)}
+    read = {each.id for each in _names(function)}
+    return read <= own | {*vars(builtins)}
+
+
+def _names(node: ast.AST) -> Iterable[ast.Name]:
+    return (each for each in ast.walk(node) if isinstance(each, ast.Name))
