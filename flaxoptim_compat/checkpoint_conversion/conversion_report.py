@@ -111,9 +111,7 @@ def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Conve
     if to == "train-state":
         name, template = "state", "optimizer.to_train_state()"
     choices = [each.choice for each in converted]
-    if any(each.rate == "fixed" for each in choices):
-        template = "optimizer.to_train_state(inject=False)"
-    if any(each.in_optax or each.rate == "scheduled" for each in choices):
+    if any(each.in_optax or each.rate != "settable" for each in choices):
         template, setup = "state", _NEW_STATE
     alone = all(each.found.alone for each in converted)
     if alone and not converted[0].found.path:

@@ -86,7 +86,7 @@ DEFINITIONS = {
 
 
 def program(definition: str, step: str, focus: str = "") -> str:
-    rate = "" if step == GIVEN or step == SCHEDULED else "0.05"
+    rate = "" if step in (GIVEN, SCHEDULED) else "0.05"
     text = definition.replace("{}", rate).replace("(, ", "(")
     return PROGRAM.replace("DEFINITION", text).replace("STEP", step).replace("FOCUS", focus)
 

@@ -114,7 +114,7 @@ class RawWhereUnmatched(optim.MultiOptimizer):
         taken = {index for each in found for index in each.leaves}
         raw = _Raw()
         rest = tuple(index for index in eligible if index not in taken)
-        return [*found, Assignment(raw, raw.hyper_params, rest)]
+        return [*found, Assignment(raw, raw.hyper_params, rest, "raw")]
 
 
 # Which part of a MultiOptimizer, by the indices on the way down to it.

@@ -86,8 +86,9 @@ restored = flax.serialization.from_bytes(definition.create(PARAMS), path.read_by
 assert close(restored.state, outside.state)
 code, text = command("checkpoint", "inspect", str(path))
 assert code == 0 and "Lion" in text, text
+new = str(folder / "new.msgpack")
 code, text = command(
-    "checkpoint", "convert", str(path), str(folder / "new.msgpack"), "--to", "train-state"
+    "checkpoint", "convert", str(path), new, "--to", "train-state", "--optimizer", "Lion"
 )
 assert code == 0, text
 
