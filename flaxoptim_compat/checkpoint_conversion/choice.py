@@ -20,6 +20,7 @@ from flaxoptim_compat.checkpoint_contents.fields import Kind, alternatives
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.formula_text.stages import label_of
 from flaxoptim_compat.optim.legacy_loop import formula_of
 
 # Where a TrainState has the learning rate: in opt_state.hyperparams, built in, or in a function of
@@ -131,7 +132,12 @@ def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
         # In a legacy checkpoint, all definitions with the same fields are the same.
         parts = [_in_its_place(found, _fitting(found, kind)) for kind in found.kinds]
         kinds = " and ".join(map(str, found.kinds))
-        return Choice(kinds, [part for choice in parts for part in choice.assignments])
+        found_parts = [part for choice in parts for part in choice.assignments]
+        labelled = [
+            dataclasses.replace(part, label=label_of(index))
+            for index, part in enumerate(found_parts)
+        ]
+        return Choice(kinds, labelled)
     (kind,) = found.kinds
     fitting = _fitting(found, kind)
     if name in kind.names:
