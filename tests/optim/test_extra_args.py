@@ -12,7 +12,7 @@ import pytest
 from flax import jax_utils, serialization
 from flax.core import freeze
 
-from flaxoptim_compat import from_optax, optim, to_optax
+from flaxoptim_compat import from_optax, optim, to_optax, transforms
 from tests.support.side_by_side import assert_same
 
 INPUTS = jax.random.normal(jax.random.key(0), (16, 3))
@@ -39,6 +39,7 @@ LOSS_ONLY: dict[str, Any] = {
     "if finite": optax.apply_if_finite(optax.polyak_sgd(), 3),
     "every other": optax.MultiSteps(optax.polyak_sgd(), 2).gradient_transformation(),
     "mechanized": optax.contrib.mechanize(optax.polyak_sgd(), s_init=0.1),
+    "weight norm": transforms.weight_norm(optax.polyak_sgd()),
     "injected": optax.inject_hyperparams(optax.polyak_sgd)(0.5),
     "injected plateau": optax.inject_hyperparams(plateau, static_args=("factor",))(),
     "partition": optax.partition({0: plateau(), 1: optax.sgd(0.1)}, {"w": 0, "b": 1}),
