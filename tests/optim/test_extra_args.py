@@ -81,7 +81,7 @@ def legacy(tx: Any) -> Any:
     return lambda optimizer: step(optimizer.target, optimizer)
 
 
-# Outside jit a search compiles its loop in each step, in optax too: one step of one of them will do.
+# Outside jit a search compiles its loop in each step, in optax too: one step of one will do.
 @pytest.mark.parametrize(
     ("name", "outside", "steps"),
     [
