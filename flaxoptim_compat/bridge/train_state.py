@@ -5,6 +5,7 @@ Converting only moves leaves from one structure to another; no number changes on
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -26,6 +27,7 @@ from flaxoptim_compat.bridge.definition import (
     StateFields,
     StateTrees,
 )
+from flaxoptim_compat.bridge.extra_args import ignored, update
 from flaxoptim_compat.bridge.masks import Layout
 from flaxoptim_compat.formula_text.stages import FROZEN
 from flaxoptim_compat.transforms import hold
@@ -36,16 +38,32 @@ _OVERWRITE = "_overwrite_with_gradient"
 
 
 class AnyTargetTrainState(TrainState):
-    """A TrainState whose parameters need not be a mapping: an array, a tuple, a dataclass."""
+    """A TrainState whose parameters need not be a mapping: an array, a tuple, a dataclass.
+
+    And one whose step takes the extra arguments of its transformation, such as the loss.
+    """
 
     def apply_gradients(self, *, grads: PyTree, **kwargs: Any) -> Any:
-        """Do one step; flax's own method asks ``name in grads``, which needs a mapping."""
-        updates, opt_state = self.tx.update(grads, self.opt_state, self.params)
+        """Do one step; flax's own method asks ``name in grads``, which needs a mapping.
+
+        Args:
+          grads: the gradients.
+          **kwargs: new values of other fields, and extra arguments for ``tx``.
+
+        Raises:
+          TypeError: an argument is no field, and ``tx`` does not take it.
+        """
+        fields = {each.name for each in dataclasses.fields(self)}
+        extra_args = {name: kwargs[name] for name in kwargs.keys() - fields}
+        trip = grads, self.opt_state, self.params
+        for name in ignored(self.tx.update, self.tx, *trip, extra_args):
+            del extra_args[name]
+        updates, opt_state = update(self.tx, *trip, **extra_args)
         return self.replace(
             step=self.step + 1,
             params=jax.tree.map(_moved, self.params, updates, is_leaf=lambda leaf: leaf is None),
             opt_state=opt_state,
-            **kwargs,
+            **{name: kwargs[name] for name in kwargs.keys() - extra_args.keys()},
         )
 
 
@@ -63,6 +81,7 @@ def to_train_state(
     step: Leaf,
     opt_state: PyTree,
     apply_fn: Callable[..., Any] | None = None,
+    extra_args: bool = False,
 ) -> TrainState:
     """A TrainState of any parameters.
 
@@ -72,9 +91,10 @@ def to_train_state(
       step: the number of steps done.
       opt_state: the state of ``tx``.
       apply_fn: kept in the TrainState for the user.
+      extra_args: whether ``tx`` may take more than gradients.
     """
     mapping = isinstance(params, Mapping) and _OVERWRITE not in params
-    kind = TrainState if mapping else AnyTargetTrainState
+    kind = TrainState if mapping and not extra_args else AnyTargetTrainState
     state: TrainState = kind(
         step=step, apply_fn=cast(Any, apply_fn), params=params, tx=tx, opt_state=opt_state
     )

@@ -79,6 +79,8 @@ class OptimizerDef(ByValue):
     formula: ClassVar[Formula | None] = None
     # False where the state is one of all parameters together, so that no part can be cut out.
     has_param_states: ClassVar[bool] = True
+    # The MultiOptimizer that takes such a definition as a part.
+    multi_optimizer: ClassVar[type[Any] | None] = None
     # Whether flax took gradients of other shapes that broadcast with their parameters.
     broadcasts: ClassVar[bool] = True
     # The subject of the warning, where it is not just the class.
@@ -561,7 +563,12 @@ class MultiOptimizer(OptimizerDef):
             raise ValueError("MultiOptimizer needs at least one pair (traversal, optimizer).")
         traversals, sub_optimizers = zip(*traversals_and_optimizers, strict=True)
         for definition in sub_optimizers:
-            refuse_as_part(definition, "MultiOptimizer")
+            kind = getattr(definition, "multi_optimizer", None)
+            if kind is not None and type(self) is MultiOptimizer:
+                # Not in __new__, which subclasses with other arguments would have to know of.
+                self.__class__ = kind
+            if self.has_param_states:
+                refuse_as_part(definition, type(self).__name__, "Use MultiOptimizer itself.")
         self.traversals = traversals
         self.sub_optimizers = sub_optimizers
         super().__init__([definition.hyper_params for definition in sub_optimizers])
@@ -764,7 +771,7 @@ class MultiOptimizer(OptimizerDef):
         )
 
 
-def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
+def refuse_as_part(definition: OptimizerDef, whole: str, instead: str) -> None:
     """Raise the TypeError of a definition that cannot be a part of another, if it is one."""
     if not hasattr(definition, "has_param_states"):
         raise TypeError(
@@ -774,8 +781,7 @@ def refuse_as_part(definition: OptimizerDef, whole: str) -> None:
     if not definition.has_param_states:
         raise TypeError(
             "A definition of from_optax has one state for all parameters and cannot be in a"
-            f" {whole}, nor be created with a focus. Select in optax instead: from_optax("
-            'optax.partition({"train": tx, "frozen": optax.set_to_zero()}, labels)).'
+            f" {whole}. {instead}"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, TypeAlias
 
 import jax
@@ -17,9 +17,11 @@ from jax.tree_util import PyTreeDef
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge import injected, sharding
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
+from flaxoptim_compat.bridge.extra_args import ignored, update
 from flaxoptim_compat.bridge.trees import as_floats, gradient_leaves, leaves_like, step_count
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import Factory
+from flaxoptim_compat.optim.optax_multi_optimizer import OptaxMultiOptimizer
 from flaxoptim_compat.optim.state import OptimizerState
 
 # A transformation, whose hyper-parameters are all in its state, or a function that makes one.
@@ -35,7 +37,9 @@ def from_optax(
     ``from_optax(optax.lion, learning_rate=1e-4)`` has every argument of ``optax.lion`` as a
     hyper-parameter, which ``apply_gradient(grads, learning_rate=...)`` overrides for one step.
     ``from_optax(tx)`` has those that ``optax.inject_hyperparams`` made settable inside ``tx``.
-    In both, ``state.param_states`` of an optimizer is the state of the transformation.
+    In both, ``state.param_states`` of an optimizer is the state of the transformation. What is no
+    hyper-parameter is an extra argument: ``apply_gradient(grads, value=loss)``. In a MultiOptimizer
+    it is a part like any other.
 
     Args:
       tx: a transformation, or a function that makes one.
@@ -66,6 +70,7 @@ class FromOptax(OptimizerDef):
     """
 
     has_param_states: ClassVar[bool] = False
+    multi_optimizer: ClassVar[type[Any] | None] = OptaxMultiOptimizer
 
     def __init__(self, source: Source, hyper_params: Mapping[str, Any]) -> None:
         self._source = source
@@ -81,11 +86,11 @@ class FromOptax(OptimizerDef):
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]
     ) -> HyperParams:
-        """These hyper-parameters with overrides, as far as it is known yet which ones there are."""
-        if isinstance(self._source, optax.GradientTransformation):
-            # Any name: the state will tell whether it has it.
-            return _with_fields(hp.fields_of(hyper_params) | dict(overrides))
-        return hp.replace_known(_name(self._source), hyper_params, overrides)
+        """These hyper-parameters with overrides, and with extra arguments for the transformation.
+
+        Any name is let in: which ones there are is told by the state, and by a step.
+        """
+        return _with_fields(hp.fields_of(hyper_params) | dict(overrides))
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """These hyper-parameters, and certainly a learning rate if the function wants one."""
@@ -102,29 +107,32 @@ class FromOptax(OptimizerDef):
         """
         tx, values = self._transformation(self.hyper_params, params)
         opt_state = tx.init(params)
-        _refuse_unknown(values, injected.find(opt_state))
+        self.refuse(values, opt_state)
         return OptimizerState(jnp.asarray(0, jnp.int32), injected.with_values(opt_state, values))
 
     def apply_gradient(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
-        """One step of the transformation, with these hyper-parameters.
+        """One step of the transformation, with these hyper-parameters and extra arguments.
 
         Raises:
           AssertionError: there is no learning rate.
-          TypeError: an override is not in the state of the transformation.
+          TypeError: an override is not in the state of the transformation, nor does the
+            transformation take it as an extra argument.
           ValueError: the gradients do not fit the parameters.
         """
         leaves, treedef = jax.tree.flatten(params)
         gradients = gradient_leaves(params, grads)
         floats = [each for each, _ in map(as_floats, leaves, gradients)]
         params = jax.tree.unflatten(treedef, floats)
-        tx, values = self._transformation(self.normalise(hyper_params), params)
+        grads = jax.tree.unflatten(treedef, gradients)
         # A restored state holds numpy arrays, which would not follow jax's rules of dtypes.
         before = jax.tree.map(jnp.asarray, state.param_states)
-        _refuse_unknown(values, injected.find(before))
-        updates, after = tx.update(
-            jax.tree.unflatten(treedef, gradients), injected.with_values(before, values), params
+        hyper_params, extra_args = self._separate(self.normalise(hyper_params), before)
+        tx, values = self._transformation(hyper_params, params)
+        self.refuse(ignored(self, tx, grads, before, params, extra_args), before)
+        updates, after = update(
+            tx, grads, injected.with_values(before, values), params, **extra_args
         )
         # What this step overrides lasts for this step.
         after = injected.with_values_of(after, before)
@@ -154,18 +162,23 @@ class FromOptax(OptimizerDef):
         self, hyper_params: HyperParams, params: PyTree
     ) -> optax.GradientTransformationExtraArgs:
         """The transformation itself."""
-        tx, values = self._transformation(self.normalise(hyper_params), params, inject_arrays=False)
+        hyper_params = self.normalise(hyper_params)
+        tx, _ = self._transformation(self.hyper_params, params)
+        self.refuse(self._given(hyper_params), jax.eval_shape(tx.init, params))
+        tx, values = self._transformation(hyper_params, params, inject_arrays=False)
 
         def init(params: PyTree) -> PyTree:
             return injected.with_values(tx.init(params), values)
 
-        return optax.GradientTransformationExtraArgs(init, optax.with_extra_args_support(tx).update)
+        return optax.GradientTransformationExtraArgs(init, functools.partial(update, tx))
 
     def to_opt_state(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, inject: bool = True
     ) -> tuple[optax.GradientTransformation, PyTree]:
         """The transformation, and its state, which holds these hyper-parameters in any case."""
-        tx, values = self._transformation(self.normalise(hyper_params), params)
+        hyper_params = self.normalise(hyper_params)
+        self.refuse(self._given(hyper_params), state.param_states)
+        tx, values = self._transformation(hyper_params, params)
         return tx, injected.with_values(state.param_states, values)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
@@ -183,13 +196,71 @@ class FromOptax(OptimizerDef):
             )
         return OptimizerState(jnp.asarray(step, jnp.int32), opt_state)
 
+    def sorted_out(
+        self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
+    ) -> tuple[HyperParams, list[str]]:
+        """These without what nobody takes in a step, and the names of that.
+
+        Args:
+          hyper_params: those of a step, with its extra arguments.
+          params: the parameters.
+          state: the state before the step.
+          grads: the gradients; None where there is no step, and so no extra argument.
+        """
+        given, extra_args = self._separate(hyper_params, state.param_states)
+        unknown = [*extra_args]
+        if unknown and grads is not None:
+            tx, _ = self._transformation(self.normalise(given), params)
+            unknown = ignored(self, tx, grads, state.param_states, params, extra_args)
+        if not unknown:
+            return hyper_params, unknown
+        taken = {name: extra_args[name] for name in extra_args if name not in unknown}
+        return _with_fields(hp.fields_of(given) | taken), unknown
+
+    def _given(self, hyper_params: HyperParams) -> dict[str, Any]:
+        """What is set in a state, or handed to the function; None sets nothing in a state."""
+        values = hp.fields_of(hyper_params)
+        if isinstance(self._source, optax.GradientTransformation):
+            return {name: value for name, value in values.items() if value is not None}
+        return values
+
+    def _known(self, opt_state: PyTree) -> Collection[str]:
+        """The names of the hyper-parameters: what can be set in a state, or arguments."""
+        if isinstance(self._source, optax.GradientTransformation):
+            return injected.find(opt_state)
+        return hp.fields_of(self.hyper_params)
+
+    def refuse(self, given: Iterable[str], opt_state: PyTree) -> None:
+        """Raise the TypeError of names that are no hyper-parameters, if there are any."""
+        known = self._known(opt_state)
+        unknown = [name for name in given if name not in known]
+        if not unknown:
+            return
+        if not isinstance(self._source, optax.GradientTransformation):
+            hp.refuse_unknown(_name(self._source), unknown, [*known])
+        raise TypeError(
+            f"The transformation has no hyper-parameter {unknown[0]!r} in its state, only"
+            f" {', '.join(known) or 'none at all'}. Make it with optax.inject_hyperparams, or give"
+            f" the function that makes it, such as from_optax(optax.adam, {unknown[0]}=...)."
+        )
+
+    def _separate(
+        self, given: HyperParams, opt_state: PyTree
+    ) -> tuple[HyperParams, dict[str, Any]]:
+        """The hyper-parameters, and the extra arguments of this step."""
+        known, values = self._known(opt_state), self._given(given)
+        extra_args = {name: value for name, value in values.items() if name not in known}
+        if not extra_args:
+            return given, extra_args
+        return _with_fields({name: values[name] for name in values if name in known}), extra_args
+
     def _transformation(
         self, hyper_params: HyperParams, params: PyTree, inject_arrays: bool = True
     ) -> tuple[optax.GradientTransformation, dict[str, Any]]:
-        """The transformation, and what is to be set in its state; a missing value is left as is."""
-        source, values = self._source, hp.fields_of(hyper_params)
+        """The transformation, and what is to be set in its state."""
+        source, values = self._source, self._given(hyper_params)
         if isinstance(source, optax.GradientTransformation):
-            return source, {name: value for name, value in values.items() if value is not None}
+            return source, values
         # Of what a function is given, the learning rate alone is in the state.
         rate = values.get("learning_rate")
         names = ["learning_rate"] if "learning_rate" in values else []
@@ -204,16 +275,6 @@ class FromOptax(OptimizerDef):
             hp.float_dtype(jax.tree.leaves(params)),
         )
         return tx, dict.fromkeys(names, rate) if rate is not None else {}
-
-
-def _refuse_unknown(given: Iterable[str], found: Iterable[str]) -> None:
-    unknown = [name for name in given if name not in found]
-    if unknown:
-        raise TypeError(
-            f"The transformation has no hyper-parameter {unknown[0]!r} in its state, only"
-            f" {', '.join(found) or 'none at all'}. Make it with optax.inject_hyperparams, or give"
-            f" the function that makes it, such as from_optax(optax.adam, {unknown[0]}=...)."
-        )
 
 
 def _with_fields(values: Mapping[str, Any]) -> HyperParams:

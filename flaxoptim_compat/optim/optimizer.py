@@ -184,7 +184,8 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
         Args:
           grads: a tree like the target.
           **hyper_param_overrides: hyper-parameters of this step only, by name, Python numbers or
-            traced; ``hyper_params=`` replaces all of them.
+            traced; ``hyper_params=`` replaces all of them. With ``from_optax`` also the extra
+            arguments of its transformation, such as ``value=loss``.
 
         Raises:
           AssertionError: there is no learning rate.
@@ -302,7 +303,10 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
             )
         hyper_params = definition.update_hyper_params(**hyper_param_overrides)
         tx, opt_state = definition.to_opt_state(hyper_params, params, state, inject)
-        train_state = to_train_state(tx, params, step_count(state.step), opt_state, apply_fn)
+        extra_args = not definition.has_param_states
+        train_state = to_train_state(
+            tx, params, step_count(state.step), opt_state, apply_fn, extra_args
+        )
         made: TrainState = unshared(train_state)
         # Programs may hold on to the tree that they gave, as with TrainState.create.
         same = zip(jax.tree.leaves(made.params), jax.tree.leaves(params), strict=True)

@@ -177,7 +177,8 @@ class WeightNorm(OptimizerDef):
     def __init__(
         self, wrapped_optimizer: OptimizerDef, wn_decay: Number = 0, wn_eps: Number = 1e-8
     ) -> None:
-        refuse_as_part(wrapped_optimizer, "WeightNorm")
+        inside = "Normalise in optax: from_optax(transforms.weight_norm(tx))."
+        refuse_as_part(wrapped_optimizer, "WeightNorm", inside)
         self.wrapped_optimizer = wrapped_optimizer
         super().__init__(_WeightNormHyperParams(wrapped_optimizer.hyper_params, wn_decay, wn_eps))
 

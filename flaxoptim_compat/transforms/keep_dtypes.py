@@ -11,7 +11,9 @@ import optax
 from flaxoptim_compat.transforms.casting import dtype_of, with_dtype
 
 
-def keep_dtypes(inner: optax.GradientTransformation) -> optax.GradientTransformation:
+def keep_dtypes(
+    inner: optax.GradientTransformation,
+) -> optax.GradientTransformationExtraArgs:
     """Give every array in the new state of a transformation the dtype it had in the old one.
 
     A float32 learning rate would widen moments in half precision, and a ``lax.scan`` over the steps
@@ -22,8 +24,10 @@ def keep_dtypes(inner: optax.GradientTransformation) -> optax.GradientTransforma
         dtype = dtype_of(old)
         return with_dtype(new, dtype) if jnp.issubdtype(dtype, jnp.inexact) else new
 
-    def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        new_updates, new_state = inner.update(updates, state, params)
+    inner_update = optax.with_extra_args_support(inner).update
+
+    def update(updates: Any, state: Any, params: Any = None, **extra_args: Any) -> tuple[Any, Any]:
+        new_updates, new_state = inner_update(updates, state, params, **extra_args)
         return new_updates, jax.tree.map(cast, new_state, state)
 
-    return optax.GradientTransformation(inner.init, update)
+    return optax.GradientTransformationExtraArgs(inner.init, update)

@@ -100,7 +100,7 @@ def _sum_as_transposed(array: jax.Array) -> jax.Array:
 
 def weight_norm(
     inner: optax.GradientTransformation, decay: Any = 0.0, eps: Any = 1e-8
-) -> optax.GradientTransformation:
+) -> optax.GradientTransformationExtraArgs:
     """Let a transformation move the direction and the length of each weight vector separately.
 
     ``w = scale · direction / ‖direction‖`` (Salimans and Kingma, 2016,
@@ -109,7 +109,8 @@ def weight_norm(
     that was edited from outside returns to their product.
 
     Args:
-      inner: the transformation, which sees ``{"direction": …, "scale": …}``.
+      inner: the transformation, which sees ``{"direction": …, "scale": …}``, and extra arguments as
+        they are.
       decay: coefficient of the decay added to the gradient of the direction.
       eps: added to the squared norm.
     """
@@ -122,19 +123,24 @@ def weight_norm(
             direction, scale, inner.init({"direction": direction, "scale": scale})
         )
 
+    inner = optax.with_extra_args_support(inner)
+
     def update(
-        updates: Any, state: WeightNormState, params: Any = None
+        updates: Any, state: WeightNormState, params: Any = None, **extra_args: Any
     ) -> tuple[Any, WeightNormState]:
         require_parameters("weight_norm", params)
         direction, scale = state.direction, state.scale
         direction_grad, scale_grad = split_gradient(updates, direction, scale, decay, eps)
         factors = {"direction": direction, "scale": scale}
         changes, inner_state = inner.update(
-            {"direction": direction_grad, "scale": scale_grad}, state.inner_state, factors
+            {"direction": direction_grad, "scale": scale_grad},
+            state.inner_state,
+            factors,
+            **extra_args,
         )
         factors = optax.apply_updates(factors, changes)
         merged = merge(factors["direction"], factors["scale"], eps)
         difference = jax.tree.map(lambda new, old: new - old, merged, params)
         return difference, WeightNormState(factors["direction"], factors["scale"], inner_state)
 
-    return optax.GradientTransformation(init, update)
+    return optax.GradientTransformationExtraArgs(init, update)

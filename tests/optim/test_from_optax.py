@@ -276,13 +276,16 @@ def test_what_is_refused() -> None:
         from_optax(masked, learning_rate=0.1).create({"w": jnp.ones(3)})
     definition = from_optax(optax.adam, learning_rate=0.1)
     everything = optim.ModelParamTraversal(lambda path, value: True)
-    for make in (
-        lambda: definition.create(PARAMS, focus=everything),
-        lambda: optim.MultiOptimizer((everything, definition)),
-        lambda: optim.WeightNorm(definition),
+    with pytest.raises(
+        TypeError, match=r"cannot be in a WeightNorm\. Normalise in optax: from_optax"
     ):
-        with pytest.raises(TypeError, match="one state for all parameters"):
-            make()
+        optim.WeightNorm(definition)
+
+    class Own(optim.MultiOptimizer):
+        pass
+
+    with pytest.raises(TypeError, match=r"cannot be in a Own\. Use MultiOptimizer itself"):
+        Own((everything, definition))
     with pytest.raises(ValueError, match="no optax text for this FromOptax"):
         optax_source(definition)
 
