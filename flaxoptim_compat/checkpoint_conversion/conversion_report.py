@@ -15,7 +15,8 @@ from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted
 from flaxoptim_compat.checkpoint_files.leaves import arrays, size_of
 
 _RATE = """\
-A legacy checkpoint holds no learning rate. It is NaN in the new one, until you set it:
+A legacy checkpoint holds no learning rate. It is NaN in the new one. A program that gives one to
+each step needs nothing; any other sets it once:
 
   {} = 0.001  # yours
 
@@ -23,7 +24,8 @@ A legacy checkpoint holds no learning rate. It is NaN in the new one, until you 
 
 _RATES = """\
 A legacy checkpoint holds no learning rates, and the definition has none for a part of the
-parameters. They are NaN in the new one: set the hyperparams["learning_rate"] of each part."""
+parameters. They are NaN in the new one. A program that gives them to each step needs nothing; any
+other sets the hyperparams["learning_rate"] of each part."""
 
 _LEFT_BEHIND = "{} left behind: a legacy program has hyper-parameters in its definition."
 
@@ -92,6 +94,8 @@ def report(
     count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]
     lines.append(f"Wrote {path}: {format_}, {count:,} arrays, {size_text(size_of(tree))}.")
+    if to == "train-state" and not any(each.choice.guessed for each in converted):
+        lines.append("A program written by rewrite --to optax restores it as it is. In any other:")
     sections = ["\n".join(lines), _how_to_restore(path, format_, to, converted)]
     sections += _about_rates(to, converted)
     return "\n\n".join(sections)

@@ -214,6 +214,11 @@ def _conversions(report: Report) -> Iterator[str]:
         yield command
     if any("MODULE:TX" in command for _, command in found):
         yield "MODULE:TX is the new transformation, or a function in MODULE.py that returns it."
+    if any("=VALUE" in command for _, command in found):
+        yield "Write for VALUE what the program has there: the TrainState depends on it."
+    if any("MODULE:DEFINITION" in command for _, command in found):
+        yield "MODULE:DEFINITION is the definition, which stays, or a function in MODULE.py that"
+        yield "returns it."
 
 
 def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:

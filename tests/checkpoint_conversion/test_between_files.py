@@ -66,7 +66,8 @@ Restore it with
   with open('new.msgpack', "rb") as file:
       state = serialization.from_bytes(optimizer.to_train_state(), file.read())
 
-A legacy checkpoint holds no learning rate. It is NaN in the new one, until you set it:
+A legacy checkpoint holds no learning rate. It is NaN in the new one. A program that gives one to
+each step needs nothing; any other sets it once:
 
   state.opt_state.hyperparams["learning_rate"] = 0.001  # yours
 

@@ -7,6 +7,7 @@ prints, and the new program ends on the bits of the old one.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,8 +98,16 @@ def trained(path: Path, *arguments: Any) -> Any:
     return scope["main"]("checkpoint", *arguments)
 
 
-def moved(text: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Train, save, rewrite, convert and go on, in this folder; the command that was printed."""
+def moved(
+    text: str, capsys: pytest.CaptureFixture[str], by_hand: Mapping[str, str] | None = None
+) -> list[str]:
+    """Train, save, rewrite, convert and go on, in this folder; the command that was printed.
+
+    Args:
+      text: the program.
+      capsys: has the command.
+      by_hand: what its user writes for words in it, beside the paths.
+    """
     train = Path("train.py")
     train.write_text(text)
     with installed(era=True):
@@ -110,9 +119,10 @@ def moved(text: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
     words = shlex.split(command)
     assert words[:5] == ["flaxoptim-compat", "checkpoint", "convert", "OLD", "NEW"]
     Path("checkpoint").rename("old")
-    converted = [
-        "old" if each == "OLD" else "checkpoint" if each == "NEW" else each for each in words
-    ]
+    converted = words
+    for word, meant in {"OLD": "old", "NEW": "checkpoint", **(by_hand or {})}.items():
+        assert any(word in each for each in converted)
+        converted = [each.replace(word, meant) for each in converted]
     assert main([*converted[1:], "--fits", "train:new_state"]) == 0
     assert_same(trained(train, 3, 6), expected)
     return words
@@ -132,3 +142,80 @@ def test_it_goes_on(name: str, step: str, capsys: pytest.CaptureFixture[str]) ->
 def test_a_focus_goes_on(step: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = moved(program("optim.Adam({})", step, f", focus={BIASES}"), capsys)
     assert any("optim.ModelParamTraversal(lambda path, _: path.endswith" in each for each in words)
+
+
+# As a program does that leaves out steps with gradients that are not finite: it counts them.
+REPLACED = """optimizer.replace(
+        state=optimizer.state.replace(step=optimizer.state.step + 1)
+    ).apply_gradient(grads, learning_rate=rate)"""
+
+
+@pytest.mark.parametrize("decay", ["0.0", "1e-3"])
+def test_a_definition_that_stays_has_the_weight_decay_of_the_program(
+    decay: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = program("optim.Adam(weight_decay=WEIGHT_DECAY, beta1=float(0.8))", REPLACED)
+    text = text.replace("WEIGHT_DECAY = 1e-3", f"WEIGHT_DECAY = float({decay})")
+    words = moved(text, capsys, {"VALUE": decay})
+    assert "optim.Adam(weight_decay=VALUE, beta1=...)" in words
+    assert "=VALUE" not in Path("train.py").read_text()
+
+
+OWN_CLASS = """
+class Plain(optim.OptimizerDef):
+    def __init__(self, scale):
+        super().__init__(optim.GradientDescent(scale).hyper_params)
+
+    def init_param_state(self, param):
+        return jnp.zeros_like(param)
+
+    def apply_param_gradient(self, step, hyper_params, param, state, grad):
+        state = grad + state
+        return param - hyper_params.learning_rate * state, state
+
+
+def definition():
+    return Plain(0.25)
+
+
+def new_state():"""
+
+
+@pytest.mark.parametrize("step", [OWN, GIVEN], ids=["constant", "each step"])
+def test_a_definition_of_a_class_of_its_own(step: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = program("definition()", step).replace("\n\ndef new_state():", OWN_CLASS)
+    words = moved(text, capsys, {"MODULE:DEFINITION": "train:definition"})
+    assert words[8:] == ["MODULE:DEFINITION", *(["--rate", "fixed"] if step == OWN else [])]
+
+
+EVALUATE = """from flax import optim
+from flax.training import checkpoints
+
+import train
+
+
+def evaluate(folder, params):
+    optimizer = optim.Adam(0.0).create(params)
+    optimizer = checkpoints.restore_checkpoint(folder, optimizer)
+    return train.loss_fn(optimizer.target)
+"""
+
+
+def test_one_command_where_only_the_rate_differs_that_no_step_takes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("evaluate.py").write_text(EVALUATE)
+    Path("train.py").write_text(
+        program("optim.Adam(rate_at(0))", GIVEN)
+        .replace("from flax import serialization", "from flax.training import checkpoints")
+        .replace("serialization.from_bytes(optimizer, file.read())", "0")
+        .replace("serialization.to_bytes(optimizer)", "0")
+        .replace(
+            "    return optimizer.target", '    checkpoints.save_checkpoint(".", optimizer, 6)'
+        )
+    )
+    assert main(["rewrite", ".", "--to", "optax", "--write"]) == 1
+    (command,) = (
+        line for line in capsys.readouterr().out.splitlines() if "checkpoint convert" in line
+    )
+    assert shlex.split(command)[-2:] == ["--definition", "optim.Adam()"]

@@ -28,23 +28,28 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 _COMMAND: Final = "flaxoptim-compat checkpoint convert OLD NEW --to train-state"
 # Where the text of the program does not tell the definition.
 _BY_NAME: Final = f"{_COMMAND} --definition MODULE:TX"
+_STAYS: Final = f"{_COMMAND} --definition MODULE:DEFINITION"
 
 
-def conversions(points_to: PointsTo, unit: Unit) -> list[str]:
+def conversions(points_to: PointsTo, unit: Unit) -> dict[str, Site]:
     """The commands for a unit that becomes TrainStates, in a program that saves or restores any.
 
-    ``MODULE:TX`` stands for the new transformation, where the text of the old definition cannot
-    stand by itself.
+    Each with the first definition that it is for. Where the text of the old definition cannot stand
+    by itself, ``MODULE:TX`` stands for the new transformation, and ``MODULE:DEFINITION`` for the
+    definition if it stays.
 
     Args:
       points_to: what is known of the program.
       unit: the optimizers.
     """
     if not unit.converts or not _has_checkpoints(points_to, unit):
-        return []
+        return {}
     inner = {each for site in unit.sites for each in inner_definitions(points_to, site)}
-    commands = [_command(points_to, unit, site) for site in unit.sites if site not in inner]
-    return list(dict.fromkeys(commands))
+    commands: dict[str, Site] = {}
+    for site in unit.sites:
+        if site not in inner:
+            commands.setdefault(_command(points_to, unit, site), site)
+    return commands
 
 
 def _has_checkpoints(points_to: PointsTo, unit: Unit) -> bool:
@@ -65,19 +70,29 @@ def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:
         rate = "scheduled"
     elif unit.overrides:
         rate = "settable"
-    definition = _definition(points_to, unit, site, rate)
-    if definition is None or unit.part_rates is not None or {*unit.overrides} - {RATE}:
-        return _BY_NAME
-    text = syntax.in_one_line(definition)
     option = "" if rate == "settable" else f" --rate {rate}"
+    stays = unit.keeps({site})
+    definition = _definition(points_to, unit, site, stays)
+    if definition is None or unit.part_rates is not None or {*unit.overrides} - {RATE}:
+        return f"{_STAYS}{option}" if stays else _BY_NAME
+    if RATE in unit.overrides and unit.default_rate is None:
+        # Every step gives one: train.py and eval.py, which has another, share a checkpoint.
+        _remove_rates(definition)
+    text = syntax.in_one_line(definition)
     return f"{_COMMAND} --definition {shlex.quote(text)}{option}"
 
 
-def _definition(points_to: PointsTo, unit: Unit, site: Site, rate: str) -> ast.expr | None:
+def _remove_rates(definition: ast.expr) -> None:
+    for call in ast.walk(definition):
+        if isinstance(call, ast.Call):
+            call.keywords = [each for each in call.keywords if each.arg != RATE]
+
+
+def _definition(points_to: PointsTo, unit: Unit, site: Site, stays: bool) -> ast.expr | None:
     """The definition, with its focus if it has one; None if its text does not stand by itself."""
     if site.name == "MultiOptimizer":
-        return _multi_optimizer(points_to, site)
-    definition = _single(points_to, site)
+        return _multi_optimizer(points_to, site, stays)
+    definition = _single(points_to, site, stays)
     focuses = [focus_of(create) for create in unit.creates if _is_of(points_to, create, site)]
     if focuses and focuses[0] is not None and definition is not None:
         return _of_parts(points_to, [(focuses[0], definition)])
@@ -90,32 +105,37 @@ def _is_of(points_to: PointsTo, create: ast.Call, site: Site) -> bool:
     )
 
 
-def _single(points_to: PointsTo, site: Site) -> ast.expr | None:
+def _single(points_to: PointsTo, site: Site, stays: bool) -> ast.expr | None:
     bound = bound_of(points_to, site)
-    return None if isinstance(bound, Refused) else _called(bound)
+    return None if isinstance(bound, Refused) else _called(bound, stays)
 
 
-def _called(bound: Bound) -> ast.expr:
-    """The constructor call, with ``...`` for values that only the program knows."""
+def _called(bound: Bound, stays: bool) -> ast.expr:
+    """The constructor call, with ``...`` for values that only the program knows.
+
+    A definition that stays makes its TrainState when the program runs, and leaves a weight decay
+    out that is 0: ``VALUE`` stands for it.
+    """
     arguments: dict[str, ast.expr] = {}
     for name, given in bound.arguments.items():
         if given.is_literal:
             arguments[name] = ast.Constant(given.value)
         elif name not in {RATE, DTYPE, *INTEGERS}:
             # Of these three the state has the same structure whatever they are.
-            arguments[name] = ast.Constant(...)
-    inner = [] if bound.inner is None else [_called(bound.inner)]
+            decides = stays and name == "weight_decay"
+            arguments[name] = ast.Name("VALUE") if decides else ast.Constant(...)
+    inner = [] if bound.inner is None else [_called(bound.inner, stays)]
     return syntax.called(f"optim.{bound.name}", *inner, **arguments)
 
 
-def _multi_optimizer(points_to: PointsTo, site: Site) -> ast.expr | None:
+def _multi_optimizer(points_to: PointsTo, site: Site, stays: bool) -> ast.expr | None:
     found = pairs(site.node)
     if isinstance(found, Refused):
         return None
     parts = []
     for traversal, optimizer in found:
         sites = [each for each in sites_of(points_to.values(optimizer), Definition) if each]
-        definition = _single(points_to, sites[0]) if len(sites) == 1 else None
+        definition = _single(points_to, sites[0], stays) if len(sites) == 1 else None
         if definition is None:
             return None
         parts.append((traversal, definition))

@@ -40,7 +40,8 @@ class Unit:
       schedule: the function of the step that every step takes its rate from.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       partial: the steps that may be given gradients of some parameters only.
-      conversions: the commands that convert their checkpoints for the rewritten program.
+      conversions: the commands that convert their checkpoints for the rewritten program, each with
+        a definition that it is for.
     """
 
     sites: list[Site] = dataclasses.field(default_factory=list)
@@ -58,7 +59,7 @@ class Unit:
     schedule: ast.expr | None = None
     starts_at_array: bool = False
     partial: list[Use] = dataclasses.field(default_factory=list)
-    conversions: list[str] = dataclasses.field(default_factory=list)
+    conversions: Mapping[str, Site] = dataclasses.field(default_factory=dict)
 
     @property
     def converts(self) -> bool:

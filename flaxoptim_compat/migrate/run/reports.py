@@ -13,6 +13,7 @@ from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import EXCLUDED, FoundFile, Loaded
 from flaxoptim_compat.migrate.program.source_text import Place
+from flaxoptim_compat.migrate.values.objects import Site
 
 
 class Noted(NamedTuple):
@@ -61,14 +62,15 @@ class UnitReport(NamedTuple):
       held: the places that keep them from becoming TrainStates, the first of them first.
       reason: why the first does; "" if they become TrainStates.
       joined: the places that may be of any of them, if it is for these that they stay together.
-      conversions: the commands that convert their checkpoints, if they become TrainStates.
+      conversions: the commands that convert their checkpoints, if they become TrainStates, and the
+        definition that each is for.
     """
 
     made: list[Spot]
     held: list[Spot]
     reason: str
     joined: list[Spot]
-    conversions: Sequence[str] = ()
+    conversions: Sequence[tuple[Spot, str]] = ()
 
     @property
     def optimizers(self) -> int:
@@ -148,13 +150,8 @@ class Report:
 
     @property
     def conversions(self) -> list[tuple[Spot, str]]:
-        """The commands that convert checkpoints, and where their optimizers are made."""
-        return [
-            (unit.made[0], command)
-            for file in self.files
-            for unit in file.units
-            for command in unit.conversions
-        ]
+        """The commands that convert checkpoints, and the definition that each is for."""
+        return [each for file in self.files for unit in file.units for each in unit.conversions]
 
     @property
     def unread(self) -> list[tuple[Path, Place | None, str]]:
@@ -211,7 +208,9 @@ def unit_reports(units: Iterable[Unit], loaded: Mapping[Document, Loaded]) -> It
             _lines(held, loaded),
             reason,
             _lines(joined, loaded),
-            [] if held else unit.conversions,
+            []
+            if held
+            else [(_spot(site, loaded), command) for command, site in unit.conversions.items()],
         )
 
 
@@ -223,9 +222,9 @@ def _lines(uses: Sequence[Use], loaded: Mapping[Document, Loaded]) -> list[Spot]
     return list(found.values())
 
 
-def _spot(use: Use, loaded: Mapping[Document, Loaded]) -> Spot:
-    start, end = map(use.document.position, use.document.span(use.node))
-    return Spot(use.document.path, loaded[use.document].origin.place(*start, *end))
+def _spot(at: Use | Site, loaded: Mapping[Document, Loaded]) -> Spot:
+    start, end = map(at.document.position, at.document.span(at.node))
+    return Spot(at.document.path, loaded[at.document].origin.place(*start, *end))
 
 
 _REASONS = 5
