@@ -95,7 +95,7 @@ def report(
     lines = [_line(each, to) for each in converted]
     lines.append(f"Wrote {path}: {format_}, {count:,} arrays, {size_text(size_of(tree))}.")
     if to == "train-state" and not any(each.choice.guessed for each in converted):
-        lines.append("A program written by rewrite --to optax restores it as it is. In any other:")
+        lines.append("A program written by rewrite --to optax restores it as it is. Otherwise:")
     sections = ["\n".join(lines), _how_to_restore(path, format_, to, converted)]
     sections += _about_rates(to, converted)
     return "\n\n".join(sections)
