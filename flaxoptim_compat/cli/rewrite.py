@@ -208,15 +208,18 @@ def _conversions(report: Report) -> Iterator[str]:
     yield ""
     yield "Convert old checkpoints before the rewritten program restores them: write their path for"
     yield "OLD, and a new one for NEW."
+    lines: dict[str, list[str]] = {}
     for spot, command in found:
-        if len(found) > 1:
-            yield f"# {line_of(*spot)}"
+        lines.setdefault(command, []).append(line_of(*spot))
+    for command, places in lines.items():
+        if len(lines) > 1:
+            yield f"# {', '.join(places)}"
         yield command
-    if any("MODULE:TX" in command for _, command in found):
+    if any("MODULE:TX" in each for each in lines):
         yield "MODULE:TX is the new transformation, or a function in MODULE.py that returns it."
-    if any("=VALUE" in command for _, command in found):
+    if any("=VALUE" in each for each in lines):
         yield "Write for VALUE what the program has there: the TrainState depends on it."
-    if any("MODULE:DEFINITION" in command for _, command in found):
+    if any("MODULE:DEFINITION" in each for each in lines):
         yield "MODULE:DEFINITION is the definition, which stays, or a function in MODULE.py that"
         yield "returns it."
 

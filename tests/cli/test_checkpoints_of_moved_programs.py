@@ -219,3 +219,21 @@ def test_one_command_where_only_the_rate_differs_that_no_step_takes(
         line for line in capsys.readouterr().out.splitlines() if "checkpoint convert" in line
     )
     assert shlex.split(command)[-2:] == ["--definition", "optim.Adam()"]
+
+
+def test_several_optimizers_have_a_command_each_with_their_places(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, definition in (
+        ("a", "optim.Adam({})"),
+        ("b", "optim.Momentum({})"),
+        ("c", "optim.Adam({})"),
+    ):
+        Path(f"{name}.py").write_text(program(definition, GIVEN))
+    assert main(["rewrite", ".", "--to", "optax", "--write"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    number = PROGRAM[: PROGRAM.index("DEFINITION")].count("\n") + 1
+    first = lines.index(f"# a.py:{number}, c.py:{number}")
+    assert lines[first + 1].endswith("'optim.Adam()'")
+    assert lines[first + 2] == f"# b.py:{number}"
+    assert lines[first + 3].endswith("'optim.Momentum()'")
