@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 from collections.abc import Callable
@@ -11,7 +12,12 @@ import jax
 import jax.numpy as jnp
 
 from flaxoptim_compat.legacy.replacing import replace
-from flaxoptim_compat.legacy.took_lists import TOOK_LISTS, UNTIL
+from flaxoptim_compat.legacy.took_lists import KNOWN_WHEN_COMPILED, TOOK_LISTS, UNTIL
+from flaxoptim_compat.versions.of_jax import leave_out_of_sources
+
+# So that what jax says of an operation names the line of the program.
+leave_out_of_sources(__file__)
+_LISTS = (list, tuple)
 
 
 def accept_lists() -> Callable[[], None]:
@@ -23,9 +29,10 @@ def accept_lists() -> Callable[[], None]:
     for module_name, functions in TOOK_LISTS.items():
         module = importlib.import_module(module_name)
         for name, arguments in functions.items():
-            original = vars(module)[name]
-            if _refuses_lists(f"{module_name}.{name}") and not hasattr(original, "_takes_lists"):
-                taking = _taking_lists(original, arguments.split())
+            original, full_name = vars(module)[name], f"{module_name}.{name}"
+            if _refuses_lists(full_name) and not hasattr(original, "_takes_lists"):
+                is_known = full_name in KNOWN_WHEN_COMPILED
+                taking = _taking_lists(original, arguments.split(), is_known)
                 # By this it is pickled, and it leads to it: some say where jax has them itself.
                 taking.__module__ = module_name
                 undo.append(replace(module, name, taking))
@@ -42,7 +49,9 @@ def _refuses_lists(name: str) -> bool:
     return version[:2] >= UNTIL.get(name, (0, 0))
 
 
-def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callable[..., Any]:
+def _taking_lists(
+    original: Callable[..., Any], arguments: list[str], is_known: bool
+) -> Callable[..., Any]:
     any_number = arguments == ["*"]
     converters = {
         name.removesuffix("[]"): _as_arrays if name.endswith("[]") else _as_array
@@ -59,9 +68,12 @@ def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callabl
             arg if convert is None else convert(arg)
             for arg, convert in zip(args, in_order, strict=False)
         ]
+        is_list = is_known and isinstance(args[0] if args else kwargs.get("a"), _LISTS)
         for name in converters.keys() & kwargs.keys():
             kwargs[name] = converters[name](kwargs[name])
-        return original(*converted, *args[len(in_order) :], **kwargs)
+        at_once = is_list and not _has_tracers((args, kwargs))
+        with jax.ensure_compile_time_eval() if at_once else contextlib.nullcontext():
+            return original(*converted, *args[len(in_order) :], **kwargs)
 
     # A jitted function has methods besides, such as lower.
     for name in set(dir(original)) - set(dir(taking)):
@@ -71,9 +83,9 @@ def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callabl
 
 
 def _as_array(value: Any) -> Any:
-    if not isinstance(value, (list, tuple)):
+    if not isinstance(value, _LISTS):
         return value
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value)):
+    if _has_tracers(value):
         return jnp.asarray(value)
     # Under jit too, a list of numbers is known at once, as repeat needs it.
     with jax.ensure_compile_time_eval():
@@ -81,4 +93,8 @@ def _as_array(value: Any) -> Any:
 
 
 def _as_arrays(value: Any) -> Any:
-    return [_as_array(each) for each in value] if isinstance(value, (list, tuple)) else value
+    return [_as_array(each) for each in value] if isinstance(value, _LISTS) else value
+
+
+def _has_tracers(tree: Any) -> bool:
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
