@@ -27,8 +27,8 @@ RULES = (
             " `jnp.repeat` does, it is an array of numpy."
         ),
         refuses=(
-            "A list that has a name, or is the shape of an array: what it is cannot be seen where it"
-            " is used. `numpy.prod(x.shape)` is a number inside `jax.jit` too."
+            "A list that has a name, or is the shape of an array: what it is cannot be seen where"
+            " it is used. `numpy.prod(x.shape)` is a number inside `jax.jit` too."
         ),
         examples=(
             Example.alike(
@@ -44,8 +44,8 @@ RULES = (
         name="list-indices",
         summary="an array of jax that is indexed by a list",
         what=(
-            "The list is made an array: `x[[0, 1]]` becomes `x[jnp.asarray([0, 1])]`. With more than"
-            " numbers in it, as in `x[[slice(2), 0]]`, it is made the tuple that it stood for."
+            "The list is made an array: `x[[0, 1]]` becomes `x[jnp.asarray([0, 1])]`. With more"
+            " than numbers in it, as in `x[[slice(2), 0]]`, it is made the tuple that it stood for."
         ),
         why="jax raises a TypeError since 0.2.7; arrays of numpy still take lists.",
         refuses=(
