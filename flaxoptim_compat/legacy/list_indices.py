@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from flaxoptim_compat.legacy import usage
+from flaxoptim_compat.legacy.lists import as_array
 from flaxoptim_compat.legacy.replacing import replace
 from flaxoptim_compat.versions.of_jax import array_types, leave_out_of_sources
 
@@ -43,7 +44,8 @@ def _taking_lists(original: Callable[..., Any]) -> Callable[..., Any]:
         instead = "x[tuple(index)]" if several else "x[jax.numpy.asarray(index)]"
         notice = f"An index that is a list is an error today. Write {instead} instead."
         usage.record("jax.Array.__getitem__()", notice)
-        return original(self, tuple(index) if several else (index,))
+        # Of an empty one the array has no integers.
+        return original(self, tuple(index) if several else (as_array(index) if index else index,))
 
     return getitem
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 from collections.abc import Callable
@@ -31,8 +30,14 @@ def accept_lists() -> Callable[[], None]:
         for name, arguments in functions.items():
             original, full_name = vars(module)[name], f"{module_name}.{name}"
             if _refuses_lists(full_name) and not hasattr(original, "_takes_lists"):
-                is_known = full_name in KNOWN_WHEN_COMPILED
-                taking = _taking_lists(original, arguments.split(), is_known)
+                if full_name in KNOWN_WHEN_COMPILED:
+                    taking = _reducing_lists(original)
+                else:
+                    taking = _taking_lists(original, arguments.split())
+                # A jitted function has methods besides, such as lower.
+                for each in set(dir(original)) - set(dir(taking)):
+                    setattr(taking, each, getattr(original, each))
+                taking._takes_lists = True  # type: ignore[attr-defined]
                 # By this it is pickled, and it leads to it: some say where jax has them itself.
                 taking.__module__ = module_name
                 undo.append(replace(module, name, taking))
@@ -49,12 +54,23 @@ def _refuses_lists(name: str) -> bool:
     return version[:2] >= UNTIL.get(name, (0, 0))
 
 
-def _taking_lists(
-    original: Callable[..., Any], arguments: list[str], is_known: bool
-) -> Callable[..., Any]:
+def _reducing_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def taking(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(a, _LISTS):
+            return original(a, *args, **kwargs)
+        if _has_tracers((a, args, kwargs)):
+            return original(jnp.asarray(a), *args, **kwargs)
+        with jax.ensure_compile_time_eval():
+            return original(jnp.asarray(a), *args, **kwargs)
+
+    return taking
+
+
+def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callable[..., Any]:
     any_number = arguments == ["*"]
     converters = {
-        name.removesuffix("[]"): _as_arrays if name.endswith("[]") else _as_array
+        name.removesuffix("[]"): _as_arrays if name.endswith("[]") else as_array
         for name in arguments
         if name not in "-*"
     }
@@ -63,26 +79,20 @@ def _taking_lists(
     @functools.wraps(original)
     def taking(*args: Any, **kwargs: Any) -> Any:
         if any_number:
-            return original(*map(_as_array, args), **kwargs)
+            return original(*map(as_array, args), **kwargs)
         converted = [
             arg if convert is None else convert(arg)
             for arg, convert in zip(args, in_order, strict=False)
         ]
-        is_list = is_known and isinstance(args[0] if args else kwargs.get("a"), _LISTS)
         for name in converters.keys() & kwargs.keys():
             kwargs[name] = converters[name](kwargs[name])
-        at_once = is_list and not _has_tracers((args, kwargs))
-        with jax.ensure_compile_time_eval() if at_once else contextlib.nullcontext():
-            return original(*converted, *args[len(in_order) :], **kwargs)
+        return original(*converted, *args[len(in_order) :], **kwargs)
 
-    # A jitted function has methods besides, such as lower.
-    for name in set(dir(original)) - set(dir(taking)):
-        setattr(taking, name, getattr(original, name))
-    taking._takes_lists = True  # type: ignore[attr-defined]
     return taking
 
 
-def _as_array(value: Any) -> Any:
+def as_array(value: Any) -> Any:
+    """The array that a list or a tuple stands for; anything else as it is."""
     if not isinstance(value, _LISTS):
         return value
     if _has_tracers(value):
@@ -93,7 +103,7 @@ def _as_array(value: Any) -> Any:
 
 
 def _as_arrays(value: Any) -> Any:
-    return [_as_array(each) for each in value] if isinstance(value, _LISTS) else value
+    return [as_array(each) for each in value] if isinstance(value, _LISTS) else value
 
 
 def _has_tracers(tree: Any) -> bool:
