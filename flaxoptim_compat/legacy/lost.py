@@ -18,6 +18,7 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "collections": ("flaxoptim_compat.legacy.array_defaults:accept_array_defaults",),
     "jax": (
         "flaxoptim_compat.legacy.lists:accept_lists",
+        "flaxoptim_compat.legacy.list_indices:accept_list_indices",
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",
     ),
     "flax": (
