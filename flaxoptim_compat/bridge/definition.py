@@ -47,10 +47,6 @@ class Formula(Protocol):
     def splits(self) -> bool:
         """Whether some of the parameters alone move as they do together with the others."""
 
-    @property
-    def operators_only(self) -> bool:
-        """Whether flax called no function of jax here, but added and multiplied as Python does."""
-
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The transformation, with these hyper-parameters."""
 

@@ -122,8 +122,6 @@ DECAY = stage(
 RATE = stage(optax.scale_by_learning_rate, "learning_rate")
 # After a stage that has multiplied by the rate already.
 DESCENT = stage(optax.scale, -1.0)
-# For these flax wrote nothing but + and *.
-_OPERATORS = (DECAY.function, optax.trace, RATE.function)
 
 
 class Chain:
@@ -147,11 +145,6 @@ class Chain:
     def splits(self) -> bool:
         """Whether some of the parameters alone move as they do together with the others."""
         return not any(each.across for each in self.stages.values())
-
-    @property
-    def operators_only(self) -> bool:
-        """Whether flax called no function of jax here, but added and multiplied as Python does."""
-        return all(each.function in _OPERATORS for each in self.stages.values())
 
     @property
     def texts(self) -> list[StageText]:

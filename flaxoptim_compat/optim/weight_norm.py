@@ -96,11 +96,6 @@ class _Normed:
         return {WeightNormState: {name: name for name in _FACTORS}, **self._inner.state_fields}
 
     @property
-    def operators_only(self) -> bool:
-        """Norms were functions of jax."""
-        return False
-
-    @property
     def splits(self) -> bool:
         """Whether the wrapped definition does not look at other parameters either."""
         return self._inner.splits
