@@ -7,6 +7,7 @@ where flax did, and has operators where flax had some, but for one: flax had jax
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -31,11 +32,11 @@ class _SquaredByJax:
         return self if exponent == 1 else jnp.asarray(self) ** exponent
 
 
-class _Array(_SquaredByJax, np.ndarray[Any, Any]):
+class _Array(_SquaredByJax, np.ndarray[Any, Any]):  # type: ignore[misc]
     """An array of numpy."""
 
 
-class _Number(_SquaredByJax, float):
+class _Number(_SquaredByJax, float):  # type: ignore[misc]
     """A number of Python."""
 
 
@@ -98,7 +99,10 @@ def by_operators(
     before = filled(
         tx.init(()), as_exponent(step_count(step), [param]), formula.to_optax([old], _the_one)
     )
-    update, after = tx.update(grad, before, param)
+    with warnings.catch_warnings():
+        # Optax casts moments to the dtype they had, and jax says that it has no float64.
+        warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning)
+        update, after = tx.update(grad, before, param)
     (new,) = formula.from_optax(nodes(after, formula.state_fields), [old], lambda tree: [tree])
     return _settled(with_update(param, update), param), jax.tree.map(_settled, new, old)
 
