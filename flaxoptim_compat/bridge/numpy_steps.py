@@ -96,9 +96,9 @@ def by_operators(
     old = jax.tree.map(_with_operators, state, inexact_moments(state, param))
     # Not by hyper_params.inject, which would make an array of jax of a number.
     tx = formula.transformation(definition.values(assignment.hyper_params))
-    before = filled(
-        tx.init(()), as_exponent(step_count(step), [param]), formula.to_optax([old], _the_one)
-    )
+    # From wherever the step is: each parameter may be on a device of its own.
+    count = as_exponent(step_count(jax.device_get(step)), [param])
+    before = filled(tx.init(()), count, formula.to_optax([old], _the_one))
     with warnings.catch_warnings():
         # Optax casts moments to the dtype they had, and jax says that it has no float64.
         warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning)

@@ -73,7 +73,7 @@ def _concrete(
         _let_broadcast(definition, hyper_params, target, gradients)
         count = step_count(step) + 1
     else:
-        # Those of numpy as well: they are few, and have to be done again.
+        # All of them: what numpy has a part in is small, and is done once more below.
         moved, count, moved_states = _in_jax(
             definition, hyper_params, target, step, states, gradients
         )

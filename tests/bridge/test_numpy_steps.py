@@ -13,12 +13,14 @@ import pytest
 
 from flaxoptim_compat import optim
 from tests.support import cases
+from tests.support.half_precision import skip_unless_rounded
 from tests.support.options import ONE_EACH, params
 from tests.support.side_by_side import bits
 from tests.support.tolerances import tolerance
 from tests.support.ulps import LargestValues, errors_in_ulps
 
 STEPS = 3
+NUMPY_1 = np.lib.NumpyVersion(np.__version__) < "2.0.0"
 HELD = {
     "single": np.asarray,
     # Numbers that 32 bits cannot hold.
@@ -78,7 +80,9 @@ def differs(case: cases.Case, holders: tuple[str, ...]) -> str:
     """Why flax had another dtype, or another array, for some parameter or moment."""
     of_params, of_grads, of_moments = holders
     decays = case.name in ("Momentum-all", "Momentum-weight_decay", "WeightNorm-all")
-    if decays and "single" in of_grads and "double" in of_params + of_moments:
+    # Numpy 1 made float64 of a number of float32 and one of Python.
+    wider = NUMPY_1 or "double" in of_params + of_moments
+    if decays and "single" in of_grads and wider:
         return "a known difference: the decay was added to the gradients in place, in their dtype"
     if case.optimizer == "WeightNorm" and of_params != of_moments and "jax" not in of_grads:
         return "flax returned the direction of a bias, optax adds what moved it to the parameter"
@@ -96,6 +100,7 @@ def test_each_leaf_is_the_genuine_one(
 ) -> None:
     if reason := differs(case, holders):
         pytest.skip(reason)
+    skip_unless_rounded(case.build(optim).create(case.parameters()))
     ours, theirs = (trained(case, each, genuine, holders) for each in (optim, genuine))
     bounds = tolerance(case.name, "float32", "varying")
     for which, bound in ((0, bounds.params), (1, bounds.moments)):
