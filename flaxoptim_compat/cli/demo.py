@@ -1,170 +1,205 @@
-"""``flaxoptim-compat demo``: a legacy training run beside one that leaves flax.optim halfway."""
+"""``flaxoptim-compat demo``: an old program goes all the way to optax, in sight."""
 
 from __future__ import annotations
 
 import argparse
-import math
-from collections.abc import Callable
-from typing import NamedTuple
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-SUMMARY = "Train a small model with a legacy optimizer, and again with a switch to optax halfway"
+from flaxoptim_compat.atomic import appearing_file
+from flaxoptim_compat.cli.output import print_error, print_styled, print_text
 
-_ROWS = 8
-_COLUMNS = ("step", "rate", "loss, run 1", "loss, run 2", "largest difference", "in ulp")
-_NEXT = """\
-In your own program, first change the import:
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-  from flaxoptim_compat import optim  # was: from flax import optim
+SUMMARY = "Take an old program from flax.optim to optax, in sight, in ./flaxoptim_demo"
 
-Then, where the program is to go on without flax.optim:
-
-  state = optimizer.to_train_state(apply_fn=model.apply)
-
-and from there on, at each step:
-
-  state.opt_state.hyperparams["learning_rate"] = rate  # if it changes
-  state = state.apply_gradients(grads=grads)"""
+PROGRAM = Path(__file__).with_name("demo_program.txt")
+_FOLDER = Path("flaxoptim_demo")
 
 _EPILOG = """\
-examples:
-  flaxoptim-compat demo
-  flaxoptim-compat demo --steps 1000 --seed 1
+A small classifier of 2021 is copied there. It fails with today's Flax, runs unedited, is rewritten
+for optax, and goes on with plain Python from the checkpoint of the old run. Each command is printed
+as you would type it. That takes less than a minute, downloads nothing, and writes nowhere else.
 
-It takes some seconds, writes nothing, and ends with the lines that do the same in
-your own program.
+Exit status: 0 if both runs end on the same bits, 1 if they do not or a command fails, 2 if the
+folder flaxoptim_demo is not empty or cannot be written."""
 
-Exit status: 0 if the two runs agree, 1 if they do not."""
+_BEGINNING = """\
+flaxoptim_demo/train.py is a small classifier of 2021. It trains for 400 steps,
+on digits that it makes up. train_2021.py beside it is a copy, which will stay.
+Everything here runs on the CPU, as with JAX_PLATFORMS=cpu."""
+
+_NOT_ON_THE_PATH = """
+`python` stands for {python} here,
+and `flaxoptim-compat` for the same with -m flaxoptim_compat."""
+
+# Until rewrite prints it.
+_CONVERT = (
+    "flaxoptim-compat checkpoint convert old_run new_run/checkpoint_200 --to train-state"
+    " --definition 'optim.Adam(weight_decay=1e-4)'"
+)
+
+_NEXT = """
+For your own program:
+
+  flaxoptim-compat run train.py                    # runs it, unedited
+  flaxoptim-compat rewrite . --to optax            # shows what would change
+  flaxoptim-compat rewrite . --to optax --write    # changes it"""
 
 
-class Row(NamedTuple):
-    """The two runs compared after one step."""
-
-    step: int
-    rate: float
-    loss: float
-    other_loss: float
-    difference: float
-    ulps: float
+class _Failure(Exception):
+    """A command of the demo did not do what it is there for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
+    """Say what the demo does; there are no options."""
     parser.epilog = _EPILOG
-    parser.add_argument(
-        "--steps",
-        type=_whole_number(1, 100_000),
-        default=200,
-        help="steps of each run, default %(default)s",
-    )
-    parser.add_argument(
-        "--seed",
-        type=_whole_number(0, 2**32 - 1),
-        default=0,
-        help="of the data and the model, default %(default)s",
-    )
-
-
-def _whole_number(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not text.isdecimal() or not least <= int(text) <= most:
-            raise argparse.ArgumentTypeError(f"not a whole number from {least} to {most}: {text!r}")
-        return int(text)
-
-    return parse
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the comparison; 0 if the two runs agree, else 1."""
-    steps, switch = arguments.steps, arguments.steps // 2
-    print(_introduction(steps, switch))
-    rows = _compare(arguments.seed, steps, switch)
-    print(table(rows, switch), end="\n\n")
-    worst = max(rows, key=lambda row: row.ulps)
-    bound = agreement_bound(steps - switch)
-    print(verdict(worst, bound), _NEXT, sep="\n\n")
-    return 0 if worst.ulps <= bound else 1
+    """Go all the way; 0 if both runs end on the same bits."""
+    del arguments
+    try:
+        if _FOLDER.exists() and any(_FOLDER.iterdir()):
+            print_error(
+                f"The folder {_FOLDER} is not empty: remove it, or start in another folder."
+            )
+            return 2
+        _FOLDER.mkdir(exist_ok=True)
+        for name in ("train.py", "train_2021.py"):
+            with appearing_file(_FOLDER / name) as file:
+                file.write(PROGRAM.read_bytes())
+    except OSError as error:
+        print_error(f"Cannot write {_FOLDER}, {error.strerror}: start in a folder of your own.")
+        return 2
+    try:
+        is_same = _all_the_way()
+    except _Failure as failure:
+        print_error(failure)
+        return 1
+    except KeyboardInterrupt:
+        print_error(f"stopped. Remove the folder {_FOLDER} before you start again.")
+        return 130
+    print_text(_NEXT)
+    return 0 if is_same else 1
 
 
-def _introduction(steps: int, switch: int) -> str:
-    # Here, as every subcommand would pay for importing it.
-    from importlib.metadata import version
+def _all_the_way() -> bool:
+    """Run one command after the other; returns whether both runs end on the same bits."""
+    print_text(_BEGINNING)
+    if shutil.which("flaxoptim-compat") is None:
+        print_text(_NOT_ON_THE_PATH.format(python=sys.executable))
 
-    import jax
+    _head("1. Today's Flax has no flax.optim, so the program fails")
+    _show(f"cd {_FOLDER}")
+    print_text(_run("python train.py", status=1).stderr.rstrip())
 
-    versions = ", ".join(f"{name} {version(name)}" for name in ("jax", "flax", "optax"))
-    return (
-        f"Running on {jax.default_backend()} with {versions}.\n"
-        "\n"
-        "Two runs of the same training, a small network that tells two spirals apart:\n"
-        f"  run 1: {steps} steps with the legacy optim.Adam\n"
-        f"  run 2: {switch} steps with it, {steps - switch} with the TrainState it turns into\n"
-    )
+    _head("2. Unedited, it runs, and saves a checkpoint half way")
+    done = _run("flaxoptim-compat run train.py --workdir old_run")
+    print_text("[The warnings are left out: each says what to write today.]")
+    print_text(done.stderr.splitlines()[-1])
 
+    _head("3. Rewritten, it has a TrainState and optax in place of flax.optim")
+    _run("flaxoptim-compat rewrite train.py --to optax", status=1)
+    _run("flaxoptim-compat rewrite train.py --to optax --write", status=1)
 
-def _compare(seed: int, steps: int, switch: int) -> list[Row]:
-    from flaxoptim_compat.cli import progress, training
+    _head("4. The old checkpoint becomes one of the new program, with moments and step")
+    _show("mkdir new_run")
+    (_FOLDER / "new_run").mkdir()
+    done = _run(_CONVERT, stdout=subprocess.PIPE)
+    # How to restore it is what the program does anyway.
+    print_text(done.stdout.partition("\n\n")[0])
 
-    shown = {math.ceil(steps * row / _ROWS) for row in range(1, _ROWS + 1)}
-    runs = zip(
-        training.trained(seed, steps, switch=steps),
-        training.trained(seed, steps, switch),
-        strict=True,
-    )
-    rows = []
-    with progress.Progress(progress.steps) as tell:
-        for step, (mine, other) in enumerate(runs, start=1):
-            tell(step, steps)
-            if step in shown:
-                rate = training.rate(step - 1, steps)
-                distance = training.distance(mine.params, other.params)
-                rows.append(Row(step, rate, float(mine.loss), float(other.loss), *distance))
-    return rows
+    _head("5. The new program goes on from there, with plain Python")
+    _run("python train.py --workdir new_run")
+
+    _head("6. Both runs compared")
+    return _compare()
 
 
-def agreement_bound(steps: int) -> float:
-    """How far apart two runs may be after so many steps done by different code.
+def _head(text: str) -> None:
+    print_styled([("", ""), (text, "bold"), ("", "")])
 
-    Moving every parameter by one unit in the last place at each step, up or down at random, makes
-    this training end about 3·√steps units away. A wrong formula ends thousands of units away.
+
+def _show(command: str) -> None:
+    print_styled([(f"$ {command}", "bold cyan")])
+
+
+def _run(
+    command: str, status: int = 0, stdout: int | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Show a command and run it, as a user would in the folder of the demo.
+
+    Args:
+      command: its text.
+      status: the exit status that it is to have.
+      stdout: as for ``subprocess.run``. What it prints there is seen at once if None.
+
+    Raises:
+      _Failure: it has another one.
     """
-    return 8 * math.sqrt(steps)
-
-
-def table(rows: list[Row], switch: int) -> str:
-    """The rows below their headings, with a line at the step where run 2 changes."""
-    from flaxoptim_compat.columns import in_columns
-
-    cells = [
-        (
-            str(row.step),
-            f"{row.rate:.5f}",
-            f"{row.loss:.6f}",
-            f"{row.other_loss:.6f}",
-            f"{row.difference:.3g}",
-            f"{row.ulps:.3g}",
+    _show(command)
+    program, *arguments = shlex.split(command)
+    module = ["-m", "flaxoptim_compat"] if program == "flaxoptim-compat" else []
+    done = subprocess.run(
+        [sys.executable, *module, *arguments],
+        cwd=_FOLDER,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode != status:
+        print_text(done.stderr)
+        raise _Failure(
+            f"This command was to end with exit status {status}, and ended with"
+            f" {done.returncode}. See flaxoptim-compat status."
         )
-        for row in rows
-    ]
-    lines = in_columns([_COLUMNS, *cells], right=range(len(_COLUMNS)), gap="   ")
-    change = f"after step {switch}, run 2 goes on with optax "
-    before = sum(row.step <= switch for row in rows)
-    lines.insert(1 + before, change.ljust(len(lines[0]), "-"))
-    return "\n".join(lines)
+    return done
 
 
-def verdict(worst: Row, bound: float) -> str:
-    """What was found, in a sentence or two."""
-    unit = "ulp: units in the last place of the largest value in the same array."
-    if worst.ulps == 0:
-        found = "In every row all parameters of the two runs are equal, bit for bit."
-    elif worst.ulps <= bound:
-        found = (
-            f"The two runs agree: parameters differ by {worst.ulps:.3g} ulp at most, and"
-            f" {bound:.3g}\nare allowed, since each step may round differently."
-        )
+def _compare() -> bool:
+    """Print which bits are equal, and draw the losses; returns whether all are equal."""
+    import numpy as np
+
+    runs = [_FOLDER / name for name in ("old_run", "new_run")]
+    old, new = (np.load(each / "losses.npy") for each in runs)
+    old_params, new_params = ((each / "params.msgpack").read_bytes() for each in runs)
+    start, end = len(old) - len(new), len(old)
+    equal = {
+        f"The losses of steps {start + 1} to {end}": old[start:].tobytes() == new.tobytes(),
+        f"The parameters after step {end}": old_params == new_params,
+    }
+    for name, is_equal in equal.items():
+        print_text(f"{name} are {'equal' if is_equal else 'NOT equal'}, bit for bit.")
+    if _draw(old, new, start):
+        print_text(f"Both curves are in {_FOLDER}/losses.png.")
     else:
-        found = (
-            f"The two runs do NOT agree: at step {worst.step} parameters differ by"
-            f" {worst.ulps:.3g} ulp,\nand {bound:.3g} are allowed."
-        )
-    return f"{unit}\n{found}"
+        print_text("After pip install matplotlib, the demo draws both curves too.")
+    return all(equal.values())
+
+
+def _draw(old: NDArray[Any], new: NDArray[Any], start: int) -> bool:
+    """Draw the losses of both runs, if there is matplotlib; returns whether."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    figure = Figure(figsize=(7, 3.5), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot(old, color="#56b4e9", linewidth=6, alpha=0.5, label="the old program, unedited")
+    rest = range(start, len(old))
+    axes.plot(rest, new, color="black", linewidth=1, label="the new one, from the checkpoint")
+    axes.set(xlabel="step", ylabel="loss")
+    axes.spines[["right", "top"]].set_visible(False)
+    axes.legend(frameon=False)
+    with appearing_file(_FOLDER / "losses.png") as file:
+        figure.savefig(file, format="png", dpi=150)
+    return True
