@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import numpy as np
 import pytest
 from PIL import Image
@@ -64,7 +65,7 @@ def test_each_step_is_in_sight(done: tuple[str, Path]) -> None:
             "$ flaxoptim-compat run train.py",
             "starts at step 0\n",
             "step 400, loss 0.",
-            "flaxoptim-compat: used flax.optim.Adam (1x), jax.tree_map (1x).",
+            "flaxoptim-compat: used flax.optim.Adam (1x)",
             "\n-    optimizer = optim.Adam(",
             "--write\ntrain.py: changed",
             " step 200, now a TrainState.\nWrote new_run/checkpoint_200",
@@ -81,12 +82,20 @@ def test_each_step_is_in_sight(done: tuple[str, Path]) -> None:
     assert "Warning: " not in output
 
 
-def test_the_guide_has_the_commands_of_the_demo(done: tuple[str, Path]) -> None:
+def test_the_guide_and_the_notebook_go_the_same_way(done: tuple[str, Path]) -> None:
     output, _ = done
     shown = [line[2:] for line in output.splitlines() if line.startswith("$ ")]
     page = (GUIDE / "README.md").read_text()
     (commands,) = (block for block in blocks(page, "sh") if "mkdir" in block)
     assert commands.splitlines() == shown
+
+    cells = nbformat.read(GUIDE / "notebooks" / "from_flax_optim_to_optax.ipynb", 4).cells
+    (program,) = (cell.source for cell in cells if cell.source.startswith("%%writefile"))
+    assert program == f"%%writefile train.py\n{demo.PROGRAM.read_text()}".rstrip("\n")
+    lines = [line for cell in cells for line in cell.source.splitlines() if line.startswith("!")]
+    compat, python = "{sys.executable} -m flaxoptim_compat", "{sys.executable}"
+    typed = [line.replace(compat, "flaxoptim-compat").replace(python, "python") for line in lines]
+    assert [line[1:] for line in typed] == shown[1:]
 
 
 @pytest.fixture
