@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from flaxoptim_compat.atomic import appearing_file
-from flaxoptim_compat.cli.output import print_error, print_styled, print_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from flaxoptim_compat.cli.output import print_error, print_text
 
 SUMMARY = "Take an old program from flax.optim to optax, in sight, in ./flaxoptim_demo"
 
-PROGRAM = Path(__file__).with_name("demo_program.txt")
 _FOLDER = Path("flaxoptim_demo")
 
 _EPILOG = """\
@@ -30,31 +19,12 @@ as you would type it. That takes less than a minute, downloads nothing, and writ
 Exit status: 0 if both runs end on the same bits, 1 if they do not or a command fails, 2 if the
 folder flaxoptim_demo is not empty or cannot be written."""
 
-_BEGINNING = """\
-flaxoptim_demo/train.py is a small classifier of 2021. It trains for 400 steps,
-on digits that it makes up. train_2021.py beside it is a copy, which will stay.
-Everything here runs on the CPU, as with JAX_PLATFORMS=cpu."""
-
-_NOT_ON_THE_PATH = """
-`python` stands for {python} here,
-and `flaxoptim-compat` for the same with -m flaxoptim_compat."""
-
-# Until rewrite prints it.
-_CONVERT = (
-    "flaxoptim-compat checkpoint convert old_run new_run/checkpoint_200 --to train-state"
-    " --definition 'optim.Adam(weight_decay=1e-4)'"
-)
-
 _NEXT = """
 For your own program:
 
   flaxoptim-compat run train.py                    # runs it, unedited
   flaxoptim-compat rewrite . --to optax            # shows what would change
   flaxoptim-compat rewrite . --to optax --write    # changes it"""
-
-
-class _Failure(Exception):
-    """A command of the demo did not do what it is there for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,22 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Go all the way; 0 if both runs end on the same bits."""
     del arguments
+    from flaxoptim_compat.cli import demo_steps
+
     try:
         if _FOLDER.exists() and any(_FOLDER.iterdir()):
             print_error(
                 f"The folder {_FOLDER} is not empty: remove it, or start in another folder."
             )
             return 2
-        _FOLDER.mkdir(exist_ok=True)
-        for name in ("train.py", "train_2021.py"):
-            with appearing_file(_FOLDER / name) as file:
-                file.write(PROGRAM.read_bytes())
+        demo_steps.prepare(_FOLDER)
+        is_same = demo_steps.all_the_way(_FOLDER)
     except OSError as error:
         print_error(f"Cannot write {_FOLDER}, {error.strerror}: start in a folder of your own.")
         return 2
-    try:
-        is_same = _all_the_way()
-    except _Failure as failure:
+    except demo_steps.Failure as failure:
         print_error(failure)
         return 1
     except KeyboardInterrupt:
@@ -88,118 +56,3 @@ def run(arguments: argparse.Namespace) -> int:
         return 130
     print_text(_NEXT)
     return 0 if is_same else 1
-
-
-def _all_the_way() -> bool:
-    """Run one command after the other; returns whether both runs end on the same bits."""
-    print_text(_BEGINNING)
-    if shutil.which("flaxoptim-compat") is None:
-        print_text(_NOT_ON_THE_PATH.format(python=sys.executable))
-
-    _head("1. Today's Flax has no flax.optim, so the program fails")
-    _show(f"cd {_FOLDER}")
-    print_text(_run("python train.py", status=1).stderr.rstrip())
-
-    _head("2. Unedited, it runs, and saves a checkpoint half way")
-    done = _run("flaxoptim-compat run train.py --workdir old_run")
-    print_text("[The warnings are left out: each says what to write today.]")
-    print_text(done.stderr.splitlines()[-1])
-
-    _head("3. Rewritten, it has a TrainState and optax in place of flax.optim")
-    _run("flaxoptim-compat rewrite train.py --to optax", status=1)
-    _run("flaxoptim-compat rewrite train.py --to optax --write", status=1)
-
-    _head("4. The old checkpoint becomes one of the new program, with moments and step")
-    _show("mkdir new_run")
-    (_FOLDER / "new_run").mkdir()
-    done = _run(_CONVERT, stdout=subprocess.PIPE)
-    # How to restore it is what the program does anyway.
-    print_text(done.stdout.partition("\n\n")[0])
-
-    _head("5. The new program goes on from there, with plain Python")
-    _run("python train.py --workdir new_run")
-
-    _head("6. Both runs compared")
-    return _compare()
-
-
-def _head(text: str) -> None:
-    print_styled([("", ""), (text, "bold"), ("", "")])
-
-
-def _show(command: str) -> None:
-    print_styled([(f"$ {command}", "bold cyan")])
-
-
-def _run(
-    command: str, status: int = 0, stdout: int | None = None
-) -> subprocess.CompletedProcess[str]:
-    """Show a command and run it, as a user would in the folder of the demo.
-
-    Args:
-      command: its text.
-      status: the exit status that it is to have.
-      stdout: as for ``subprocess.run``. What it prints there is seen at once if None.
-
-    Raises:
-      _Failure: it has another one.
-    """
-    _show(command)
-    program, *arguments = shlex.split(command)
-    module = ["-m", "flaxoptim_compat"] if program == "flaxoptim-compat" else []
-    done = subprocess.run(
-        [sys.executable, *module, *arguments],
-        cwd=_FOLDER,
-        env={**os.environ, "JAX_PLATFORMS": "cpu"},
-        stdout=stdout,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode != status:
-        print_text(done.stderr)
-        raise _Failure(
-            f"This command was to end with exit status {status}, and ended with"
-            f" {done.returncode}. See flaxoptim-compat status."
-        )
-    return done
-
-
-def _compare() -> bool:
-    """Print which bits are equal, and draw the losses; returns whether all are equal."""
-    import numpy as np
-
-    runs = [_FOLDER / name for name in ("old_run", "new_run")]
-    old, new = (np.load(each / "losses.npy") for each in runs)
-    old_params, new_params = ((each / "params.msgpack").read_bytes() for each in runs)
-    start, end = len(old) - len(new), len(old)
-    equal = {
-        f"The losses of steps {start + 1} to {end}": old[start:].tobytes() == new.tobytes(),
-        f"The parameters after step {end}": old_params == new_params,
-    }
-    for name, is_equal in equal.items():
-        print_text(f"{name} are {'equal' if is_equal else 'NOT equal'}, bit for bit.")
-    if _draw(old, new, start):
-        print_text(f"Both curves are in {_FOLDER}/losses.png.")
-    else:
-        print_text("After pip install matplotlib, the demo draws both curves too.")
-    return all(equal.values())
-
-
-def _draw(old: NDArray[Any], new: NDArray[Any], start: int) -> bool:
-    """Draw the losses of both runs, if there is matplotlib; returns whether."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return False
-    figure = Figure(figsize=(7, 3.5), layout="constrained")
-    axes = figure.add_subplot()
-    axes.plot(old, color="#56b4e9", linewidth=6, alpha=0.5, label="the old program, unedited")
-    rest = range(start, len(old))
-    axes.plot(rest, new, color="black", linewidth=1, label="the new one, from the checkpoint")
-    axes.set(xlabel="step", ylabel="loss")
-    axes.spines[["right", "top"]].set_visible(False)
-    axes.legend(frameon=False)
-    with appearing_file(_FOLDER / "losses.png") as file:
-        figure.savefig(file, format="png", dpi=150)
-    return True
