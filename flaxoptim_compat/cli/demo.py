@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         demo_steps.prepare(_FOLDER)
         is_same = demo_steps.all_the_way(_FOLDER)
     except OSError as error:
-        print_error(f"Cannot write {_FOLDER}, {error.strerror}: start in a folder of your own.")
+        print_error(f"Cannot write {_FOLDER} ({error.strerror}): start in a folder of your own.")
         return 2
     except demo_steps.Failure as failure:
         print_error(failure)

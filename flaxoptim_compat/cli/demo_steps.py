@@ -27,11 +27,9 @@ _NOT_ON_THE_PATH = """
 `python` stands for {python} here,
 and `flaxoptim-compat` for the same with -m flaxoptim_compat."""
 
-# Until rewrite prints it.
-_CONVERT = (
-    "flaxoptim-compat checkpoint convert old_run new_run/checkpoint_200 --to train-state"
-    " --definition 'optim.Adam(weight_decay=1e-4)'"
-)
+# Of the command that rewrite prints.
+_TO_FILL_IN = " OLD NEW "
+_FILLED_IN = " old_run new_run/checkpoint_200 "
 
 
 class Failure(Exception):
@@ -67,12 +65,19 @@ def all_the_way(folder: Path) -> bool:
 
     _head("3. Rewritten, it has a TrainState and optax in place of flax.optim")
     _run(folder, "flaxoptim-compat rewrite train.py --to optax", status=1)
-    _run(folder, "flaxoptim-compat rewrite train.py --to optax --write", status=1)
+    done = _run(
+        folder,
+        "flaxoptim-compat rewrite train.py --to optax --write",
+        status=1,
+        stdout=subprocess.PIPE,
+    )
+    print_text(done.stdout.rstrip())
+    (convert,) = (line for line in done.stdout.splitlines() if _TO_FILL_IN in line)
 
     _head("4. The old checkpoint becomes one of the new program, with moments and step")
     _show("mkdir new_run")
     (folder / "new_run").mkdir()
-    done = _run(folder, _CONVERT, stdout=subprocess.PIPE)
+    done = _run(folder, convert.replace(_TO_FILL_IN, _FILLED_IN), stdout=subprocess.PIPE)
     # How to restore it is what the program does anyway.
     print_text(done.stdout.partition("\n\n")[0])
 

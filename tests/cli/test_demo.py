@@ -118,7 +118,7 @@ def test_what_is_there_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_file_in_its_place_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "flaxoptim_demo").write_text("mine")
     assert main(["demo"]) == 2
-    assert "Cannot write flaxoptim_demo, Not a directory: start in" in capsys.readouterr().err
+    assert "Cannot write flaxoptim_demo (Not a directory): start in" in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written(
@@ -129,7 +129,7 @@ def test_a_folder_that_cannot_be_written(
 
     monkeypatch.setattr(Path, "mkdir", mkdir)
     assert main(["demo"]) == 2
-    assert "Cannot write flaxoptim_demo, Permission denied: " in capsys.readouterr().err
+    assert "Cannot write flaxoptim_demo (Permission denied): " in capsys.readouterr().err
 
 
 def test_a_command_that_ends_otherwise_ends_the_demo(
