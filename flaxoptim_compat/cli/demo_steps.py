@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from flaxoptim_compat.atomic import appearing_file
 from flaxoptim_compat.cli.output import print_styled, print_text
+from flaxoptim_compat.legacy import launching
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -112,11 +113,12 @@ def _run(
     """
     _show(command)
     program, *arguments = shlex.split(command)
+    path = launching.search_path(os.environ)
     module = ["-m", "flaxoptim_compat"] if program == "flaxoptim-compat" else []
     done = subprocess.run(
         [sys.executable, *module, *arguments],
         cwd=folder,
-        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": path},
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
