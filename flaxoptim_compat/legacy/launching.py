@@ -43,12 +43,9 @@ def child_environment(
       era: as for ``launch``.
       names: as for ``launch``.
     """
-    path = [str(STARTUP), environment.get("PYTHONPATH", "")]
-    if not _is_installed():
-        path.append(str(Path(__file__).parents[2]))
     extended = {
         **environment,
-        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(STARTUP), search_path(environment)])),
         hook.SERVE: "era" if era else "optim",
     }
     extended.pop(hook.REPORT, None)
@@ -56,6 +53,14 @@ def child_environment(
         place = "." if program[0] == "-m" else program[0]
         extended[hook.REPORT] = f"{os.getpid()}:{names or ''}:{place}"
     return extended
+
+
+def search_path(environment: Mapping[str, str]) -> str:
+    """The ``PYTHONPATH`` with which a Python finds this package in any folder."""
+    path = [environment.get("PYTHONPATH", "")]
+    if not _is_installed():
+        path.append(str(Path(__file__).parents[2]))
+    return os.pathsep.join(filter(None, path))
 
 
 def _is_installed() -> bool:
