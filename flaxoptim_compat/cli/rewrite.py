@@ -206,8 +206,8 @@ def _conversions(report: Report) -> Iterator[str]:
     if not found:
         return
     yield ""
-    yield "Convert old checkpoints before the rewritten program restores them: write their path for"
-    yield "OLD, and a new one for NEW."
+    yield "Convert old checkpoints before the new program restores them. OLD and NEW are"
+    yield "your paths:"
     for spot, command in found:
         if len(found) > 1:
             yield f"# {line_of(*spot)}"

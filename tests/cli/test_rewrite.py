@@ -55,7 +55,7 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
         (
             "optax",
             RESTORES,
-            "OLD, and a new one for NEW.\nflaxoptim-compat checkpoint convert OLD NEW --to"
+            "your paths:\nflaxoptim-compat checkpoint convert OLD NEW --to"
             " train-state --definition 'optim.Adam(learning_rate=0.1)' --rate fixed\n",
         ),
         (
