@@ -23,6 +23,7 @@ def convert_checkpoint(
     name: str | None = None,
     definitions: Any = None,
     paths: Paths | None = None,
+    like: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Write a checkpoint again with its optimizers in another form.
@@ -35,6 +36,7 @@ def convert_checkpoint(
       name: that of a definition, where several fit the fields of a state.
       definitions: the legacy definition of the optimizer, or a dict of them by path.
       paths: which parameters are called otherwise in another form, from or to NNX.
+      like: parameters in whose shapes it is written, or a dict of them by the paths of optimizers.
       progress: called with the bytes of arrays written so far, and those in total.
 
     Returns:
@@ -46,7 +48,7 @@ def convert_checkpoint(
     with open_checkpoint(source) as checkpoint:
         if format_ is None:
             format_ = "orbax" if checkpoint.format == "orbax" else "msgpack"
-        tree, converted = convert(checkpoint.tree, to, name, definitions, paths)
+        tree, converted = convert(checkpoint.tree, to, name, definitions, paths, like)
         # What NNX restores is a mapping with numbers for names.
         write_checkpoint(destination, tree, format_, progress, sequences=to != "nnx")
         return report(os.fspath(destination), tree, format_, to, converted)

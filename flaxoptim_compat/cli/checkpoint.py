@@ -69,6 +69,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " that returns it, which is run; MODULE is searched in the current directory first",
     )
     convert.add_argument(
+        "--like",
+        metavar="MODULE:NAME",
+        help="today's parameters, or what jax.eval_shape returns of them, or a dict of such by the"
+        " paths of the optimizers, or a function that returns it: DESTINATION has its shapes, where"
+        " axes of size one differ, as in Linen's GroupNorm of Flax 0.3.5",
+    )
+    convert.add_argument(
         "--paths",
         metavar="OLD=NEW",
         nargs="+",
@@ -108,6 +115,11 @@ def _convert(arguments: argparse.Namespace) -> int:
         from flaxoptim_compat.cli.named_definition import definitions_named
 
         definitions = definitions_named(arguments.definition)
+    like = None
+    if arguments.like is not None:
+        from flaxoptim_compat.cli.named_parameters import parameters_named
+
+        like = parameters_named(arguments.like)
     with Progress() as progress:
         report = convert_checkpoint(
             arguments.source,
@@ -117,6 +129,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             name=arguments.optimizer,
             definitions=definitions,
             paths=dict(arguments.paths) if arguments.paths else None,
+            like=like,
             progress=progress,
         )
     print_text(report)
