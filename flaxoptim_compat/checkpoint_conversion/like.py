@@ -72,8 +72,6 @@ class Reshaping:
         _refuse_another_model(self._before, like)
         self._entries, self._like = entries, like
         self.changed = {path: parameters[path] for path in like if like[path] != self._before[path]}
-        # The longest first: a path may end with another one.
-        self._owners = sorted(like, key=len, reverse=True)
 
     def __str__(self) -> str:
         if not self.changed:
@@ -122,14 +120,26 @@ class Reshaping:
         return _reshaped(leaf, self._like[path]) if path in self.changed else leaf
 
     def _moment(self, path: Path, leaf: Any) -> Any:
-        for owner in self._owners:
-            field = _field(path, owner)
-            if field is not None:
-                if owner not in self.changed or not isinstance(leaf, StoredArray):
-                    return leaf
-                shape = _shape_of_moment(leaf.shape, field, self.changed[owner], self._like[owner])
-                return _reshaped(leaf, shape)
-        return leaf
+        owner, field = self._owner(path)
+        if owner not in self.changed or not isinstance(leaf, StoredArray):
+            return leaf
+        if leaf.shape == () != self._before[owner]:
+            return leaf  # the count of a state for a single parameter
+        shape = _shape_of_moment(leaf.shape, field, self.changed[owner], self._like[owner])
+        return _reshaped(leaf, shape)
+
+    def _owner(self, path: Path) -> tuple[Path | None, Path]:
+        """The parameter that a path of a state is about, and what stands beside it."""
+        if "param_states" in path:
+            begin = path.index("param_states") + 1
+            ends = range(len(path), begin - 1, -1)
+            splits = [(path[begin:end], path[end:]) for end in ends]
+        elif self._found.form == "legacy":
+            splits = []
+        else:
+            splits = [(path[begin:], path[:begin]) for begin in range(len(path) + 1)]
+        # The longest first: a path may end with another one.
+        return next((each for each in splits if each[0] in self._before), (None, ()))
 
 
 def _refuse_another_model(before: Shapes, like: Shapes) -> None:
@@ -146,17 +156,6 @@ def _refuse_another_model(before: Shapes, like: Shapes) -> None:
                 " Only axes of size one can come or go. Let --like return the parameters of the"
                 " model that was saved."
             )
-
-
-def _field(path: Path, owner: Path) -> Path | None:
-    """What stands beside a parameter in a path of a state; None if it is another one's path."""
-    if "param_states" in path:
-        begin = path.index("param_states") + 1
-        mine, rest = path[begin : begin + len(owner)], path[begin + len(owner) :]
-    else:
-        begin = len(path) - len(owner)
-        mine, rest = path[begin:], path[:begin]
-    return rest if mine == owner else None
 
 
 def _shape_of_moment(shape: Shape, field: Path, of: Parameter, new: Shape) -> Shape:

@@ -102,6 +102,15 @@ def test_a_transformation_of_the_program() -> None:
     assert_same(restored.opt_state[1][0].mu["own"]["kernel"], states["own"]["kernel"].grad_ema)
 
 
+@pytest.mark.parametrize("to", ["legacy", "train-state"])
+def test_a_single_parameter(to: str) -> None:
+    definition = optim.Adam(0.1)
+    old, new = (definition.create(jnp.arange(3.0).reshape(shape)) for shape in ((1, 3), (3,)))
+    result = new if to == "legacy" else new.to_train_state()
+    tree = converted(old, to, new.target, None if to == "legacy" else definition)
+    assert_same(serialization.from_state_dict(result, tree), result)
+
+
 def test_several_optimizers_each_with_parameters_of_its_own() -> None:
     old, new = (trained(optim.Momentum(0.1), axes) for axes in (3, 0))
     both = {"critic": {"optimizer": old}, "generator": {"optimizer": old}}
