@@ -109,6 +109,8 @@ def convert(
 
 def _as_it_is(node: Mapping[str, Any], found: FoundOptimizer) -> tuple[Any, Choice]:
     """The entries of an optimizer that has the form already."""
+    if found.form == "legacy":
+        node = _with_named_fields(found).node
     entries = {name: node[name] for name in found.entries if name in node}
     return entries, Choice(" and ".join(map(str, found.kinds)), (), guessed=False)
 

@@ -111,6 +111,15 @@ def test_a_single_parameter(to: str) -> None:
     assert_same(serialization.from_state_dict(result, tree), result)
 
 
+def test_named_tuples_of_flax_0_3_4() -> None:
+    definition = optim.Momentum(0.1)
+    saved = serialization.to_state_dict(definition.create({"layer": jnp.ones((1, 3))}))
+    values = {"0": saved["target"].pop("layer")}
+    saved["target"] = {"name": "Layer", "fields": {"0": "layer"}, "values": values}
+    tree = converted(saved, "legacy", {"layer": jnp.ones(3)})
+    assert tree["target"]["layer"].shape == (3,)
+
+
 def test_several_optimizers_each_with_parameters_of_its_own() -> None:
     old, new = (trained(optim.Momentum(0.1), axes) for axes in (3, 0))
     both = {"critic": {"optimizer": old}, "generator": {"optimizer": old}}
