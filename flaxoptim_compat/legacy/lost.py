@@ -26,6 +26,7 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         "flaxoptim_compat.legacy.linen_behaviour:msgpack_checkpoints",
         "flaxoptim_compat.legacy.linen_behaviour:ignore_new_deprecations",
         "flaxoptim_compat.legacy.calls.linen_modules:let_features_out",
+        "flaxoptim_compat.legacy.old_shapes:mend_what_is_restored",
     ),
 }
 

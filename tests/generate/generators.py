@@ -9,6 +9,7 @@ from tests.generate import (
     formulas,
     goldens,
     index,
+    layers,
     measured,
     notebooks,
     pictures,
@@ -35,4 +36,5 @@ GENERATORS: dict[str, Generator] = {
     "goldens": goldens.GENERATOR,
     "releases": releases.GENERATOR,
     "signatures": signatures.GENERATOR,
+    "layers": layers.GENERATOR,
 }

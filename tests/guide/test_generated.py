@@ -17,7 +17,16 @@ from tests.generate.generators import GENERATORS
 # The page about rewriting is printed anew in test_rewriting.py, which needs what that leaves; what
 # the package index says is asked for in test_versions.py; test_pictures.py looks at the pictures,
 # and test_notebooks.py runs the notebooks.
-OTHERS = ("goldens", "index", "notebooks", "pictures", "releases", "rewriting", "signatures")
+OTHERS = (
+    "goldens",
+    "index",
+    "layers",
+    "notebooks",
+    "pictures",
+    "releases",
+    "rewriting",
+    "signatures",
+)
 TEXTS = [name for name in GENERATORS if name not in OTHERS]
 
 
@@ -49,9 +58,14 @@ def test_the_goldens_are_current() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("old_environment")
-def test_the_old_signatures_are_current() -> None:
-    for path, content in GENERATORS["signatures"].files().items():
-        assert path.read_bytes() == content
+@pytest.mark.parametrize("name", ["signatures", "layers"])
+def test_what_old_releases_left_is_current(name: str) -> None:
+    for path, content in GENERATORS[name].files().items():
+        if path.suffix == ".json":
+            assert path.read_bytes() == content
+        else:
+            both = map(serialization.msgpack_restore, (content, path.read_bytes()))
+            jax.tree.map(assert_nearly, *both)
 
 
 def assert_nearly(found: object, expected: object) -> None:
