@@ -12,6 +12,7 @@ from tests.generate import (
     measured,
     notebooks,
     pictures,
+    random_numbers,
     releases,
     rewriting,
     rules,
@@ -33,6 +34,7 @@ GENERATORS: dict[str, Generator] = {
     "notebooks": notebooks.GENERATOR,
     "pictures": pictures.GENERATOR,
     "goldens": goldens.GENERATOR,
+    "random_numbers": random_numbers.GENERATOR,
     "releases": releases.GENERATOR,
     "signatures": signatures.GENERATOR,
 }

@@ -17,7 +17,16 @@ from tests.generate.generators import GENERATORS
 # The page about rewriting is printed anew in test_rewriting.py, which needs what that leaves; what
 # the package index says is asked for in test_versions.py; test_pictures.py looks at the pictures,
 # and test_notebooks.py runs the notebooks.
-OTHERS = ("goldens", "index", "notebooks", "pictures", "releases", "rewriting", "signatures")
+OTHERS = (
+    "goldens",
+    "index",
+    "notebooks",
+    "pictures",
+    "random_numbers",
+    "releases",
+    "rewriting",
+    "signatures",
+)
 TEXTS = [name for name in GENERATORS if name not in OTHERS]
 
 

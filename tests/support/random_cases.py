@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from tests.support.old_names import Case, Old
 
-# The last two have more than 32 bits, and a sign.
-SEEDS = (0, 42, 2**31 - 1, -7)
+SEEDS = (0, 2021, -7)
 _COVARIANCE = "jnp.array([[2.0, 0.5], [0.5, 1.0]])"
 _ODDS = "jnp.array([0.1, 0.2, 0.3, 0.4])"
 
@@ -57,10 +58,17 @@ _SAMPLERS = {
     "rademacher": ["(9,)"],
     "randint": ["(5,), 0, 10", "(2, 4), -99, 999", "(5,), 0, 99, 'uint8'", "(5,), -9, 9, 'int16'"],
     "rayleigh": ["2.0, (5,)"],
+    "shuffle": ["jnp.arange(9)"],
     "split": ["2", "3", "10"],
     "t": ["3.0, (5,)"],
     "truncated_normal": ["-2.0, 2.0, (5,)"],
-    "uniform": ["(5,)", "(2, 4)", "(5,), 'float32', -1.0, 3.0", "(5,), 'bfloat16'", "(5,), 'float16'"],
+    "uniform": [
+        "(5,)",
+        "(2, 4)",
+        "(5,), 'float32', -1.0, 3.0",
+        "(5,), 'bfloat16'",
+        "(5,), 'float16'",
+    ],
     "wald": ["2.0, (5,)"],
     "weibull_min": ["1.0, 2.0, (5,)"],
 }
@@ -104,11 +112,12 @@ class Net(nn.Module):
         return nn.Dropout(0.5, deterministic=False)(x)
 
 
-def _sampled(expression: str, **scope: Any) -> Case:
-    def case(old: Old) -> Any:
-        keys = [jax.random.PRNGKey(seed) for seed in SEEDS]
-        scope.update(jax=jax, jnp=jnp, nn=nn, Net=Net)
-        return [eval(expression, {**scope, "key": key}) for key in keys]
+def _case(expression: str) -> Case:
+    def case(old: Old) -> list[Any]:
+        del old
+        scope = {"jax": jax, "jnp": jnp, "nn": nn, "Net": Net}
+        made = [eval(expression, {**scope, "key": jax.random.PRNGKey(seed)}) for seed in SEEDS]
+        return list(map(np.asarray, jax.tree_util.tree_leaves(made)))
 
     return case
 
@@ -130,4 +139,43 @@ def _expressions() -> Iterator[str]:
     yield "Net().init_with_output({'params': key, 'dropout': key}, jnp.ones((2, 4)))"
 
 
-CASES: dict[str, Case] = {each: _sampled(each) for each in _expressions()}
+CASES: dict[str, Case] = {each: _case(each) for each in _expressions()}
+
+_OF_GAMMA = "jax 0.4.14 draws gamma for a below 1 otherwise"
+_OF_INTEGERS = "jax 0.7.2 draws 32 bits for integers of 8 and 16 bits"
+# {start of a case: why it gives other numbers today}
+OTHERS = {
+    "jax.random.ball(": _OF_GAMMA,
+    "jax.random.beta(": _OF_GAMMA,
+    "jax.random.dirichlet(": _OF_GAMMA,
+    "jax.random.gamma(key, 0.3": _OF_GAMMA,
+    "jax.random.generalized_normal(": _OF_GAMMA,
+    "jax.random.loggamma(key, 0.3": _OF_GAMMA,
+    "jax.random.randint(key, (5,), -9, 9, 'int16')": _OF_INTEGERS,
+    "jax.random.randint(key, (5,), 0, 99, 'uint8')": _OF_INTEGERS,
+}
+# {start of a case: by how many units in the last place of the largest it may be rounded otherwise}
+ROUNDED = {
+    **dict.fromkeys(("jax.random.cauchy(", "jax.random.exponential("), 1),
+    **dict.fromkeys(("jax.random.double_sided_maxwell(", "jax.random.maxwell("), 1),
+    # The logarithm of a quotient became a difference of logarithms in jax 0.7.0.
+    "jax.random.logistic(": 32,
+    # LAPACK's QR.
+    "jax.random.orthogonal(": 4,
+    "jax.nn.initializers.delta_orthogonal(": 4,
+    "jax.nn.initializers.orthogonal()": 4,
+    # Its kernels for the state are orthogonal.
+    "nn.LSTMCell()": 4,
+}
+
+
+def recorded() -> dict[str, list[list[Any]]]:
+    """What comes of the cases here: of each array dtype, shape and bits."""
+    return {
+        name: [[each.dtype.str, list(each.shape), each.tobytes().hex()] for each in case(str)]
+        for name, case in CASES.items()
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(recorded()))
