@@ -58,8 +58,9 @@ def test_the_goldens_are_current() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("old_environment")
-def test_the_old_signatures_are_current() -> None:
-    for path, content in GENERATORS["signatures"].files().items():
+@pytest.mark.parametrize("name", ["random_numbers", "signatures"])
+def test_what_the_old_environment_says_is_current(name: str) -> None:
+    for path, content in GENERATORS[name].files().items():
         assert path.read_bytes() == content
 
 
