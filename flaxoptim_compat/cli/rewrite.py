@@ -196,8 +196,8 @@ def _next_steps(report: Report, target: str, verified: str | None) -> Iterator[s
         needs = "needs" if still == 1 else "need"
         yield f"Keep flaxoptim_compat installed: {still:,} of these files {needs} it."
     if verified is not None and _has_old_numbers(verified):
-        yield "The command had the random numbers of before jax 0.5, both times. With python they are"
-        yield "today's. To keep the old ones, add this line where the program begins:"
+        yield "The command had the random numbers of before jax 0.5, both times. With python they"
+        yield "are today's. To keep the old ones, add this line where the program begins:"
         yield 'jax.config.update("jax_threefry_partitionable", False)'
     if target == "optax":
         yield from _conversions(report)
