@@ -247,6 +247,24 @@ def test_verify(rewrite: Rewrite) -> None:
     assert sorted(os.listdir()) == [".flaxoptim_compat_cache", "a.py", "runs"]
 
 
+@pytest.mark.parametrize(
+    ("command", "setting", "is_then"),
+    [
+        ("true # run --random then train.py", "", True),
+        ("true # run --random=then train.py", "", True),
+        ("true", "then", True),
+        ("true", "", False),
+    ],
+)
+def test_verify_with_the_old_random_numbers(
+    rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch, command: str, setting: str, is_then: bool
+) -> None:
+    monkeypatch.setenv("FLAXOPTIM_COMPAT_RANDOM", setting)
+    done = rewrite("--write", "--verify", command, a=OLD)
+    line = 'jax.config.update("jax_threefry_partitionable", False)\n'
+    assert (line in done.output) == is_then
+
+
 def test_verify_that_fails_after(rewrite: Rewrite) -> None:
     done = rewrite("--write", "--verify", "echo 1 failed; grep -q tree_map a.py", a=OLD, b=OLD)
     assert done.status == 2
