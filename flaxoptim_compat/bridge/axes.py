@@ -64,7 +64,7 @@ def mended(like: PyTree, restored: PyTree) -> PyTree:
     first = min(changed, key=lambda at: len(expected[at][0]))
     more = f", and {len(changed) - 1} more like it" if changed[1:] else ""
     message = (
-        "What is restored has other axes of size one than what it is restored into: at"
+        "A restored array has other axes of size one than the array that it is for: at"
         f" {keystr(expected[first][0])} expected shape {shapes[first]}, found"
         f" {_shape(found[first])}{more}."
     )

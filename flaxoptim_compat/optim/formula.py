@@ -119,12 +119,7 @@ def stage(function: Factory, *positional: Any, **named: Any) -> Stage:
 
 
 # Decoupled or not, by where it stands: it adds the decayed parameter to the update.
-DECAY = stage(
-    transforms.weight_decay,
-    "weight_decay",
-    says=optax.add_decayed_weights,
-    idle_without="weight_decay",
-)
+DECAY = stage(optax.add_decayed_weights, "weight_decay", idle_without="weight_decay")
 RATE = stage(optax.scale_by_learning_rate, "learning_rate")
 # After a stage that has multiplied by the rate already.
 DESCENT = stage(optax.scale, -1.0)

@@ -26,7 +26,7 @@ def test_parameters_and_moments_of_every_optimizer(name: str) -> None:
         assert_same(restored, reshaped(saved, template))
         (warning,) = caught
         assert str(warning.message).startswith(
-            "What is restored has other axes of size one than what it is restored into: at"
+            "A restored array has other axes of size one than the array that it is for: at"
             " ['target']"
         )
         assert "strict()" in str(warning.message)
