@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 
 
-def in_columns(
-    rows: Sequence[Sequence[str]], right: Container[int] = (), gap: str = "  "
-) -> list[str]:
+def in_columns(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
     """A line for each row; a column is as wide as the longest text in it.
 
     Args:
       rows: as many texts each. Headings are a row like any other.
       right: the numbers of the columns whose texts end at the same place.
-      gap: what is between two columns.
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
-        gap.join(
+        "  ".join(
             text.rjust(width) if number in right else text.ljust(width)
             for number, (text, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()

@@ -11,7 +11,3 @@ def test_columns_are_as_wide_as_their_longest_text() -> None:
         "long    12  x",
         "",
     ]
-
-
-def test_the_gap() -> None:
-    assert in_columns([("a", "b"), ("aa", "bb")], range(2), " | ") == [" a |  b", "aa | bb"]

@@ -83,7 +83,8 @@ def test_the_line_is_that_of_the_program_not_of_a_subclass_of_ours() -> None:
 
 
 def test_the_command_line_does_not_warn_itself(tmp_path: Path) -> None:
-    done = start(["-W", "error", "-m", "flaxoptim_compat", "demo", "--steps", "2"], tmp_path)
+    parity = ["parity", "optim.Momentum(0.1)", "optax.sgd(0.1, 0.9)", "--steps", "2"]
+    done = start(["-W", "error", "-m", "flaxoptim_compat", *parity], tmp_path)
     assert "FlaxOptimDeprecationWarning" not in done.stderr
     assert done.returncode == 0, done.stderr
 

@@ -53,10 +53,6 @@ class Formula(Protocol):
     def takes_schedule(self) -> bool:
         """Whether the learning rate may be a function of the step."""
 
-    @property
-    def operators_only(self) -> bool:
-        """Whether flax called no function of jax here, but added and multiplied as Python does."""
-
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The transformation, with these hyper-parameters."""
 

@@ -8,7 +8,7 @@ import jax
 
 from flaxoptim_compat.bridge.compiled import compiled, plan
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
-from flaxoptim_compat.bridge.numpy_steps import moved_by_numpy
+from flaxoptim_compat.bridge.numpy_steps import by_operators, left_to_numpy
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 from flaxoptim_compat.bridge.traced import Outcome, traced
 from flaxoptim_compat.bridge.trees import Target, is_abstract, step_count
@@ -44,20 +44,7 @@ def apply_gradient(
         _let_broadcast(definition, hyper_params, target, gradients)
         outcome = traced(definition, hyper_params, target, step, states, gradients)
     else:
-        outcome = moved_by_numpy(
-            definition,
-            target.leaves,
-            states,
-            gradients,
-            lambda wide, moments: _concrete(
-                definition,
-                hyper_params,
-                Target(target.treedef.unflatten(wide)),
-                step,
-                moments,
-                gradients,
-            ),
-        ) or _concrete(definition, hyper_params, target, step, states, gradients)
+        outcome = _concrete(definition, hyper_params, target, step, states, gradients)
     leaves, count, new_states = outcome
     # Leaves that no optimizer moves stay the very objects they were.
     new = [old if leaf is None else leaf for leaf, old in zip(leaves, target.leaves, strict=True)]
@@ -65,6 +52,40 @@ def apply_gradient(
 
 
 def _concrete(
+    definition: Definition,
+    hyper_params: HyperParams,
+    target: Target,
+    step: Leaf,
+    states: Sequence[ParamState],
+    gradients: Sequence[Leaf],
+) -> Outcome:
+    numpys = [*left_to_numpy(target.leaves, states, gradients)]
+    if not numpys:
+        return _in_jax(definition, hyper_params, target, step, states, gradients)
+    movers = {
+        index: each
+        for each in definition.assign(hyper_params, target.tree, numpys)
+        if each.definition is definition or each.definition.on_optax()
+        for index in each.leaves
+    }
+    leaves, new_states = list(target.leaves), list(states)
+    if len(movers) == len(leaves):
+        _let_broadcast(definition, hyper_params, target, gradients)
+        count = step_count(step) + 1
+    else:
+        # All of them: what numpy has a part in is small, and is done once more below.
+        moved, count, moved_states = _in_jax(
+            definition, hyper_params, target, step, states, gradients
+        )
+        leaves, new_states = list(moved), list(moved_states)
+    for index, each in movers.items():
+        leaves[index], new_states[index] = by_operators(
+            each, step, target.leaves[index], states[index], gradients[index]
+        )
+    return leaves, count, new_states
+
+
+def _in_jax(
     definition: Definition,
     hyper_params: HyperParams,
     target: Target,

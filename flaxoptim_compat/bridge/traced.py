@@ -107,14 +107,14 @@ def _through_train_state(
 ) -> tuple[Sequence[Leaf], Sequence[ParamState]]:
     params = tuple(leaves)
     conversion = Conversion(assignments, params)
-    count = _as_exponent(step, leaves)
+    count = as_exponent(step, leaves)
     opt_state = conversion.opt_state(count, states)
     before = to_train_state(conversion.transformation(), params, count, opt_state)
     after = before.apply_gradients(grads=tuple(grads))
     return after.params, conversion.param_states(after.opt_state, states)
 
 
-def _as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:
+def as_exponent(step: Leaf, leaves: Sequence[Leaf]) -> jax.Array:
     """The step such that ``beta2 ** step`` has the bits it had in flax.
 
     Outside a trace jax multiplies repeatedly for an integer exponent; in a trace, and for a float

@@ -164,7 +164,7 @@ class Conversion:
             template = self._injected(part).init(())
             mine = [param_states[index] for index in each.leaves]
             fields = self._formulas[part].to_optax(mine, layout.place)
-            states.append(_filled(template, step, fields))
+            states.append(filled(template, step, fields))
         if self._moves_all:
             return states[0]
         if self._at_top and _is_injected(states[0]):
@@ -185,7 +185,7 @@ class Conversion:
             self._assignments, self._formulas, parts, self._layouts, strict=True
         ):
             old = [like[index] for index in each.leaves]
-            new = formula.from_optax(_nodes(part, formula.state_fields), old, layout.pick)
+            new = formula.from_optax(nodes(part, formula.state_fields), old, layout.pick)
             for index, state in zip(each.leaves, new, strict=True):
                 states[index] = state
         return states
@@ -197,7 +197,7 @@ class Conversion:
         try:
             parts = self._parts(opt_state)
             found = [
-                set(_nodes(part, formula.state_fields))
+                set(nodes(part, formula.state_fields))
                 for formula, part in zip(self._formulas, parts, strict=True)
             ]
         except (AttributeError, LookupError, TypeError, ValueError):
@@ -208,7 +208,7 @@ class Conversion:
             if hp.flatten(hyper_params).get("learning_rate", 0.0) is None:
                 hyper_params = hp.with_values(hyper_params, {"learning_rate": 0.0})
             fields = formula.state_fields
-            template = _nodes(self._chain(part, hyper_params).init(()), fields)
+            template = nodes(self._chain(part, hyper_params).init(()), fields)
             missing = [kind.__name__ for kind in fields if kind in template and kind not in kinds]
             if missing:
                 raise ValueError(_not_ours(missing[0]))
@@ -289,18 +289,18 @@ def _not_ours(expected: str) -> str:
     )
 
 
-def _filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:
+def filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:
     """A state with every count set to the step and every tree of moments put in its place."""
     if isinstance(node, dict):
         # Schedules that are injected have a count each.
-        return {name: _filled(child, step, fields) for name, child in node.items()}
+        return {name: filled(child, step, fields) for name, child in node.items()}
     if not isinstance(node, tuple):
         return node
     if not hasattr(node, "_fields"):
-        return tuple(_filled(child, step, fields) for child in node)
+        return tuple(filled(child, step, fields) for child in node)
     trees = fields.get(type(node), {})
     children = {
-        name: trees[name] if name in trees else _filled(getattr(node, name), step, fields)
+        name: trees[name] if name in trees else filled(getattr(node, name), step, fields)
         for name in node._fields
     }
     if "count" in children:
@@ -308,17 +308,17 @@ def _filled(node: PyTree, step: Leaf, fields: StateTrees) -> PyTree:
     return type(node)(**children)
 
 
-def _nodes(node: PyTree, fields: StateFields) -> dict[type, PyTree]:
+def nodes(node: PyTree, fields: StateFields) -> dict[type, PyTree]:
     """The named tuples of a state by their type; trees of moments are not entered."""
     if not isinstance(node, tuple):
         return {}
     if not hasattr(node, "_fields"):
         found: dict[type, PyTree] = {}
         for child in node:
-            found.update(_nodes(child, fields))
+            found.update(nodes(child, fields))
         return found
     found = {type(node): node}
     for name in node._fields:
         if name not in fields.get(type(node), {}):
-            found.update(_nodes(getattr(node, name), fields))
+            found.update(nodes(getattr(node, name), fields))
     return found

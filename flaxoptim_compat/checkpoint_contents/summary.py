@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flaxoptim_compat.checkpoint_contents.array_table import (
@@ -20,6 +20,11 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
 from flaxoptim_compat.checkpoint_files.leaves import size_of
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
+
+_OLD_SHAPES = """
+  {} may be of a GroupNorm of Linen up to Flax 0.3.5, such as {}.
+  Since then Linen has no axes of size one there. `run` restores without them, and
+  `checkpoint convert --like` writes without them. GroupNorm of flax.nn keeps them."""
 
 
 def summary(checkpoint: Checkpoint) -> str:
@@ -80,7 +85,29 @@ def _optimizer(found: FoundOptimizer) -> str:
     arrays = [each.value for each in found.parameters]
     size = sum(each.nbytes for each in arrays if isinstance(each, StoredArray))
     total = f"{_count(len(arrays), 'parameter')}, {_numbers(arrays):,} numbers, {size_text(size)}"
-    return "\n".join([*lines, "", table(names, rows), f"  {total}"])
+    return "\n".join([*lines, "", table(names, rows), f"  {total}", *_old_shapes(found)])
+
+
+def _old_shapes(found: FoundOptimizer) -> Iterator[str]:
+    """What there is to know of parameters as GroupNorm had them, if there are any."""
+    layers: dict[Path, dict[str, Any]] = {}
+    for each in found.parameters:
+        layers.setdefault(each.path[:-1], {})["/".join(each.path[-1:])] = each.value
+    old = [
+        "/".join((*path, name))
+        for path, layer in layers.items()
+        if layer.keys() <= {"scale", "bias"} and all(map(_has_ones_before, layer.values()))
+        for name in layer
+    ]
+    # In a copy for one device each array has an axis before its own.
+    first = {getattr(each.value, "shape", ())[:1] for each in found.parameters}
+    if old and first != {(1,)}:
+        yield _OLD_SHAPES.format(_count(len(old), "parameter"), old[0])
+
+
+def _has_ones_before(value: Any) -> bool:
+    shape = getattr(value, "shape", ())
+    return len(shape) > 1 and {*shape[:-1]} == {1}
 
 
 def _frozen(found: FoundOptimizer) -> str:

@@ -27,6 +27,7 @@ def convert_checkpoint(
     paths: Paths | None = None,
     rate: Rate = "settable",
     fits: Any = None,
+    like: Any = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
     """Write a checkpoint again with its optimizers in another form.
@@ -41,6 +42,7 @@ def convert_checkpoint(
       paths: which parameters are called otherwise in another form, from or to NNX.
       rate: where a TrainState has the learning rate.
       fits: what the new program restores into; None if that is not to be compared.
+      like: parameters in whose shapes it is written, or a dict of them by the paths of optimizers.
       progress: called with the bytes of arrays written so far, and those in total.
 
     Returns:
@@ -52,7 +54,7 @@ def convert_checkpoint(
     with open_checkpoint(source) as checkpoint:
         if format_ is None:
             format_ = "orbax" if checkpoint.format == "orbax" else "msgpack"
-        tree, converted = convert(checkpoint.tree, to, name, definitions, paths, rate)
+        tree, converted = convert(checkpoint.tree, to, name, definitions, paths, rate, like)
         if fits is not None:
             refuse_misfits(tree, fits)
         # What NNX restores is a mapping with numbers for names.

@@ -93,6 +93,7 @@ def report(
     """
     count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]
+    lines += [f"{each.reshaping}" for each in converted if each.reshaping is not None]
     lines.append(f"Wrote {path}: {format_}, {count:,} arrays, {size_text(size_of(tree))}.")
     if to == "train-state" and not any(each.choice.guessed for each in converted):
         lines.append("A program written by rewrite --to optax restores it as it is. Otherwise:")
@@ -105,7 +106,8 @@ def _line(each: Converted, to: Form) -> str:
     step = each.found.step()
     at_step = "" if step is None else f" at step {step}"
     remark = f", taken to have {each.choice.remark}" if each.choice.remark else ""
-    return f"Optimizer at {each.found.place}: {each.choice.name}{at_step}{remark}, now {FORMS[to]}."
+    now = "as it was" if each.found.form == to else f"now {FORMS[to]}"
+    return f"Optimizer at {each.found.place}: {each.choice.name}{at_step}{remark}, {now}."
 
 
 def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Converted]) -> str:
@@ -149,6 +151,7 @@ def _about_rates(to: Form, converted: Sequence[Converted]) -> list[str]:
     values = [
         f"{name} {value_text(value)}"
         for each in converted
+        if each.found.form != to
         for part in injected(each.found.node["opt_state"])
         for name, value in part["hyperparams"].items()
     ]

@@ -17,9 +17,11 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
     Form,
     FoundOptimizer,
     Path,
+    at,
     find_optimizers,
 )
 from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed
+from flaxoptim_compat.checkpoint_conversion.like import Reshaping, Shapes, shapes_by_place
 from flaxoptim_compat.checkpoint_conversion.nnx import (
     as_train_state,
     nnx_entries,
@@ -46,10 +48,12 @@ class Converted:
     Args:
       found: the optimizer as it was.
       choice: the definition that it was taken for.
+      reshaping: of its parameters; None where nobody asked for it.
     """
 
     found: FoundOptimizer
     choice: Choice
+    reshaping: Reshaping | None = None
 
 
 def convert(
@@ -59,6 +63,7 @@ def convert(
     definitions: Any = None,
     paths: Paths | None = None,
     rate: Rate = "settable",
+    like: Any = None,
 ) -> tuple[Any, list[Converted]]:
     """The same tree with its optimizers in another form; their arrays are not read.
 
@@ -70,12 +75,14 @@ def convert(
         place, or a dict of them by path; what is not given is read off the fields.
       paths: which parameters are called otherwise in another form, from or to NNX.
       rate: where a TrainState has the learning rate.
+      like: parameters with the shapes that those of the optimizer are to have, or a dict of them by
+        path.
 
     Raises:
       CheckpointError: there is nothing to convert, or it cannot be done exactly.
     """
     found = find_optimizers(tree)
-    to_convert = [each for each in found if each.form != to]
+    to_convert = [each for each in found if each.form != to or like is not None]
     if not to_convert:
         raise _nothing_to_convert(found, to)
     if paths and "nnx" not in {to, *(each.form for each in to_convert)}:
@@ -85,12 +92,39 @@ def convert(
         )
     by_path = _by_path(definitions, to_convert)
     _refuse_unused_name(name, [each for each in to_convert if each.place not in by_path])
+    shapes = shapes_by_place(like, [each.place for each in to_convert])
+    inside = {(*each.path, entry) for each in found for entry in each.entries}
     converted = []
     for each in to_convert:
-        new, choice = _converted(each, to, name, by_path.get(each.place), paths, rate)
+        if each.form == to:
+            new, choice = _as_it_is(at(tree, each.path), each)
+        else:
+            new, choice = _converted(each, to, name, by_path.get(each.place), paths, rate)
+        reshaping = None
+        if each.place in shapes:
+            new, reshaping = _reshaped(each, new, shapes[each.place])
+            tree = reshaping.copies(tree, inside)
         tree = _replaced(tree, each, new, each.path)
-        converted.append(Converted(each, choice))
+        converted.append(Converted(each, choice, reshaping))
     return tree, converted
+
+
+def _as_it_is(node: Mapping[str, Any], found: FoundOptimizer) -> tuple[Any, Choice]:
+    """The entries of an optimizer that has the form already."""
+    if found.form == "legacy":
+        node = _with_named_fields(found).node
+    entries = {name: node[name] for name in found.entries if name in node}
+    return entries, Choice(" and ".join(map(str, found.kinds)), (), guessed=False)
+
+
+def _reshaped(
+    found: FoundOptimizer, entries: Mapping[str, Any], like: Shapes
+) -> tuple[Any, Reshaping]:
+    try:
+        reshaping = Reshaping(entries, like)
+        return reshaping.optimizer(), reshaping
+    except CheckpointError as error:
+        raise CheckpointError(f"Cannot convert the optimizer at {found.place}: {error}") from None
 
 
 def _converted(

@@ -83,6 +83,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " run: nothing is written if the result does not fit it",
     )
     convert.add_argument(
+        "--like",
+        metavar="MODULE:NAME",
+        help="today's parameters, or what jax.eval_shape returns of them, or a dict of such by the"
+        " paths of the optimizers, or a function that returns it: DESTINATION has its shapes, where"
+        " axes of size one differ, as in Linen's GroupNorm of Flax 0.3.5",
+    )
+    convert.add_argument(
         "--paths",
         metavar="OLD=NEW",
         nargs="+",
@@ -117,14 +124,16 @@ def _convert(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
     from flaxoptim_compat.cli.progress import Progress
 
-    definitions = fits = None
-    if arguments.definition is not None or arguments.fits is not None:
-        from flaxoptim_compat.cli.named_definition import definitions_named, state_named
+    definitions = fits = like = None
+    if {arguments.definition, arguments.fits, arguments.like} != {None}:
+        from flaxoptim_compat.cli import named_objects
 
         if arguments.definition is not None:
-            definitions = definitions_named(arguments.definition)
+            definitions = named_objects.definitions_named(arguments.definition)
         if arguments.fits is not None:
-            fits = state_named(arguments.fits)
+            fits = named_objects.state_named(arguments.fits)
+        if arguments.like is not None:
+            like = named_objects.parameters_named(arguments.like)
     with Progress() as progress:
         report = convert_checkpoint(
             arguments.source,
@@ -136,6 +145,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             paths=dict(arguments.paths) if arguments.paths else None,
             rate=arguments.rate,
             fits=fits,
+            like=like,
             progress=progress,
         )
     print_text(report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -174,13 +175,13 @@ def _write(report: Report, arguments: argparse.Namespace) -> int:
         print_text(line)
     _say_written(outcome, removed)
     if outcome.written:
-        print_text("\n".join(_next_steps(report, arguments.to)))
+        print_text("\n".join(_next_steps(report, arguments.to, arguments.verify)))
     if outcome.failed or report.is_trouble:
         return 2
     return 1 if outcome.written else 0
 
 
-def _next_steps(report: Report, target: str) -> Iterator[str]:
+def _next_steps(report: Report, target: str, verified: str | None) -> Iterator[str]:
     """What to do now that files have changed."""
     texts = [each.new for each in report.files if each.new is not None]
     if any(each.left for each in report.files):
@@ -194,8 +195,19 @@ def _next_steps(report: Report, target: str) -> Iterator[str]:
     if target == "optax" and still:
         needs = "needs" if still == 1 else "need"
         yield f"Keep flaxoptim_compat installed: {still:,} of these files {needs} it."
+    if verified is not None and _has_old_numbers(verified):
+        yield "The command had the random numbers of before jax 0.5, both times. With python they"
+        yield "are today's. To keep the old ones, add this line where the program begins:"
+        yield 'jax.config.update("jax_threefry_partitionable", False)'
     if target == "optax":
         yield from _conversions(report)
+
+
+def _has_old_numbers(command: str) -> bool:
+    """Whether a command runs its program with the random numbers of before jax 0.5."""
+    from flaxoptim_compat.legacy.installing import RANDOM
+
+    return bool(re.search(r"--random[ =]then\b", command)) or os.environ.get(RANDOM) == "then"
 
 
 def _conversions(report: Report) -> Iterator[str]:
@@ -206,8 +218,8 @@ def _conversions(report: Report) -> Iterator[str]:
     if not found:
         return
     yield ""
-    yield "Convert old checkpoints before the rewritten program restores them: write their path for"
-    yield "OLD, and a new one for NEW."
+    yield "Convert old checkpoints before the new program restores them. OLD and NEW are"
+    yield "your paths:"
     lines: dict[str, list[str]] = {}
     for spot, command in found:
         lines.setdefault(command, []).append(line_of(*spot))

@@ -10,9 +10,14 @@ SUMMARY = "Run an old program as python would, with flax.optim and other lost na
 EPILOG = """examples:
   flaxoptim-compat run train.py --steps 100
   flaxoptim-compat run -m pytest tests
+  flaxoptim-compat run --random then train.py
 
 Options of the program come after its name. On exit, a line on stderr says which legacy names it
-used most and how often. Programs that it starts with the same Python are served too."""
+used most and how often. Programs that it starts with the same Python are served too.
+
+Since jax 0.5 a seed gives other random numbers. --random then gives those of before, unless the
+program, or JAX_THREEFRY_PARTITIONABLE, says which ones. The environment variable
+FLAXOPTIM_COMPAT_RANDOM=then does the same, for enable too."""
 
 
 # How many names the line at the end has.
@@ -23,13 +28,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
     parser.epilog = EPILOG
     parser.usage = (
-        "%(prog)s [-h] [--only-optim] [--quiet | --verbose]\n"
+        "%(prog)s [-h] [--only-optim] [--random then] [--quiet | --verbose]\n"
         "                            (SCRIPT | -m MODULE) [ARGS ...]"
     )
     parser.add_argument(
         "--only-optim",
         action="store_true",
         help="serve flax.optim only, not the names that jax, flax and numpy dropped beside it",
+    )
+    parser.add_argument(
+        "--random",
+        choices=("then",),
+        help="then: the random numbers that a seed gave before jax 0.5; else they are today's",
     )
     line = parser.add_mutually_exclusive_group()
     line.add_argument(
@@ -74,4 +84,4 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 2
     names = None if arguments.verbose else 0 if arguments.quiet else _NAMES
-    return launching.launch(program, era=not arguments.only_optim, names=names)
+    return launching.launch(program, not arguments.only_optim, names, arguments.random)

@@ -20,17 +20,27 @@ def line(program: str, names: int | None, home: str) -> str:
       names: how many names it has, the most used ones; all if None.
       home: the full path of the folder of the program.
     """
+    numbers = _of_random_numbers()
     if not usage.counts:
         # Python keeps there what nothing caught.
         if hasattr(sys, "last_value"):
-            return "flaxoptim-compat: no legacy names were used before that."
-        return "flaxoptim-compat: no legacy names were used; python runs this program as it is."
+            return f"flaxoptim-compat: no legacy names were used before that.{numbers}"
+        return (
+            "flaxoptim-compat: no legacy names were used; python runs this program as it is."
+            f"{numbers}"
+        )
     shown = [f"{name} ({count}x)" for name, count in usage.counts.most_common(names)]
     used = ", ".join(shown)
     if more := len(usage.counts) - len(shown):
         used += f" and {more} other name{'s' if more > 1 else ''}, which run --verbose lists"
     where = shlex.join(_to_scan(program, home))
-    return f"flaxoptim-compat: used {used}. To see where: flaxoptim-compat scan {where}"
+    return f"flaxoptim-compat: used {used}.{numbers} To see where: flaxoptim-compat scan {where}"
+
+
+def _of_random_numbers() -> str:
+    if not usage.made_keys or not sys.modules["jax"].config.jax_threefry_partitionable:
+        return ""
+    return " Its random numbers are those of today's jax; run --random then gives the old ones."
 
 
 def _to_scan(program: str, home: str) -> list[str]:

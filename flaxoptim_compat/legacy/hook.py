@@ -109,19 +109,30 @@ def start(era: bool) -> None:
 def start_from_environment() -> None:
     """Begin to wait as the variables of ``flaxoptim-compat run`` say."""
     start(era=os.environ.get(SERVE) == "era")
-    process, _, line = os.environ.get(REPORT, "").partition(":")
+    if not reports():
+        return
+    import atexit
+
+    _, names, program = os.environ[REPORT].split(":", 2)
+    # The program may go to another folder.
+    home = "" if program == "." else os.path.dirname(os.path.abspath(program))
+    # Where there is no such program Python says so, and that is all there is to say.
+    if program == "." or os.path.exists(program):
+        atexit.register(_report, os.getpid(), int(names) if names else None, program, home)
+
+
+def reports() -> bool:
+    """Whether this process is the program of ``run``, and says at its end what it used."""
     # The children of the program inherit the variable, and its number tells them apart.
-    if process == str(os.getpid()):
-        import atexit
-
-        names, _, program = line.partition(":")
-        # The program may go to another folder.
-        home = "" if program == "." else os.path.dirname(os.path.abspath(program))
-        atexit.register(_report, process, int(names) if names else None, program, home)
+    return os.environ.get(REPORT, "").partition(":")[0] == str(os.getpid())
 
 
-def _report(process: str, names: int | None, program: str, home: str) -> None:
-    if process == str(os.getpid()):
-        from flaxoptim_compat.legacy import closing_line
+def _report(process: int, names: int | None, program: str, home: str) -> None:
+    if process != os.getpid():
+        return
+    # What Python ran as a module has a file.
+    if program == "." and not hasattr(sys.modules["__main__"], "__file__"):
+        return
+    from flaxoptim_compat.legacy import closing_line
 
-        print(closing_line.line(program, names, home), file=sys.stderr)
+    print(closing_line.line(program, names, home), file=sys.stderr)

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 
-from flaxoptim_compat.legacy import hook
+from flaxoptim_compat.legacy import hook, installing
 
 STARTUP = Path(__file__).with_name("startup")
 
 
-def launch(program: Sequence[str], era: bool, names: int | None) -> int:
+def launch(program: Sequence[str], era: bool, names: int | None, random: str | None = None) -> int:
     """Become Python running a program: same process, so same signals and same exit status.
 
     Args:
@@ -22,9 +22,10 @@ def launch(program: Sequence[str], era: bool, names: int | None) -> int:
       era: whether to serve more than flax.optim.
       names: how many of the names that it used are said at the end: all if None, and if 0 there is
         no line.
+      random: as for ``install()``.
     """
     command = [sys.executable, *_flags(), *program]
-    environment = child_environment(os.environ, program, era, names)
+    environment = child_environment(os.environ, program, era, names, random)
     sys.stdout.flush()
     sys.stderr.flush()
     if os.name == "nt":  # where a process cannot become another one
@@ -33,7 +34,11 @@ def launch(program: Sequence[str], era: bool, names: int | None) -> int:
 
 
 def child_environment(
-    environment: Mapping[str, str], program: Sequence[str], era: bool, names: int | None
+    environment: Mapping[str, str],
+    program: Sequence[str],
+    era: bool,
+    names: int | None,
+    random: str | None = None,
 ) -> dict[str, str]:
     """The environment in which a Python serves the legacy names.
 
@@ -42,20 +47,28 @@ def child_environment(
       program: as for ``launch``.
       era: as for ``launch``.
       names: as for ``launch``.
+      random: as for ``launch``.
     """
-    path = [str(STARTUP), environment.get("PYTHONPATH", "")]
-    if not _is_installed():
-        path.append(str(Path(__file__).parents[2]))
     extended = {
         **environment,
-        "PYTHONPATH": os.pathsep.join(filter(None, path)),
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(STARTUP), search_path(environment)])),
         hook.SERVE: "era" if era else "optim",
     }
+    if random is not None:
+        extended[installing.RANDOM] = random
     extended.pop(hook.REPORT, None)
     if names != 0:
         place = "." if program[0] == "-m" else program[0]
         extended[hook.REPORT] = f"{os.getpid()}:{names or ''}:{place}"
     return extended
+
+
+def search_path(environment: Mapping[str, str]) -> str:
+    """The ``PYTHONPATH`` with which a Python finds this package in any folder."""
+    path = [environment.get("PYTHONPATH", "")]
+    if not _is_installed():
+        path.append(str(Path(__file__).parents[2]))
+    return os.pathsep.join(filter(None, path))
 
 
 def _is_installed() -> bool:

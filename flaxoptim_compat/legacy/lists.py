@@ -11,7 +11,12 @@ import jax
 import jax.numpy as jnp
 
 from flaxoptim_compat.legacy.replacing import replace
-from flaxoptim_compat.legacy.took_lists import TOOK_LISTS, UNTIL
+from flaxoptim_compat.legacy.took_lists import KNOWN_WHEN_COMPILED, TOOK_LISTS, UNTIL
+from flaxoptim_compat.versions.of_jax import leave_out_of_sources
+
+# So that what jax says of an operation names the line of the program.
+leave_out_of_sources(__file__)
+_LISTS = (list, tuple)
 
 
 def accept_lists() -> Callable[[], None]:
@@ -23,9 +28,16 @@ def accept_lists() -> Callable[[], None]:
     for module_name, functions in TOOK_LISTS.items():
         module = importlib.import_module(module_name)
         for name, arguments in functions.items():
-            original = vars(module)[name]
-            if _refuses_lists(f"{module_name}.{name}") and not hasattr(original, "_takes_lists"):
-                taking = _taking_lists(original, arguments.split())
+            original, full_name = vars(module)[name], f"{module_name}.{name}"
+            if _refuses_lists(full_name) and not hasattr(original, "_takes_lists"):
+                if full_name in KNOWN_WHEN_COMPILED:
+                    taking = _reducing_lists(original)
+                else:
+                    taking = _taking_lists(original, arguments.split())
+                # A jitted function has methods besides, such as lower.
+                for each in set(dir(original)) - set(dir(taking)):
+                    setattr(taking, each, getattr(original, each))
+                taking._takes_lists = True  # type: ignore[attr-defined]
                 # By this it is pickled, and it leads to it: some say where jax has them itself.
                 taking.__module__ = module_name
                 undo.append(replace(module, name, taking))
@@ -42,10 +54,23 @@ def _refuses_lists(name: str) -> bool:
     return version[:2] >= UNTIL.get(name, (0, 0))
 
 
+def _reducing_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def taking(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(a, _LISTS):
+            return original(a, *args, **kwargs)
+        if _has_tracers((a, args, kwargs)):
+            return original(jnp.asarray(a), *args, **kwargs)
+        with jax.ensure_compile_time_eval():
+            return original(jnp.asarray(a), *args, **kwargs)
+
+    return taking
+
+
 def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callable[..., Any]:
     any_number = arguments == ["*"]
     converters = {
-        name.removesuffix("[]"): _as_arrays if name.endswith("[]") else _as_array
+        name.removesuffix("[]"): _as_arrays if name.endswith("[]") else as_array
         for name in arguments
         if name not in "-*"
     }
@@ -54,7 +79,7 @@ def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callabl
     @functools.wraps(original)
     def taking(*args: Any, **kwargs: Any) -> Any:
         if any_number:
-            return original(*map(_as_array, args), **kwargs)
+            return original(*map(as_array, args), **kwargs)
         converted = [
             arg if convert is None else convert(arg)
             for arg, convert in zip(args, in_order, strict=False)
@@ -63,17 +88,14 @@ def _taking_lists(original: Callable[..., Any], arguments: list[str]) -> Callabl
             kwargs[name] = converters[name](kwargs[name])
         return original(*converted, *args[len(in_order) :], **kwargs)
 
-    # A jitted function has methods besides, such as lower.
-    for name in set(dir(original)) - set(dir(taking)):
-        setattr(taking, name, getattr(original, name))
-    taking._takes_lists = True  # type: ignore[attr-defined]
     return taking
 
 
-def _as_array(value: Any) -> Any:
-    if not isinstance(value, (list, tuple)):
+def as_array(value: Any) -> Any:
+    """The array that a list or a tuple stands for; anything else as it is."""
+    if not isinstance(value, _LISTS):
         return value
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(value)):
+    if _has_tracers(value):
         return jnp.asarray(value)
     # Under jit too, a list of numbers is known at once, as repeat needs it.
     with jax.ensure_compile_time_eval():
@@ -81,4 +103,8 @@ def _as_array(value: Any) -> Any:
 
 
 def _as_arrays(value: Any) -> Any:
-    return [_as_array(each) for each in value] if isinstance(value, (list, tuple)) else value
+    return [as_array(each) for each in value] if isinstance(value, _LISTS) else value
+
+
+def _has_tracers(tree: Any) -> bool:
+    return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))

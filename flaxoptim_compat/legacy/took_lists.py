@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-# Which functions took a list or a tuple in some release from 0.2.9 to 0.4.13, and in place of
+# Those that took them until jax 0.1.76, when a compiled function still knew what comes of known
+# numbers, as in x.reshape(-1, jnp.prod(x.shape[1:])). mean, std, cumsum and others never did.
+KNOWN_WHEN_COMPILED = frozenset(
+    f"jax.numpy.{name}"
+    for name in ("all", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum")
+)
+
+# Which functions took a list or a tuple in some release from 0.1.75 to 0.4.13, and in place of
 # which arguments: in order, "-" for one that is no array, "*" for any number of them, and "[]"
 # after one that is a sequence of arrays.
 TOOK_LISTS: dict[str, dict[str, str]] = {
     "jax.numpy": {
+        "all": "a",
         "allclose": "a b",
+        "amax": "a",
+        "amin": "a",
+        "any": "a",
         "argwhere": "a",
         "atleast_1d": "*",
         "atleast_2d": "*",
@@ -32,7 +43,9 @@ TOOK_LISTS: dict[str, dict[str, str]] = {
         "intersect1d": "ar1 ar2",
         "isclose": "a b",
         "ix_": "*",
+        "max": "a",
         "meshgrid": "*",
+        "min": "a",
         "nanpercentile": "- q",
         "nonzero": "a",
         "packbits": "a",
@@ -42,6 +55,8 @@ TOOK_LISTS: dict[str, dict[str, str]] = {
         "polyder": "p",
         "polysub": "a1 a2",
         "polyval": "p",
+        "prod": "a",
+        "ptp": "a",
         "ravel": "a",
         "repeat": "- repeats",
         "reshape": "a",
@@ -49,6 +64,7 @@ TOOK_LISTS: dict[str, dict[str, str]] = {
         "roots": "p",
         "searchsorted": "a v",
         "setdiff1d": "ar1 ar2",
+        "sum": "a",
         "take": "a indices",
         "tril_indices_from": "arr",
         "trim_zeros": "filt",

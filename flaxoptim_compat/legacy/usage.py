@@ -17,6 +17,8 @@ _TAKING_LISTS = "flaxoptim_compat.legacy.lists"
 counts: Counter[str] = Counter()
 # The files that did, but for the one that Python was started with.
 imported_files: set[str] = set()
+# Whether it has made a random key, where that is noticed.
+made_keys = False
 
 
 def record(name: str, notice: str | None = None) -> None:

@@ -16,7 +16,7 @@ from jax.sharding import PartitionSpec
 from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat import deprecation, syntax
-from flaxoptim_compat.bridge import checkpoints
+from flaxoptim_compat.bridge import axes, checkpoints
 from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.definition import (
     Assignment,
@@ -217,8 +217,11 @@ class OptimizerDef(ByValue):
         target, misfits = checkpoints.restore(opt_target, entries["target"], "target")
         upgraded = self.upgrade_state_dict(target, entries["state"])
         state, more = checkpoints.restore(opt_state, upgraded, "state")
-        checkpoints.warn_of(misfits + more)
-        return target, state
+        taken = {"target": target, "state": state}
+        fitting = axes.mended({"target": opt_target, "state": opt_state}, taken)
+        if fitting is taken:
+            checkpoints.warn_of(misfits + more)
+        return fitting["target"], fitting["state"]
 
     def apply_directly(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree

@@ -119,17 +119,10 @@ def stage(function: Factory, *positional: Any, **named: Any) -> Stage:
 
 
 # Decoupled or not, by where it stands: it adds the decayed parameter to the update.
-DECAY = stage(
-    transforms.weight_decay,
-    "weight_decay",
-    says=optax.add_decayed_weights,
-    idle_without="weight_decay",
-)
+DECAY = stage(optax.add_decayed_weights, "weight_decay", idle_without="weight_decay")
 RATE = stage(optax.scale_by_learning_rate, "learning_rate")
 # After a stage that has multiplied by the rate already.
 DESCENT = stage(optax.scale, -1.0)
-# For these flax wrote nothing but + and *.
-_OPERATORS = (DECAY.function, optax.trace, RATE.function)
 
 
 class Chain:
@@ -158,11 +151,6 @@ class Chain:
     def takes_schedule(self) -> bool:
         """Whether optax takes a function of the step for the learning rate here."""
         return any(each.function is RATE.function for each in self.stages.values())
-
-    @property
-    def operators_only(self) -> bool:
-        """Whether flax called no function of jax here, but added and multiplied as Python does."""
-        return all(each.function in _OPERATORS for each in self.stages.values())
 
     @property
     def texts(self) -> list[StageText]:

@@ -63,11 +63,6 @@ class LegacyLoop:
         return False
 
     @property
-    def operators_only(self) -> bool:
-        """Nobody knows what the user's code calls."""
-        return False
-
-    @property
     def splits(self) -> bool:
         """False: what the code looks at is not known."""
         return False

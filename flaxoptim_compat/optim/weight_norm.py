@@ -101,11 +101,6 @@ class _Normed:
         return self._inner.takes_schedule
 
     @property
-    def operators_only(self) -> bool:
-        """Norms were functions of jax."""
-        return False
-
-    @property
     def splits(self) -> bool:
         """Whether the wrapped definition does not look at other parameters either."""
         return self._inner.splits

@@ -9,7 +9,6 @@ from flaxoptim_compat.transforms.keep_dtypes import keep_dtypes
 from flaxoptim_compat.transforms.lamb import scale_by_lamb_trust_ratio
 from flaxoptim_compat.transforms.lars import scale_by_lars_rate
 from flaxoptim_compat.transforms.rms import scale_by_rms
-from flaxoptim_compat.transforms.weight_decay import weight_decay
 from flaxoptim_compat.transforms.weight_norm import WeightNormState, weight_norm
 
 __all__ = [
@@ -22,6 +21,5 @@ __all__ = [
     "scale_by_rate_and_parameter_rms",
     "scale_by_rms",
     "scale_by_sum_of_squares",
-    "weight_decay",
     "weight_norm",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import optax
 
 from flaxoptim_compat.versions.of_jax import with_weak_type
 
@@ -34,6 +35,13 @@ def with_dtype(array: Any, dtype: Any) -> Any:
     if jnp.iscomplexobj(array) and not jnp.issubdtype(dtype, jnp.complexfloating):
         array = array.real
     return array.astype(dtype)
+
+
+def with_update(param: Any, update: Any) -> Any:
+    """What ``optax.apply_updates`` makes of a parameter; what is no array of jax yet stays none."""
+    if isinstance(param, jax.Array) or isinstance(update, jax.Array):
+        return optax.apply_updates(param, update)
+    return param + update
 
 
 def is_like_a_python_number(value: Any) -> bool:

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from flaxoptim_compat.transforms.casting import with_update
 from flaxoptim_compat.transforms.parameters import require_parameters
 
 
@@ -76,6 +77,7 @@ def split_gradient(grads: Any, direction: Any, scale: Any, decay: Any, eps: Any)
     def of_both(grad: jax.Array, vector: jax.Array, size: Any) -> tuple[jax.Array, Any]:
         if not is_normalised(vector):
             return grad, ()
+        grad = jnp.asarray(grad)
         squares, never_zero = _squares(vector, eps)
         inverse = jax.lax.rsqrt(never_zero)
         along = _sum_as_transposed(vector * grad)
@@ -138,7 +140,7 @@ def weight_norm(
             factors,
             **extra_args,
         )
-        factors = optax.apply_updates(factors, changes)
+        factors = jax.tree.map(with_update, factors, changes)
         merged = merge(factors["direction"], factors["scale"], eps)
         difference = jax.tree.map(lambda new, old: new - old, merged, params)
         return difference, WeightNormState(factors["direction"], factors["scale"], inner_state)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from flax import serialization
+from flax import jax_utils, serialization
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.cli import main
 from tests.data import goldens
+from tests.generate.layers import GROUP_NORM
 from tests.support.cases import case
+from tests.support.group_norm import parameters
 from tests.support.optimizer_checkpoints import LAYOUTS
 from tests.support.training import create
 
@@ -186,6 +189,24 @@ def test_a_step_with_a_copy_for_every_device(
     }
     about = lines_about(inspected(written(tmp_path, tree), capsys))
     assert about["step"] == "5, with a copy for each of 8 devices"
+
+
+def test_parameters_with_axes_that_linen_has_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(tree: Any) -> str:
+        text = inspected(written(tmp_path, tree), capsys)
+        return text.partition(" may be of a GroupNorm of Linen up to Flax 0.3.5, such as ")[2]
+
+    definition = optim.Momentum(0.1)
+    five, today = GROUP_NORM / "5.msgpack", definition.create(parameters(0))
+    assert inspected(five, capsys).count("4 parameters may be of a GroupNorm of Linen") == 1
+    assert said(definition.create(parameters(3))).startswith("GroupNorm_0/scale.\n")
+    assert not said(today)
+    assert not said(jax_utils.replicate(today, devices=jax.devices()[:1]))
+    # A single array, and a bias beside a kernel, are none of a GroupNorm.
+    assert not said(definition.create(jnp.ones((1, 3))))
+    assert not said(definition.create({"kernel": jnp.ones((4, 1, 3)), "bias": jnp.ones((1, 3))}))
 
 
 def test_without_an_optimizer_it_says_so(

@@ -1,112 +1,197 @@
-"""``flaxoptim-compat demo``: two runs, and what it says of them."""
+"""``flaxoptim-compat demo``: an old program all the way, and what stands in its way."""
 
 from __future__ import annotations
 
 import os
-import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import nbformat
+import numpy as np
 import pytest
+from PIL import Image
 
-import flaxoptim_compat
-from flaxoptim_compat import optim
-from flaxoptim_compat.cli import demo, main
-
-ROW = re.compile(r" *(\d+)" + r" +([-+.e\d]+|inf)" * 5)
-
-
-def rows(output: str) -> list[list[float]]:
-    return [[*map(float, m.groups())] for m in map(ROW.fullmatch, output.splitlines()) if m]
+from flaxoptim_compat.cli import demo_steps, main
+from tests.support import compiling
+from tests.support.pages import blocks
+from tests.support.places import GUIDE
+from tests.support.processes import compat
 
 
-def test_the_demo_finds_that_the_runs_agree(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--steps", "40"]) == 0
-    output, errors = capsys.readouterr()
-    found = rows(output)
-    assert [row[0] for row in found] == [5, 10, 15, 20, 25, 30, 35, 40]
-    assert all(row[5] <= demo.agreement_bound(20) for row in found)
-    assert found[-1][2] < 0.5 * found[0][2]
-    assert "after step 20, run 2 goes on with optax ---" in output
-    assert "optimizer.to_train_state(apply_fn=model.apply)" in output
-    assert max(map(len, output.splitlines())) <= 80
-    assert errors == ""
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What the demo prints where the environment is not activated, and where it was started."""
+    folder = tmp_path_factory.mktemp("demo")
+    environment = {**compiling.variables(devices=1), "PATH": os.defpath, "PYTHONUNBUFFERED": "1"}
+    process = compat(["demo"], folder, environment)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert process.stderr == ""
+    return process.stdout, folder
 
 
-def test_the_demo_finds_that_the_runs_do_not_agree(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    genuine = optim.Optimizer.to_train_state
-
-    def forgetful(self: Any, apply_fn: Any = None) -> Any:
-        return genuine(self.optimizer_def.create(self.target), apply_fn)
-
-    monkeypatch.setattr(optim.Optimizer, "to_train_state", forgetful)
-    assert main(["demo", "--steps", "10"]) == 1
-    assert "The two runs do NOT agree: at step " in capsys.readouterr().out
+def test_both_runs_end_on_the_same_bits(done: tuple[str, Path]) -> None:
+    output, folder = done
+    assert "are equal, bit for bit.\n" in output and "NOT" not in output
+    old, new = (
+        np.load(folder / f"flaxoptim_demo/{name}/losses.npy") for name in ("old_run", "new_run")
+    )
+    assert old.shape == (400,) and old[200:].tobytes() == new.tobytes()
+    assert old[-50:].mean() < 0.15 * old[0]
 
 
-@pytest.mark.parametrize("steps", [1, 2, 3])
-def test_short_demos(steps: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--steps", str(steps), "--seed", "4294967295"]) == 0
-    assert len(rows(capsys.readouterr().out)) == steps
+def test_the_demo_leaves_its_folder(done: tuple[str, Path]) -> None:
+    _, folder = done
+    (made,) = folder.iterdir()
+    old, new = (made / "train_2021.py").read_bytes(), (made / "train.py").read_text()
+    assert old == demo_steps.PROGRAM.read_bytes()
+    assert "import optax" in new and "optim.Adam" not in new and "flaxoptim_compat" not in new
+    for run in ("old_run", "new_run"):
+        files = {file.name for file in (made / run).iterdir()}
+        assert files == {"checkpoint_200", "losses.npy", "params.msgpack"}
+    with Image.open(made / "losses.png") as picture:
+        assert min(picture.size) > 500
 
 
-def test_the_seed_decides(capsys: pytest.CaptureFixture[str]) -> None:
-    outputs = []
-    for seed in ("1", "1", "2"):
-        assert main(["demo", "--steps", "4", "--seed", seed]) == 0
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1] != outputs[2]
+def test_each_step_is_in_sight(done: tuple[str, Path]) -> None:
+    output, _ = done
+    assert f"`python` stands for {sys.executable} here" in output
+    expected = iter(
+        [
+            "$ python train.py\nTraceback ",
+            "ImportError: cannot import name 'optim' from 'flax'",
+            "$ flaxoptim-compat run train.py",
+            "starts at step 0\n",
+            "step 400, loss 0.",
+            "flaxoptim-compat: used flax.optim.Adam (1x)",
+            "\n-    optimizer = optim.Adam(",
+            "--write\ntrain.py: changed",
+            " step 200, now a TrainState.\nWrote new_run/checkpoint_200",
+            "$ python train.py --workdir new_run\nstarts at step 200\n",
+            "losses of steps 201 to 400 are equal",
+            "parameters after step 400 are equal",
+            "For your own program:",
+        ]
+    )
+    rest = output
+    for each in expected:
+        _, found, rest = rest.partition(each)
+        assert found, each
+    assert "Warning: " not in output
 
 
-def test_progress_is_shown_to_a_terminal_only(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert main(["demo", "--steps", "2"]) == 0
-    output, errors = capsys.readouterr()
-    assert errors.startswith(f"\r\033[K[{'#' * 15}{'.' * 15}] step 1 of 2, ")
-    assert errors.endswith("\r\033[K")
-    assert "\033" not in output
+def test_the_guide_and_the_notebook_go_the_same_way(done: tuple[str, Path]) -> None:
+    output, _ = done
+    shown = [line[2:] for line in output.splitlines() if line.startswith("$ ")]
+    page = (GUIDE / "README.md").read_text()
+    (commands,) = (block for block in blocks(page, "sh") if "mkdir" in block)
+    assert commands.splitlines() == shown
 
-
-def test_what_is_said_about_the_difference() -> None:
-    row = demo.Row(7, 0.01, 0.5, 0.5, 1e-7, 3.25)
-    assert "equal, bit for bit" in demo.verdict(row._replace(ulps=0.0), 10.0)
-    assert "differ by 3.25 ulp at most, and 10\nare allowed" in demo.verdict(row, 10.0)
-    assert "at step 7 parameters differ by 3.25 ulp,\nand 2 are" in demo.verdict(row, 2.0)
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [["--steps", "0"], ["--steps", "-1"], ["--steps", "many"], ["--seed", str(2**32)], ["--sed"]],
-)
-def test_wrong_options_are_named(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["demo", *arguments])
-    assert arguments[-1] in capsys.readouterr().err
+    cells = nbformat.read(GUIDE / "notebooks" / "from_flax_optim_to_optax.ipynb", 4).cells
+    (program,) = (cell.source for cell in cells if cell.source.startswith("%%writefile"))
+    assert program == f"%%writefile train.py\n{demo_steps.PROGRAM.read_text()}".rstrip("\n")
+    lines = [line for cell in cells for line in cell.source.splitlines() if line.startswith("!")]
+    compat, python = "{sys.executable} -m flaxoptim_compat", "{sys.executable}"
+    typed = [line.replace(compat, "flaxoptim-compat").replace(python, "python") for line in lines]
+    assert [line[1:] for line in typed] == shown[1:]
 
 
 @pytest.fixture
-def script() -> list[str]:
-    """The command as installed, or the module where only the checkout is there."""
-    installed = Path(sys.executable).with_name("flaxoptim-compat")
-    return [str(installed)] if installed.exists() else [sys.executable, "-m", "flaxoptim_compat"]
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
-def test_the_command_works_from_any_directory(script: list[str], tmp_path: Path) -> None:
-    checkout = Path(flaxoptim_compat.__file__).parents[1]
-    done = subprocess.run(
-        [*script, "demo", "--steps", "8"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        text=True,
-        check=False,
+def test_what_is_there_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "flaxoptim_demo").mkdir()
+    (here / "flaxoptim_demo" / "train.py").write_text("mine")
+    assert main(["demo"]) == 2
+    assert capsys.readouterr().err == (
+        "flaxoptim-compat: The folder flaxoptim_demo is not empty: remove it, or start in another"
+        " folder.\n"
     )
-    assert done.returncode == 0, done.stderr
-    assert len(rows(done.stdout)) == 8
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in here.rglob("*.*")] == ["train.py"]
+
+
+def test_a_file_in_its_place_stays(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "flaxoptim_demo").write_text("mine")
+    assert main(["demo"]) == 2
+    assert "Cannot write flaxoptim_demo (Not a directory): start in" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mkdir(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    assert main(["demo"]) == 2
+    assert "Cannot write flaxoptim_demo (Permission denied): " in capsys.readouterr().err
+
+
+def test_a_command_that_ends_otherwise_ends_the_demo(
+    here: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = here / "program.txt"
+    program.write_text("import sys; print('serves itself'); print('why', file=sys.stderr)")
+    monkeypatch.setattr(demo_steps, "PROGRAM", program)
+    assert main(["demo"]) == 1
+    output, errors = capfd.readouterr()
+    assert output.endswith("$ python train.py\nserves itself\nwhy\n\n")
+    assert "was to end with exit status 1, and ended with 0. See" in errors
+
+
+def test_other_bits_are_seen_and_without_matplotlib_nothing_is_drawn(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    for name, losses in (("old_run", [3.0, 2.0, 1.0]), ("new_run", [2.0, 1.0000001])):
+        run = here / "flaxoptim_demo" / name
+        run.mkdir(parents=True)
+        np.save(run / "losses.npy", np.asarray(losses, np.float32))
+        (run / "params.msgpack").write_bytes(b"same")
+    assert not demo_steps.compare(Path("flaxoptim_demo"))
+    assert capsys.readouterr().out == (
+        "The losses of steps 2 to 3 are NOT equal, bit for bit.\n"
+        "The parameters after step 3 are equal, bit for bit.\n"
+        "After pip install matplotlib, the demo draws both curves too.\n"
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no groups of processes to ask for")
+def test_stopped_it_leaves_no_process_behind(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flaxoptim_compat", "demo"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    while "starts at step 0" not in process.stdout.readline():
+        assert process.poll() is None
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert errors.splitlines()[-1] == (
+        "flaxoptim-compat: stopped. Remove the folder flaxoptim_demo before you start again."
+    )
+    # What was killed is gone once the system has taken note of it.
+    end = time.monotonic() + 30
+    while has_processes(process.pid):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def has_processes(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True

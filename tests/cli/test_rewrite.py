@@ -55,7 +55,7 @@ optimizer = checkpoints.restore_checkpoint("run", optimizer)
         (
             "optax",
             RESTORES,
-            "OLD, and a new one for NEW.\nflaxoptim-compat checkpoint convert OLD NEW --to"
+            "your paths:\nflaxoptim-compat checkpoint convert OLD NEW --to"
             " train-state --definition 'optim.Adam(learning_rate=0.1)' --rate fixed\n",
         ),
         (
@@ -245,6 +245,24 @@ def test_verify(rewrite: Rewrite) -> None:
     assert rewrite("--write", "--verify", "echo run >> runs").status == 0
     assert read("runs") == "run\nrun\n"
     assert sorted(os.listdir()) == [".flaxoptim_compat_cache", "a.py", "runs"]
+
+
+@pytest.mark.parametrize(
+    ("command", "setting", "is_then"),
+    [
+        ("true # run --random then train.py", "", True),
+        ("true # run --random=then train.py", "", True),
+        ("true", "then", True),
+        ("true", "", False),
+    ],
+)
+def test_verify_with_the_old_random_numbers(
+    rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch, command: str, setting: str, is_then: bool
+) -> None:
+    monkeypatch.setenv("FLAXOPTIM_COMPAT_RANDOM", setting)
+    done = rewrite("--write", "--verify", command, a=OLD)
+    line = 'jax.config.update("jax_threefry_partitionable", False)\n'
+    assert (line in done.output) == is_then
 
 
 def test_verify_that_fails_after(rewrite: Rewrite) -> None:

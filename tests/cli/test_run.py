@@ -113,12 +113,19 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     assert "No module named missing" in done.stderr
 
 
+@pytest.mark.parametrize("program", [["missing.py"], ["-m", "missing"]])
+def test_where_there_is_no_program_only_python_says_so(
+    program: Sequence[str], tmp_path: Path
+) -> None:
+    assert "flaxoptim-compat" not in compat(["run", *program], tmp_path).stderr
+
+
 @pytest.mark.parametrize("arguments", [[], ["--quiet"], ["-m"], ["--only-optim", "-m"]])
 def test_no_program(arguments: Sequence[str], tmp_path: Path) -> None:
     done = compat(["run", *arguments], tmp_path)
     assert done.returncode == 2
     assert "which program? Name a script, or a module after -m." in done.stderr
-    assert "usage: flaxoptim-compat run [-h] [--only-optim] [--quiet | --verbose]\n" in done.stderr
+    assert "usage: flaxoptim-compat run [-h] [--only-optim] [--random then]" in done.stderr
 
 
 def test_the_traceback_begins_in_the_program(tmp_path: Path) -> None:

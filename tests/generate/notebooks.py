@@ -12,6 +12,7 @@ import io
 import os
 import re
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,8 +28,10 @@ from tests.support.places import GUIDE
 FOLDER = GUIDE / "notebooks"
 # Where Colab runs a notebook.
 _COLAB = "/content"
-# Commands print as on a terminal, which a page is not.
-_COLOUR = re.compile(r"\x1b\[[\d;]*m")
+# Commands print as on a terminal, which a page is not: in colours, and lines that go away.
+_OF_A_TERMINAL = re.compile(r"\x1b\[[\d;]*[Km]")
+# Colab has Tensorflow.
+_NO_TENSORFLOW = re.compile(r"^WARNING:absl:Tensorflow library not found.*\n", re.MULTILINE)
 _MARKS = re.compile(r"^ *[~^]+\n", re.MULTILINE)
 _COLOURS_OF_A_PICTURE = 128
 _METADATA = {
@@ -69,6 +72,8 @@ def executed(content: bytes, folder: Path, environment: Mapping[str, str] | None
         cell.metadata = {key: cell.metadata[key] for key in _OF_A_CELL if key in cell.metadata}
         for output in cell.get("outputs", ()):
             _settle(output, work, alternative(cell))
+        if cell.cell_type == "code":
+            cell.outputs = [each for each in cell.outputs if each.get("text") != ""]
     return f"{nbformat.writes(notebook)}\n".encode()
 
 
@@ -93,8 +98,9 @@ def _environment(folder: Path) -> dict[str, str]:
 def _settle(output: Any, folder: Path, alt: str) -> None:
     """Take out of an output what is another one at the next time."""
     if "text" in output:
-        text = _COLOUR.sub("", output.text).replace("\r\n", "\n")
-        output.text = text.replace(str(folder.resolve()), _COLAB)
+        text = _OF_A_TERMINAL.sub("", output.text).replace("\r\n", "\n")
+        text = text.replace(sysconfig.get_path("purelib"), f"{_COLAB}/site-packages")
+        output.text = _NO_TENSORFLOW.sub("", text.replace(str(folder.resolve()), _COLAB))
     if "image/png" in output.get("data", {}):
         output.data["image/png"] = _small(output.data["image/png"])
         output.metadata = nbformat.from_dict({"image/png": {"alt": alt}})

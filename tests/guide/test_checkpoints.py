@@ -25,7 +25,7 @@ def test_the_commands_print_what_is_shown_and_the_code_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     blocks = [(match[1], match[2]) for match in BLOCK.finditer(GUIDE)]
-    assert [language for language, _ in blocks].count("sh") == 8
+    assert [language for language, _ in blocks].count("sh") == 9
     for number, (language, text) in enumerate(blocks):
         if language == "py" and (file := re.match(r"# (\w+\.py)\n", text)):
             (tmp_path / file[1]).write_text(text)
@@ -41,7 +41,8 @@ def test_the_commands_print_what_is_shown_and_the_code_runs(
                 assert blocks[number + 1][1] == (out or err)
             else:
                 assert status == 0, err
-    del sys.modules["new"]
+    for name in ("new", "today"):
+        del sys.modules[name]
 
 
 @pytest.mark.parametrize("name", MAPS)

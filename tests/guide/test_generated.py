@@ -17,7 +17,17 @@ from tests.generate.generators import GENERATORS
 # The page about rewriting is printed anew in test_rewriting.py, which needs what that leaves; what
 # the package index says is asked for in test_versions.py; test_pictures.py looks at the pictures,
 # and test_notebooks.py runs the notebooks.
-OTHERS = ("goldens", "index", "notebooks", "pictures", "releases", "rewriting", "signatures")
+OTHERS = (
+    "goldens",
+    "index",
+    "layers",
+    "notebooks",
+    "pictures",
+    "random_numbers",
+    "releases",
+    "rewriting",
+    "signatures",
+)
 TEXTS = [name for name in GENERATORS if name not in OTHERS]
 
 
@@ -49,8 +59,9 @@ def test_the_goldens_are_current() -> None:
 
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("old_environment")
-def test_the_old_signatures_are_current() -> None:
-    for path, content in GENERATORS["signatures"].files().items():
+@pytest.mark.parametrize("name", ["random_numbers", "signatures"])
+def test_what_the_old_environment_says_is_current(name: str) -> None:
+    for path, content in GENERATORS[name].files().items():
         assert path.read_bytes() == content
 
 

@@ -88,21 +88,32 @@ def test_a_warning_is_a_difference(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", NAMED)
-def test_a_notebook_begins_with_its_heading_and_one_installation(path: Path) -> None:
+def test_a_notebook_begins_with_its_heading_and_the_installation(path: Path) -> None:
     heading, install, *others = read(path).cells
     assert heading.cell_type == "markdown" and heading.source.startswith("# ")
     assert install.metadata.tags == ["skip-execution"]
     assert [cell for cell in others if "tags" in cell.metadata] == []
-    (line,) = (line for line in install.source.splitlines() if not line.startswith("#"))
-    (wanted,) = re.findall(r'^%pip install -q "([^"]+)"$', line)
-    requirement = Requirement(wanted)
+
+
+@pytest.mark.parametrize("path", NAMED)
+@pytest.mark.parametrize("is_clone", [True, False])
+def test_the_installation_is_of_the_clone_or_of_the_index(
+    path: Path, is_clone: bool, tmp_path: Path
+) -> None:
+    source = read(path).cells[1].source
+    assert (path.parent / "../..").resolve() == ROOT and '"../.."' in source
+    if is_clone:
+        (tmp_path / PROJECT["name"]).mkdir()
+    pip = nbformat.v4.new_code_cell("get_ipython().register_magic_function(print, 'line', 'pip')")
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    content = notebooks.executed(of_cells(pip, nbformat.v4.new_code_cell(source)), folder)
+    (output,) = outputs(nbformat.reads(content.decode(), as_version=4))
+    (wanted,) = re.findall(r'^install -q "([^"]+)"$', output.text)
+    requirement = Requirement(wanted.replace(str(tmp_path.resolve()), PROJECT["name"]))
+    assert (str(tmp_path.resolve()) in wanted) == is_clone
     assert requirement.name == PROJECT["name"]
     assert requirement.extras <= set(PROJECT["optional-dependencies"])
-    # Beside the checkout it is the same, from the folder of the notebook.
-    (beside,) = re.findall(
-        r'^# In a checkout of the project: %pip install -q "([./]+)', install.source
-    )
-    assert (path.parent / beside).resolve() == ROOT
 
 
 @pytest.mark.parametrize("path", NAMED)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.cli import main
 from flaxoptim_compat.versions.of_python import read_toml
 from tests.support.nnx_models import needs_nnx
 from tests.support.options import exhaustive
-from tests.support.pages import NUMBER, PAGES, README, blocks
+from tests.support.oracle.cache import run_checked
+from tests.support.pages import PAGES, README, blocks
 from tests.support.places import GUIDE, ROOT
 from tests.support.processes import compat
 
@@ -34,20 +36,6 @@ def test_the_examples_run(code: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     exec(compile(code, "<example>", "exec"), {"__name__": "example"})
 
 
-def without_numbers(output: str) -> list[str]:
-    """The lines before the findings, every number as 0 and runs of blanks and dashes as one."""
-    report = output.partition("ulp:")[0]
-    return [re.sub("[ -]+", " ", NUMBER.sub("0", line)) for line in report.splitlines()]
-
-
-def test_the_demo_prints_what_the_guide_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (GUIDE / "way_out.md").read_text()
-    (shown,) = (block for block in blocks(page, "text") if "Running on" in block)
-    assert main(["demo"]) == 0
-    printed = capsys.readouterr().out
-    assert without_numbers(shown) == without_numbers(printed)
-
-
 def test_the_warning_is_what_the_guide_shows(tmp_path: Path) -> None:
     page = (GUIDE / "old_programs.md").read_text()
     (shown,) = (line for line in page.splitlines() if "FlaxOptimDeprecationWarning: " in line)
@@ -55,6 +43,24 @@ def test_the_warning_is_what_the_guide_shows(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text("\n".join(program))
     done = compat(["run", "train.py"], tmp_path)
     assert done.stderr.replace(f"{tmp_path}/", "").splitlines()[0] == shown
+
+
+@exhaustive
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a repository can be cloned")
+def test_the_first_commands_run_in_a_fresh_clone(tmp_path: Path) -> None:
+    clone, environment = tmp_path / "clone", tmp_path / "environment"
+    programs = environment / ("Scripts" if os.name == "nt" else "bin")
+    # As a user has it, who chooses no way of compiling.
+    env = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    env["PATH"] = os.pathsep.join([str(programs), env["PATH"]])
+    run_checked(["git", "clone", "--quiet", str(ROOT), str(clone)], env)
+    run_checked([sys.executable, "-m", "venv", str(environment)], env)
+    for command in blocks((clone / "README.md").read_text(), "sh")[0].splitlines():
+        done = subprocess.run(
+            command, cwd=clone, env=env, shell=True, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+    assert "equal, bit for bit" in done.stdout
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

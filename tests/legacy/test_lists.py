@@ -117,6 +117,19 @@ def test_repeats_are_known_under_jit(lists_accepted: None) -> None:
     assert jax.jit(lambda x: jnp.repeat(x, [1, 2]))(jnp.arange(2)).tolist() == [0, 1, 1]
 
 
+def test_known_numbers_are_known_under_jit(lists_accepted: None) -> None:
+    @jax.jit
+    def program(x: Any) -> Any:
+        flat = x.reshape(-1, jnp.prod(x.shape[1:]))
+        assert int(jnp.sum(a=[1, 2])) == 3 and bool(jnp.any([False, True]))
+        return jnp.max([jnp.sum(flat, 1), jnp.prod(flat, 1)], axis=0)
+
+    assert program(jnp.ones((3, 2, 2))).tolist() == [4.0] * 3
+    assert jax.grad(lambda x: jnp.sum([x, 3.0 * x, 1.0]))(2.0) == 4.0
+    # What is one array is for the compiled function to compute.
+    assert "reduce_sum" in str(jax.make_jaxpr(lambda: jnp.sum(np.ones(3)))())
+
+
 def test_keywords(lists_accepted: None) -> None:
     assert jnp.take(jnp.arange(5), indices=[4, 0], axis=0).tolist() == [4, 0]
     assert jnp.average(jnp.asarray([1.0, 4.0]), weights=(2.0, 1.0)) == 2.0
@@ -134,7 +147,7 @@ def test_the_rest_goes_through_untouched(lists_accepted: None) -> None:
     with pytest.raises(TypeError):
         jnp.ravel([{"a": 1}])
     # These never took a list.
-    for strict in (jnp.sum, jnp.dot, jnp.concatenate):
+    for strict in (jnp.mean, jnp.dot, jnp.concatenate):
         assert not hasattr(strict, "_takes_lists")
 
 

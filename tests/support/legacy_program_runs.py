@@ -78,7 +78,7 @@ def run_killed_and_resumed(
     command: Sequence[str],
     folder: Path,
     protocol: Protocol,
-    environment: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
 ) -> float:
     """Run a program under ours, kill it, start it again, and return by how much its loss fell.
 
@@ -86,15 +86,15 @@ def run_killed_and_resumed(
       command: the program.
       folder: where to run it.
       protocol: how long, and when it is killed.
-      environment: variables that it has besides those that all of them have.
+      options: those of ``run``.
     """
-    command = [*OURS, *command, *protocol.arguments]
-    killed = losses_until(protocol.killed_at, command, folder, environment)
+    command = [*OURS, *options, *command, *protocol.arguments]
+    killed = losses_until(protocol.killed_at, command, folder)
     assert killed.keys() == set(range(len(killed)))
     assert protocol.killed_at < len(killed) < protocol.steps
     assert not list(folder.glob("work/final.*"))
 
-    resumed = losses_until(None, command, folder, environment)
+    resumed = losses_until(None, command, folder)
     first = min(resumed)
     assert 0 < first <= len(killed) and first % protocol.save_every == 0
     assert resumed.keys() == set(range(first, protocol.steps))

@@ -15,7 +15,11 @@ KEY = np.asarray([0, 7], np.uint32)
 # Of each function: arguments with lists wherever it took them. What comes second is only known
 # outside jit.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "jax.numpy.all": (B,),
     "jax.numpy.allclose": (L, (3.0, 1.0, 2.0)),
+    "jax.numpy.amax": (L,),
+    "jax.numpy.amin": (L,),
+    "jax.numpy.any": (B,),
     "jax.numpy.argwhere": (L,),
     "jax.numpy.atleast_1d": (L, 2.0),
     "jax.numpy.atleast_2d": (L,),
@@ -40,7 +44,9 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "jax.numpy.intersect1d": (L, [2.0, 3.0]),
     "jax.numpy.isclose": (L, L),
     "jax.numpy.ix_": (I, (1, 2)),
+    "jax.numpy.max": (M, 1),
     "jax.numpy.meshgrid": (L, [1.0, 2.0]),
+    "jax.numpy.min": ((3.0, 1.0),),
     "jax.numpy.nanpercentile": (jnp.asarray(L), [20.0, 50.0]),
     "jax.numpy.nonzero": (L,),
     "jax.numpy.packbits": (I,),
@@ -50,6 +56,8 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "jax.numpy.polyder": (L,),
     "jax.numpy.polysub": ([1.0], L),
     "jax.numpy.polyval": (L, 2.0),
+    "jax.numpy.prod": ((2, 3, 4),),
+    "jax.numpy.ptp": (L,),
     "jax.numpy.ravel": (M,),
     "jax.numpy.repeat": (jnp.asarray(L), I),
     "jax.numpy.reshape": (L, (3, 1)),
@@ -57,6 +65,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "jax.numpy.roots": ([1.0, -3.0, 2.0],),
     "jax.numpy.searchsorted": ([1.0, 2.0], L),
     "jax.numpy.setdiff1d": (L, [2.0]),
+    "jax.numpy.sum": (L,),
     "jax.numpy.take": (L, I),
     "jax.numpy.tril_indices_from": (M,),
     "jax.numpy.trim_zeros": ([0.0, 1.0, 0.0],),

@@ -408,8 +408,11 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
     ),
     "lists as indices": (
-        ("import jax.numpy as jnp\nx = jnp.arange(3)\nx[[0, 1]]\n"),
-        ("import jax.numpy as jnp\nx = jnp.arange(3)\nx[jnp.asarray([0, 1])]\n"),
+        ("import jax.numpy as jnp\nx = jnp.arange(3)\nx[[0, 1]]\nx[[slice(2), None]]\n"),
+        (
+            "import jax.numpy as jnp\nx = jnp.arange(3)\n"
+            "x[jnp.asarray([0, 1])]\nx[tuple([slice(2), None])]\n"
+        ),
     ),
     "omnistaging": (
         ("import jax\nfrom jax.config import config\n\nconfig.enable_omnistaging()\n\njax.jit\n"),

@@ -22,11 +22,14 @@ RULES = (
         summary="a list or a tuple where a function of jax wants an array",
         what="The list is made an array: `jnp.broadcast_to(jnp.asarray([x]), shape)`.",
         why=(
-            "jax raises a TypeError. These functions took lists in some release since 0.2.9, and"
+            "jax raises a TypeError. These functions took lists in some release since 0.1.75, and"
             " made the same arrays of them. Where `jax.jit` wants to know the numbers, as"
             " `jnp.repeat` does, it is an array of numpy."
         ),
-        refuses="A list that has a name: what it is cannot be seen where it is used.",
+        refuses=(
+            "A list that has a name, or is the shape of an array: what it is cannot be seen where"
+            " it is used. `numpy.prod(x.shape)` is a number inside `jax.jit` too."
+        ),
         examples=(
             Example.alike(
                 before="import jax.numpy as jnp\n\nones = jnp.broadcast_to([1.0], (3,))\n",
@@ -40,8 +43,11 @@ RULES = (
         code="FOC173",
         name="list-indices",
         summary="an array of jax that is indexed by a list",
-        what="The list is made an array: `x[[0, 1]]` becomes `x[jnp.asarray([0, 1])]`.",
-        why="jax raises a TypeError; arrays of numpy still take lists.",
+        what=(
+            "The list is made an array: `x[[0, 1]]` becomes `x[jnp.asarray([0, 1])]`. With more"
+            " than numbers in it, as in `x[[slice(2), 0]]`, it is made the tuple that it stood for."
+        ),
+        why="jax raises a TypeError since 0.2.7; arrays of numpy still take lists.",
         refuses=(
             "Where it is not evident that it is an array of jax: parameters of functions,"
             " attributes, what comes from other functions of the program."
@@ -142,8 +148,19 @@ def _indices(reading: Reading) -> Iterator[Finding]:
             continue
         if is_array(reading, node.value) and reading.allows("FOC173", node):
             what = "a list as the index of an array of jax"
-            instead = "jax.numpy.asarray of the list"
-            yield _finding(reading, "FOC173", node.slice, what, instead, "jax.numpy:asarray")
+            maker = "jax.numpy:asarray"
+            if any(_belongs_to_a_tuple(each) for each in node.slice.elts):
+                maker = "builtins:tuple"
+            instead = f"{maker.removeprefix('builtins:').replace(':', '.')} of the list"
+            yield _finding(reading, "FOC173", node.slice, what, instead, maker)
+
+
+def _belongs_to_a_tuple(node: ast.expr) -> bool:
+    """Whether it is evident that a list with this in it stood for a tuple."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "slice"
+    is_slice = isinstance(node, ast.Constant) and node.value in (None, ...)
+    return is_slice or isinstance(node, _LISTS)
 
 
 def _finding(

@@ -235,7 +235,8 @@ class _Run:
         for (number, each), findings in zip(loaded.items(), found, strict=True):
             try:
                 report = reports[number] = report_of(each, findings, self._task)
-                report.units += unit_reports(findings.units, by_document)
+                says_conversions = self._task.target == "optax"
+                report.units += unit_reports(findings.units, by_document, says_conversions)
             except Exception as error:
                 reports[number] = unread(each.file, error)
                 reports[number].off_limits = mistake(error)

@@ -123,7 +123,8 @@ def test_what_is_kept_prints_the_same(
     assert len(files_of_cache()) == 1
     parsed.clear()
     assert run(*COMMANDS[command]) == expected
-    assert parsed == []
+    # What the user is to paste into a shell is worked out anew.
+    assert parsed == [] or "checkpoint convert OLD NEW" in "".join(map(str, expected))
 
 
 def test_only_what_has_changed_is_read_again(run: Run, parsed: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""The definition, and the state, that the user names on the command line."""
+"""Definitions, states and parameters that the user names on the command line."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import jax
 import optax
 
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
@@ -14,6 +15,8 @@ from flaxoptim_compat.optim import OptimizerDef
 from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.named_sides import named
 
+# What a user may have called it.
+_EXAMPLES = {"--fits": "new_state", "--like": "parameters"}
 _KINDS = (OptimizerDef, optax.GradientTransformation)
 
 
@@ -67,19 +70,38 @@ def state_named(text: str) -> Any:
     Raises:
       CheckpointError: there is no such name, or what it means fails.
     """
-    module, _, name = text.partition(":")
-    if not module or not name:
-        raise CheckpointError(
-            f"--fits {text}: write MODULE:NAME, such as train:new_state for the function"
-            " new_state() in train.py, which returns the state that the program restores into."
-        )
     state, _ = _named("--fits", text)
     return state
+
+
+def parameters_named(text: str) -> Any:
+    """A tree of parameters, or of their shapes, or a dict of such.
+
+    Args:
+      text: ``MODULE:NAME`` of it, or of a function that returns it.
+
+    Raises:
+      CheckpointError: there is no such name, what it means fails, or has something else in it.
+    """
+    found, gave = _named("--like", text)
+    leaves = jax.tree.leaves(found)
+    wrong = [type(leaf).__name__ for leaf in leaves if not hasattr(leaf, "shape")]
+    if wrong or not leaves:
+        raise CheckpointError(
+            f"--like {text}: {gave} a tree of {(wrong or ['nothing'])[0]}, not of parameters, such"
+            " as model.init(...)['params']."
+        )
+    return found
 
 
 def _named(option: str, text: str) -> tuple[Any, str]:
     """What a name of a module means, or what it returns; and how to say which of the two it is."""
     module, _, name = text.partition(":")
+    if not module or not name:
+        raise CheckpointError(
+            f"{option} {text}: write MODULE:NAME, such as train:{_EXAMPLES[option]} for"
+            f" `{_EXAMPLES[option]}` in train.py, or for the function {_EXAMPLES[option]}() there."
+        )
     module = module.removesuffix(".py").replace(os.sep, ".")
     try:
         with NamedCode() as code:
