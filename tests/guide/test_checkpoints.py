@@ -25,7 +25,7 @@ def test_the_commands_print_what_is_shown_and_the_code_runs(
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     blocks = [(match[1], match[2]) for match in BLOCK.finditer(GUIDE)]
-    assert [language for language, _ in blocks].count("sh") == 9
+    assert [language for language, _ in blocks].count("sh") == 10
     for number, (language, text) in enumerate(blocks):
         if language == "py" and (file := re.match(r"# (\w+\.py)\n", text)):
             (tmp_path / file[1]).write_text(text)
