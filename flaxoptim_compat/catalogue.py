@@ -13,6 +13,7 @@ from typing import Any, Final
 # The default of an argument that has none.
 REQUIRED: Final = ...
 RATE: Final = "learning_rate"
+DECAY: Final = "weight_decay"
 WRAPPED: Final = "wrapped_optimizer"
 DTYPE: Final = "dtype_momentum"
 

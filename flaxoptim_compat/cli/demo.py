@@ -16,6 +16,9 @@ A small classifier of 2021 is copied there. It fails with today's Flax, runs une
 for optax, and goes on with plain Python from the checkpoint of the old run. Each command is printed
 as you would type it. That takes less than a minute, downloads nothing, and writes nowhere else.
 
+examples:
+  flaxoptim-compat demo
+
 Exit status: 0 if both runs end on the same bits, 1 if they do not or a command fails, 2 if the
 folder flaxoptim_demo is not empty or cannot be written."""
 

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
     parser.epilog = EPILOG
     parser.usage = (
-        "%(prog)s [-h] [--only-optim] [--random then] [--quiet | --verbose]\n"
+        "%(prog)s [-h] [--only-optim] [--random then]\n"
+        "                            [--quiet | --verbose]\n"
         "                            (SCRIPT | -m MODULE) [ARGS ...]"
     )
     parser.add_argument(

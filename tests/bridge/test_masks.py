@@ -160,7 +160,7 @@ def test_traversals_of_all_kinds_stand_side_by_side(container: Any) -> None:
     labels = definition.labels(container(target))
     found = {slashed(path): label for path, label in jax.tree_util.tree_leaves_with_path(labels)}
     assert found == {name[1:]: "frozen" for name in names} | {
-        name[1:]: str(number) for number, name in enumerate(expected)
+        name[1:]: f"part_{number}" for number, name in enumerate(expected)
     }
 
 

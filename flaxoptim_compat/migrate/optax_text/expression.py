@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.catalogue import BY_NAME, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
+from flaxoptim_compat.catalogue import BY_NAME, DECAY, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.term import Term
@@ -119,6 +119,7 @@ class Expression:
       name_of: takes the dotted name of a module, returns the file's expression for it.
       plain: whether to take optax's namesakes, although they do not do quite the same.
       releases: the versions that the expression is for.
+      states_decay: whether a weight decay that is 0 is said.
     """
 
     def __init__(
@@ -127,12 +128,14 @@ class Expression:
         name_of: Callable[[str], str],
         plain: bool = False,
         releases: Releases = NEWEST,
+        states_decay: bool = False,
     ) -> None:
         self.document = document
         self._name_of = name_of
         self._expression_of = namesake if plain else exact
         self._is_settled = Settled(document)
         self._releases = releases
+        self._states_decay = states_decay
 
     def chain(
         self,
@@ -204,6 +207,9 @@ class Expression:
                 terms[name] = Term(names[name])
             elif given is not None and not given.is_literal:
                 terms[name] = Term(self._given(given.node, name, injecting))
+            elif name == DECAY and self._states_decay and not (given and given.value):
+                # Without a value it is not known to be idle.
+                terms[name] = Term(ast.Constant(0.0))
             elif name == DTYPE:
                 terms[name] = Term.of_dtype(default)
             else:

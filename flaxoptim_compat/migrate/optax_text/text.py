@@ -23,6 +23,7 @@ def chain(
     injected: Sequence[str] = (),
     schedule: Fragments | None = None,
     plain: bool = False,
+    states_decay: bool = False,
 ) -> Fragments:
     """The optax expression that does exactly what a constructor call does.
 
@@ -36,6 +37,7 @@ def chain(
         learning rate with 0.
       schedule: a function of the step, which takes the place of the learning rate.
       plain: write optax's namesake where there is one, although that changes the numbers.
+      states_decay: say a weight decay that is 0, so that the state is that with another one.
 
     Raises:
       ValueError: ``refusal`` has a reason why there is no such text.
@@ -43,7 +45,7 @@ def chain(
     reason = refusal(bound, injected, schedule is not None)
     if reason:
         raise ValueError(reason)
-    expression = Expression(document, name_of, plain)
+    expression = Expression(document, name_of, plain, states_decay=states_decay)
     return expression.finished(_of_call(expression, bound, injected, schedule))
 
 
@@ -114,6 +116,7 @@ def partition(
     name_of: Callable[[str], str],
     plain: bool = False,
     releases: Releases = NEWEST,
+    states_decay: bool = False,
 ) -> Fragments:
     """An ``optax.partition`` in which what no filter selects keeps every bit.
 
@@ -124,6 +127,7 @@ def partition(
         returns the expression for this module in the file. It is asked for those that are needed.
       plain: write optax's namesakes where there are any, although that changes the numbers.
       releases: the versions that the text is for.
+      states_decay: as for ``chain``.
 
     Raises:
       ValueError: ``partition_refusal`` has a reason why there is no such text.
@@ -131,7 +135,7 @@ def partition(
     reason = partition_refusal(parts)
     if reason:
         raise ValueError(reason)
-    expression = Expression(document, name_of, plain, releases)
+    expression = Expression(document, name_of, plain, releases, states_decay)
     injecting = expression.injecting() if _injects(parts) and not _inject_each(parts) else None
     if injecting is not None:
         for part in parts:

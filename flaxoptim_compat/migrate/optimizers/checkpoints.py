@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.catalogue import DTYPE, INTEGERS, RATE
+from flaxoptim_compat.catalogue import BY_NAME, DECAY, DTYPE, INTEGERS, RATE
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of
@@ -72,7 +72,7 @@ def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:
         rate = "settable"
     option = "" if rate == "settable" else f" --rate {rate}"
     stays = unit.keeps({site})
-    definition = _definition(points_to, unit, site, stays)
+    definition = _definition(points_to, unit, site)
     if definition is None or unit.part_rates is not None or {*unit.overrides} - {RATE}:
         return f"{_STAYS}{option}" if stays else _BY_NAME
     if RATE in unit.overrides and unit.default_rate is None:
@@ -88,11 +88,11 @@ def _remove_rates(definition: ast.expr) -> None:
             call.keywords = [each for each in call.keywords if each.arg != RATE]
 
 
-def _definition(points_to: PointsTo, unit: Unit, site: Site, stays: bool) -> ast.expr | None:
+def _definition(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
     """The definition, with its focus if it has one; None if its text does not stand by itself."""
     if site.name == "MultiOptimizer":
-        return _multi_optimizer(points_to, site, stays)
-    definition = _single(points_to, site, stays)
+        return _multi_optimizer(points_to, unit, site)
+    definition = _single(points_to, unit, site)
     focuses = [focus_of(create) for create in unit.creates if _is_of(points_to, create, site)]
     if focuses and focuses[0] is not None and definition is not None:
         return _of_parts(points_to, [(focuses[0], definition)])
@@ -105,12 +105,12 @@ def _is_of(points_to: PointsTo, create: ast.Call, site: Site) -> bool:
     )
 
 
-def _single(points_to: PointsTo, site: Site, stays: bool) -> ast.expr | None:
+def _single(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
     bound = bound_of(points_to, site)
-    return None if isinstance(bound, Refused) else _called(bound, stays)
+    return None if isinstance(bound, Refused) else _called(bound, unit, unit.keeps({site}))
 
 
-def _called(bound: Bound, stays: bool) -> ast.expr:
+def _called(bound: Bound, unit: Unit, stays: bool) -> ast.expr:
     """The constructor call, with ``...`` for values that only the program knows.
 
     A definition that stays makes its TrainState when the program runs, and leaves a weight decay
@@ -122,20 +122,24 @@ def _called(bound: Bound, stays: bool) -> ast.expr:
             arguments[name] = ast.Constant(given.value)
         elif name not in {RATE, DTYPE, *INTEGERS}:
             # Of these three the state has the same structure whatever they are.
-            decides = stays and name == "weight_decay"
+            decides = stays and name == DECAY
             arguments[name] = ast.Name("VALUE") if decides else ast.Constant(...)
-    inner = [] if bound.inner is None else [_called(bound.inner, stays)]
+    decay = bound.arguments.get(DECAY)
+    has_none = decay is None or (decay.is_literal and not decay.value)
+    if unit.states_decay and has_none and DECAY in BY_NAME[bound.name].hyper_params:
+        arguments[DECAY] = ast.Constant(...)
+    inner = [] if bound.inner is None else [_called(bound.inner, unit, stays)]
     return syntax.called(f"optim.{bound.name}", *inner, **arguments)
 
 
-def _multi_optimizer(points_to: PointsTo, site: Site, stays: bool) -> ast.expr | None:
+def _multi_optimizer(points_to: PointsTo, unit: Unit, site: Site) -> ast.expr | None:
     found = pairs(site.node)
     if isinstance(found, Refused):
         return None
     parts = []
     for traversal, optimizer in found:
         sites = [each for each in sites_of(points_to.values(optimizer), Definition) if each]
-        definition = _single(points_to, sites[0], stays) if len(sites) == 1 else None
+        definition = _single(points_to, unit, sites[0]) if len(sites) == 1 else None
         if definition is None:
             return None
         parts.append((traversal, definition))

@@ -25,6 +25,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     schedule_of,
 )
 from flaxoptim_compat.migrate.optimizers.origins import may_be_none
+from flaxoptim_compat.migrate.optimizers.restored_elsewhere import decay_differs
 from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
 from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
@@ -92,6 +93,9 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.partial = _of_some(points_to, unit)
     unit.bridged += [each for each in unit.partial if each not in unit.bridged]
+    unit.states_decay = any(
+        each.code == "FOC215" and decay_differs(points_to, each.sites) for each in unit.uses
+    )
     unit.part_rates = None if unit.partial else _part_rates(points_to, unit)
     if unit.part_rates is not None:
         unit.bridged = [each for each in unit.bridged if each not in unit.part_rates.uses]
@@ -123,6 +127,18 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
             steps = []
         unit.overrides = _given(steps)
         unit.problems = _start_differently(unit)
+    if unit.states_decay and (unit.definition_stays or unit.staying):
+        unit.problems += [
+            dataclasses.replace(each, problem=_OTHER_DECAY)
+            for each in unit.uses
+            if each.code == "FOC215" and decay_differs(points_to, each.sites)
+        ]
+
+
+_OTHER_DECAY = (
+    "The checkpoint may be saved with another definition: one of the two has a weight decay, and"
+    " their TrainStates differ. Write both in optax, with a decay of 0.0 where there is none."
+)
 
 
 def _own_state(points_to: PointsTo, create: Use) -> str:

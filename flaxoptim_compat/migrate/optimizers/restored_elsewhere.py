@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.catalogue import BY_NAME
+from flaxoptim_compat.catalogue import BY_NAME, DECAY
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
@@ -116,7 +116,6 @@ def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, 
                         yield owner, key, "step"
 
 
-_DECAY = "weight_decay"
 _SAVE = {
     "flax.serialization.to_bytes",
     "flax.serialization.to_state_dict",
@@ -337,20 +336,28 @@ def _kinds(points_to: PointsTo, site: Site) -> frozenset[str]:
 
 
 def _why_other_entries(points_to: PointsTo, site: Site, writers: list[Site]) -> tuple[str, str]:
-    """Why optimizers, or their definitions, stay; the reason is "" where the entries are alike.
-
-    With their definitions TrainStates have the same entries, if the same parts are moved.
-    """
+    """Why optimizers stay; the reason is "" where the entries are alike."""
     mine = _deciding(points_to, site)
     for each in writers:
         place = each.document.place(each.node)
         if _filters(points_to, site) != _filters(points_to, each):
             return "FOC215", _OTHER_PARTS.format(place)
-        if difference := mine ^ _deciding(points_to, each):
-            _, name = min(difference)
+        # A weight decay can be said of both.
+        others = [name for _, name in mine ^ _deciding(points_to, each) if name != DECAY]
+        if others:
             here = site.document.place(site.node)
-            return "FOC201", _OTHER_DEFINITION.format(place, here, name)
+            return "FOC215", _OTHER_DEFINITION.format(place, here, min(others))
     return "FOC215", ""
+
+
+def decay_differs(points_to: PointsTo, sites: Sites) -> bool:
+    """Whether some definitions have a weight decay, and others have none in its place."""
+    found = {
+        frozenset(part for part, name in _deciding(points_to, site) if name == DECAY)
+        for site in sites
+        if site is not None
+    }
+    return len(found) > 1
 
 
 _SEVERAL = "MultiOptimizer"
@@ -385,6 +392,6 @@ def _deciding(points_to: PointsTo, site: Site) -> frozenset[tuple[int, str]]:
         for part, each in enumerate(bound)
         if isinstance(each, Bound)
         for name, given in each.arguments.items()
-        if name in (_DECAY, *BY_NAME[each.name].decides)
+        if name in (DECAY, *BY_NAME[each.name].decides)
         and not (given.is_literal and not given.value)
     )

@@ -40,6 +40,8 @@ class Unit:
       schedule: the function of the step that every step takes its rate from.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       partial: the steps that may be given gradients of some parameters only.
+      states_decay: whether each definition says its weight decay in optax, be it 0: then those that
+        have one and those that have none have the same states.
       conversions: the commands that convert their checkpoints for the rewritten program, each with
         a definition that it is for.
     """
@@ -59,6 +61,7 @@ class Unit:
     schedule: ast.expr | None = None
     starts_at_array: bool = False
     partial: list[Use] = dataclasses.field(default_factory=list)
+    states_decay: bool = False
     conversions: Mapping[str, Site] = dataclasses.field(default_factory=dict)
 
     @property

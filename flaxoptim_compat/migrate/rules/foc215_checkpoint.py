@@ -24,9 +24,8 @@ RULE = Rule(
     "\n\nAn optimizer that is restored and never saved, as in an `eval.py` beside `train.py`, or "
     "that is saved in another place than it is restored from, gets the entries of those in its "
     "folder that are saved: the same injected rate, and where one has a weight decay and the other "
-    "none, both keep their definitions, with which they fit. So does one that is given the bytes "
-    "or the state dict of another. Where a `MultiOptimizer` is on one side only, or moves other "
-    "parts, nothing fits, and both stay.",
+    "none, a decay of 0.0. So does one that is given the bytes or the state dict of another. Where "
+    "a `MultiOptimizer` is on one side only, or moves other parts, nothing fits, and both stay.",
     why="Checkpoints from before the rewrite have the entries of an optimizer, `target` "
     "and `state`. `flaxoptim-compat checkpoint convert OLD NEW --to train-state` makes those "
     "of a TrainState of them, with moments and step. From then on parameters are saved under "
@@ -66,7 +65,10 @@ def find(reading: Reading) -> Iterator[Finding]:
     facts, document = reading.facts, reading.document
     if facts is None:
         return
-    holding = {use.node: use.problem for use, _ in facts.of(RULE.code, document) if use.problem}
+    found = [use for use, _ in facts.of(RULE.code, document)]
+    # Some only keep an optimizer because of what becomes of another one.
+    found += [each for unit in facts.units for each in unit.problems if each.code == RULE.code]
+    holding = {use.node: use.problem for use in found if use.problem}
     moves = _moves_something(facts, document)
     for call in document.of_kind(ast.Call) if moves or holding else ():
         if call in holding or (moves and _restores_optimizer(facts, call)):

@@ -236,11 +236,11 @@ def definition_text(
     if site.name == "MultiOptimizer":
         by_part = None if unit.part_rates is None else unit.part_rates.names
         parts = parts_of(points_to, site, injected, schedule, by_part)
-        return partition(parts, site.document, name_of, plain, reading.releases)
+        return partition(parts, site.document, name_of, plain, reading.releases, unit.states_decay)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
     if focus is None:
-        return chain(bound, site.document, name_of, injected, schedule, plain=plain)
+        return chain(bound, site.document, name_of, injected, schedule, plain, unit.states_decay)
     names = {name: name for name in injected}
     part = Part(selecting(points_to, focus), bound, injected=names, schedule=schedule)
-    return partition([part], site.document, name_of, plain, reading.releases)
+    return partition([part], site.document, name_of, plain, reading.releases, unit.states_decay)

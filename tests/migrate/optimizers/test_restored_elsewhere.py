@@ -47,7 +47,7 @@ def test_what_stands_beside_it_has_the_same_entries(evaluating: str, tmp_path: P
     ("definition", "expected"),
     [
         ("Adam(1e-3, weight_decay=0)", INJECTED),
-        ("Adam(1e-3, weight_decay=0.1)", ".create(params).to_train_state()"),
+        ("Adam(1e-3, weight_decay=0.1)", "optax.adamw"),
         ("LAMB(1e-3)", "tx=optax.chain("),
     ],
 )
@@ -145,7 +145,7 @@ def finetune(params, grads):
     [
         ("1e-3", "'run'", INJECTED),
         ("1e-3", "'finetuned'", "tx=optax.adam(1e-3)"),
-        ("1e-3, weight_decay=0.1", '"run"', "optim.Adam(1e-3, weight_decay=0.1)"),
+        ("1e-3, weight_decay=0.1", '"run"', "(learning_rate=1e-3, weight_decay=0.1)"),
         ("1e-3, weight_decay=0.1", '"finetuned"', "tx=optax.adamw(1e-3, weight_decay=0.1)"),
     ],
 )
@@ -171,7 +171,7 @@ OTHER_PARTS = "FOC215: It may be restored from what is saved with the definition
     ("path", "given", "expected"),
     [
         ("kernel", "0.1", "optax.partition("),
-        ("kernel", "0.1, weight_decay=0.1", "optim.Adam(0.1, weight_decay=0.1)"),
+        ("kernel", "0.1, weight_decay=0.1", "optax.adamw(0.1, weight_decay=0.1)"),
         ("bias", "0.1", OTHER_PARTS),
     ],
 )
@@ -231,7 +231,9 @@ def test_what_is_given_the_state_of_another_has_its_entries(handed_on: str) -> N
     )
     assert rewrite_all({"main": program.format("")}, "optax")["main"].count(INJECTED) == 2
     found = rewrite_all({"main": program.format(", weight_decay=0.1")}, "optax")["main"]
-    assert "optim.Adam(0.1, weight_decay=0.1).create(params).to_train_state(" in found
+    # Of the one that has no decay, one of 0.0 is said.
+    assert found.count("optax.adamw") == found.count(INJECTED) == 2
+    assert found.count("weight_decay=0.0)") == found.count("weight_decay=0.1)") == 1
 
 
 @pytest.mark.parametrize(
@@ -306,3 +308,13 @@ def test_who_goes_through_all_entries_may_name_those_of_an_optimizer(named: str)
         f"    return {{p: v for p, v in flat.items() if {named}}}\n"
     )
     assert ("# FOC210: A TrainState has other entries" in text) == (named != "True")
+
+
+def test_a_definition_that_stays_fits_none_with_another_decay(tmp_path: Path) -> None:
+    # What `beta2` is given in a step keeps the definition, and so the stages that it has.
+    train = TRAIN.replace("learning_rate=rate", "learning_rate=rate, beta2=0.99")
+    files = {"train": train, "evaluate": EVALUATE.format("Adam(1e-3, weight_decay=0.1)")}
+    found = rewritten(tmp_path, **files)
+    mark = " ".join(found["evaluate.py"].replace("#", "").split())
+    assert "one of the two has a weight decay" in mark
+    assert "TrainState" not in found["train.py"]
