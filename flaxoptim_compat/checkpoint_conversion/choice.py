@@ -91,8 +91,7 @@ def given(definition: Any, params: Any, rate: Rate) -> Choice:
         dataclasses.replace(each, hyper_params=_complete(each.definition, each.hyper_params))
         for each in found
     ]
-    choice = Choice(type(definition).__name__, assignments, guessed=False, rate=rate)
-    return _scheduled(choice) if rate == "scheduled" else choice
+    return _with_rate(Choice(type(definition).__name__, assignments, guessed=False), rate)
 
 
 def _complete(definition: Any, hyper_params: Any) -> Any:
@@ -105,15 +104,16 @@ def _complete(definition: Any, hyper_params: Any) -> Any:
     return definition.normalise(hyper_params) if definition.on_optax() else hyper_params
 
 
-def _scheduled(choice: Choice) -> Choice:
-    """The same with a function of the step, any one, in the place of each learning rate."""
-    rate = {"learning_rate": lambda step: step * math.nan}
-    return choice._replace(
-        assignments=[
-            dataclasses.replace(each, hyper_params=hp.with_values(each.hyper_params, rate))
-            for each in choice.assignments
-        ]
-    )
+def _with_rate(choice: Choice, rate: Rate) -> Choice:
+    """The same with the learning rate there; a schedule is any function of the step."""
+    if rate != "scheduled":
+        return choice._replace(rate=rate)
+    schedule = {"learning_rate": lambda step: step * math.nan}
+    scheduled = [
+        dataclasses.replace(each, hyper_params=hp.with_values(each.hyper_params, schedule))
+        for each in choice.assignments
+    ]
+    return choice._replace(rate=rate, assignments=scheduled)
 
 
 def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
@@ -142,17 +142,14 @@ def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
     fitting = _fitting(found, kind)
     if name in kind.names:
         choice = next(choice for choice in fitting if choice.name == name)
-        choice = choice._replace(
-            name=str(dataclasses.replace(kind, names=(choice.name,))), rate=rate
-        )
-        return _scheduled(choice) if rate == "scheduled" else choice
+        name = str(dataclasses.replace(kind, names=(choice.name,)))
+        return _with_rate(choice._replace(name=name), rate)
     layouts: dict[str, list[Choice]] = {}
     for choice in fitting:
         layouts.setdefault(_layout(choice), []).append(choice)
     if len(layouts) > 1:
         raise CheckpointError(_ambiguous(found, list(layouts.values())))
-    choice = fitting[0]._replace(name=str(kind), remark="", rate=rate)
-    return _scheduled(choice) if rate == "scheduled" else choice
+    return _with_rate(fitting[0]._replace(name=str(kind), remark=""), rate)
 
 
 def _layout(choice: Choice) -> str:

@@ -32,12 +32,6 @@ RATE = "learning_rate"
 every_case = pytest.mark.parametrize("entry", CASES, ids=lambda entry: entry.name)
 
 
-def without_rate(entry: Case) -> Case:
-    kwargs = {name: value for name, value in entry.kwargs.items() if name != RATE}
-    inner = tuple(map(without_rate, entry.inner))
-    return Case(entry.name, entry.optimizer, kwargs, "", inner, entry.selectors)
-
-
 def program(entry: Case, rate: str) -> Any:
     """What ``rewrite --to optax`` writes for the definition."""
     text, cfg = spelled(entry, "keywords")
@@ -79,7 +73,7 @@ def test_with_the_rate_in_the_state(entry: Case, tmp_path: Path) -> None:
     states = {
         "to_train_state": optimizer.to_train_state(),
         "to_optax": fresh(to_optax(definition, params), params),
-        "optax_source": fresh(of_source(without_rate(entry).build(optim), params), params),
+        "optax_source": fresh(of_source(entry.without_rate().build(optim), params), params),
         "rewrite": fresh(program(entry, "settable"), params),
     }
     source = written(tmp_path / "legacy", optimizer)

@@ -128,16 +128,10 @@ def test_nearly_the_same_steps_in_half_precision(case: cases.Case) -> None:
     assert_same_steps(definition, tx, params, jit=True, ulps=1.5 * STEPS**0.5)
 
 
-def without_rate(case: cases.Case) -> cases.Case:
-    kwargs = {name: value for name, value in case.kwargs.items() if name != "learning_rate"}
-    inner = tuple(map(without_rate, case.inner))
-    return cases.Case(case.name, case.optimizer, kwargs, "", inner, case.selectors)
-
-
 @both_modes
 @pytest.mark.parametrize("case", SOME)
 def test_a_rate_that_is_given_with_each_step(case: cases.Case, jit: bool) -> None:
-    definition, params = without_rate(case).build(optim), case.parameters()
+    definition, params = case.without_rate().build(optim), case.parameters()
     tx = from_source(definition, params)
     found = optax.tree_utils.tree_get_all_with_path(tx.init(params), "learning_rate")
     assert len(found) == max(1, len(case.inner) * (case.optimizer == "MultiOptimizer"))
@@ -148,7 +142,7 @@ def test_a_rate_that_is_given_with_each_step(case: cases.Case, jit: bool) -> Non
 def test_one_missing_rate_makes_all_rates_of_a_multi_optimizer_settable(jit: bool) -> None:
     # Just as apply_gradient(learning_rate=...) gives every optimizer this rate.
     case = cases.case("MultiOptimizer-two")
-    first = without_rate(case.inner[0])
+    first = case.inner[0].without_rate()
     case = cases.Case("", case.optimizer, {}, "", (first, case.inner[1]), case.selectors)
     definition, params = case.build(optim), case.parameters()
     tx = from_source(definition, params)

@@ -41,6 +41,12 @@ class Case:
             return cls(*zip(traversals, inner, strict=True))
         return cls(*inner, **{k: _value(k, v) for k, v in self.kwargs.items()})
 
+    def without_rate(self) -> Case:
+        """The same case without a learning rate, neither its own nor one inside."""
+        kwargs = {name: value for name, value in self.kwargs.items() if name != "learning_rate"}
+        inner = tuple(case.without_rate() for case in self.inner)
+        return Case(self.name, self.optimizer, kwargs, "", inner, self.selectors)
+
     def parameters(self, seed: int = 0, dtype: str = "float32") -> dict[str, Any]:
         """Return the test model's parameters that this optimizer can train."""
         params = parameters(seed, dtype)

@@ -24,7 +24,7 @@ from flaxoptim_compat.migrate.optimizers.origins import assigned_once
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.mentions import ENTRY
-from flaxoptim_compat.migrate.values.known_names import RESTORING
+from flaxoptim_compat.migrate.values.known_names import RESTORING, SAVING
 from flaxoptim_compat.migrate.values.objects import Function, Optimizer, Site, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -116,14 +116,6 @@ def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, 
                         yield owner, key, "step"
 
 
-_SAVE = {
-    "flax.serialization.to_bytes",
-    "flax.serialization.to_state_dict",
-    "flax.training.checkpoints.save_checkpoint",
-    "flax.training.checkpoints.save_checkpoint_multiprocess",
-}
-
-
 class _Call(NamedTuple):
     """A call that saves or restores optimizers, and where they come from."""
 
@@ -147,7 +139,7 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
                 names = points_to.package_names(node.func)
                 if names & RESTORING:
                     restoring.append(_Call(document, node, _inside(points_to, node)))
-                elif names & _SAVE:
+                elif names & SAVING:
                     saving.append(_Call(document, node, _inside(points_to, node)))
             elif sites := _whose_state_dict(points_to, node):
                 saving.append(_Call(document, node, sites))

@@ -51,15 +51,9 @@ def test_the_text_is_the_definition_however_it_is_spelled(case: cases.Case) -> N
         assert "optim." not in new
 
 
-def without_rate(case: cases.Case) -> cases.Case:
-    kwargs = {name: value for name, value in case.kwargs.items() if name != RATE}
-    inner = tuple(map(without_rate, case.inner))
-    return cases.Case(case.name, case.optimizer, kwargs, "", inner, case.selectors)
-
-
 @pytest.mark.parametrize("case", each_case())
 def test_a_rate_that_is_given_with_each_step(case: cases.Case) -> None:
-    case, params = without_rate(case), case.parameters()
+    case, params = case.without_rate(), case.parameters()
     expected = program_of(described(case.build(optim), params), params)
     text, cfg = spelled(case, "names")
     if case.optimizer == "MultiOptimizer":
