@@ -49,7 +49,7 @@ def held(tree: Any, holders: str) -> Any:
 
 
 def trained(case: cases.Case, namespace: Any, genuine: Any, holders: tuple[str, ...]) -> list[Any]:
-    """The parameters and the states after each step, begun after a step of the genuine one."""
+    """The parameters and the states at first, after a step of the genuine one, and after each."""
     of_params, of_grads, of_moments = holders
     definition, first = (
         case.build(namespace),
@@ -63,7 +63,7 @@ def trained(case: cases.Case, namespace: Any, genuine: Any, holders: tuple[str, 
         step=first.state.step,
         param_states=jax.tree.unflatten(jax.tree.structure(state.param_states), moments),
     )
-    found = []
+    found = [(target, state.param_states)]
     for number in range(STEPS):
         grads = held(cases.gradients(number, case.parameters()), of_grads)
         target, state = definition.apply_gradient(definition.hyper_params, target, state, grads)
