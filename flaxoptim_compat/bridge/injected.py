@@ -49,13 +49,14 @@ def _settable(node: PyTree) -> list[str]:
     return [name for name in node.hyperparams if name not in scheduled]
 
 
-def _is_injected(node: PyTree) -> bool:
+def is_injected(node: PyTree) -> bool:
+    """Whether it is a state of ``optax.inject_hyperparams``."""
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 
 def _nodes(node: PyTree) -> Iterator[PyTree]:
     """The nodes with hyper-parameters, the outermost first."""
-    if _is_injected(node):
+    if is_injected(node):
         yield node
     for child in _children(node):
         yield from _nodes(child)
@@ -70,7 +71,7 @@ def _children(node: PyTree) -> Iterator[PyTree]:
 
 def _map(change: Callable[[PyTree], PyTree], node: PyTree) -> PyTree:
     """The same state with a change of each node with hyper-parameters, the outermost first."""
-    if _is_injected(node):
+    if is_injected(node):
         node = change(node)
     if isinstance(node, tuple):
         children = [_map(change, child) for child in node]

@@ -14,7 +14,8 @@ from flax import traverse_util
 from jax.tree_util import PyTreeDef
 from jax.typing import DTypeLike
 
-from flaxoptim_compat.bridge.definition import Leaf, PyTree
+from flaxoptim_compat.bridge.definition import Assignment, Leaf, PyTree
+from flaxoptim_compat.formula_text.stages import FROZEN
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -65,6 +66,15 @@ class Layout:
         """The values of these leaves in a tree that may go on below them."""
         flat = self.treedef.flatten_up_to(tree)
         return [flat[index] for index in self.leaves]
+
+
+def labelled(treedef: PyTreeDef, assignments: Sequence[Assignment]) -> PyTree:
+    """For every parameter the label of what moves it, as ``optax.partition`` takes them."""
+    found = [FROZEN] * treedef.num_leaves
+    for each in assignments:
+        for index in each.leaves:
+            found[index] = each.label
+    return treedef.unflatten(found)
 
 
 def select(

@@ -28,7 +28,8 @@ from flaxoptim_compat.bridge.definition import (
     StateTrees,
 )
 from flaxoptim_compat.bridge.extra_args import ignored, update
-from flaxoptim_compat.bridge.masks import Layout
+from flaxoptim_compat.bridge.injected import is_injected
+from flaxoptim_compat.bridge.masks import Layout, labelled
 from flaxoptim_compat.formula_text.stages import FROZEN
 from flaxoptim_compat.transforms import hold
 from flaxoptim_compat.transforms.casting import with_dtype
@@ -167,7 +168,7 @@ class Conversion:
             states.append(filled(template, step, fields))
         if self._moves_all:
             return states[0]
-        if self._at_top and _is_injected(states[0]):
+        if self._at_top and is_injected(states[0]):
             inner = self._partition_state([states[0].inner_state])
             return states[0]._replace(inner_state=inner)
         return self._partition_state(states)
@@ -216,7 +217,7 @@ class Conversion:
     def _parts(self, opt_state: PyTree) -> list[PyTree]:
         if self._moves_all:
             return [opt_state]
-        whole = opt_state.inner_state if _is_injected(opt_state) else opt_state
+        whole = opt_state.inner_state if is_injected(opt_state) else opt_state
         return [whole.inner_states[label].inner_state for label in self._labels]
 
     @property
@@ -244,11 +245,7 @@ class Conversion:
     def _partition(
         self, parts: Sequence[optax.GradientTransformation]
     ) -> optax.GradientTransformation:
-        label_of = [FROZEN] * self._treedef.num_leaves
-        for each in self._assignments:
-            for index in each.leaves:
-                label_of[index] = each.label
-        labels = self._treedef.unflatten(label_of)
+        labels = labelled(self._treedef, self._assignments)
         by_label = dict(zip(self._labels, parts, strict=True))
         # A function: optax would call a tree that can be called, as some targets can.
         return optax.partition({**by_label, FROZEN: hold()}, lambda params: labels)
@@ -258,11 +255,6 @@ class Conversion:
         # In the order of jax, in which files have them.
         masked = {label: optax.MaskedState(by_label[label]) for label in sorted(by_label)}
         return optax.partition({}, lambda params: ()).init(())._replace(inner_states=masked)
-
-
-def _is_injected(state: PyTree) -> bool:
-    """Whether it is the state of ``optax.inject_hyperparams``."""
-    return hasattr(state, "hyperparams")
 
 
 def _schedules(hyper_params: HyperParams, formula: Formula) -> tuple[str, ...]:

@@ -27,13 +27,13 @@ from flaxoptim_compat.bridge.definition import (
     PyTree,
     Values,
 )
-from flaxoptim_compat.bridge.masks import _ShapeDtype, select
+from flaxoptim_compat.bridge.masks import _ShapeDtype, labelled, select
 from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.step import apply_gradient as run_step
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
 from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
 from flaxoptim_compat.formula_text.injected_function import injected_function
-from flaxoptim_compat.formula_text.stages import FROZEN, label_of, partition
+from flaxoptim_compat.formula_text.stages import label_of, partition
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
 from flaxoptim_compat.optim.formula import Chain, parameters_of
@@ -655,12 +655,9 @@ class MultiOptimizer(OptimizerDef):
 
     def labels(self, params: PyTree) -> PyTree:
         """For every parameter the key, in that text, of the optimizer that moves it."""
-        leaves, treedef = jax.tree.flatten(params)
-        found = [FROZEN] * len(leaves)
-        for each in self.assign(self.hyper_params, params, range(len(leaves))):
-            for index in each.leaves:
-                found[index] = each.label
-        return jax.tree.unflatten(treedef, found)
+        treedef: PyTreeDef = jax.tree.structure(params)
+        every = range(treedef.num_leaves)
+        return labelled(treedef, self.assign(self.hyper_params, params, every))
 
     def _parts_by_label(
         self, hyper_params: HyperParams, within: str = ""

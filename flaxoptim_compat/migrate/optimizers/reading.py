@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.names.names import Names
-from flaxoptim_compat.migrate.optimizers.checkpoints import conversions
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
@@ -47,7 +46,6 @@ class Facts:
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)
-            unit.conversions = conversions(self.points_to, unit)
         self._creates = {
             use.node.func.value: use.node
             for use in found

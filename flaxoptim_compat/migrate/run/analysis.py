@@ -11,6 +11,7 @@ from flaxoptim_compat.migrate.editing.finding import Finding, settled
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.meanings import exporters
 from flaxoptim_compat.migrate.names.names import Names
+from flaxoptim_compat.migrate.optimizers.checkpoints import conversions
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.program.document import Document
@@ -69,6 +70,9 @@ def analyse(
     has_optimizers = elsewhere or any(each.names_flax_optim() for each in exporting.values())
     imported = imported_files(documents)
     facts = Facts(documents, imported, ignored, recognisers()) if has_optimizers else None
+    if facts is not None and writes:
+        for unit in facts.units:
+            unit.conversions = conversions(facts.points_to, unit)
     needed = _needed_elsewhere(imported, read.values())
     return [
         _findings(

@@ -235,8 +235,7 @@ class _Run:
         for (number, each), findings in zip(loaded.items(), found, strict=True):
             try:
                 report = reports[number] = report_of(each, findings, self._task)
-                says_conversions = self._task.target == "optax"
-                report.units += unit_reports(findings.units, by_document, says_conversions)
+                report.units += unit_reports(findings.units, by_document)
             except Exception as error:
                 reports[number] = unread(each.file, error)
                 reports[number].off_limits = mistake(error)

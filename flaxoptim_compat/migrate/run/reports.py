@@ -186,15 +186,12 @@ def line_of(path: Path, place: Place) -> str:
     return f"{path}:{cell}{place.line}"
 
 
-def unit_reports(
-    units: Iterable[Unit], loaded: Mapping[Document, Loaded], says_conversions: bool
-) -> Iterator[UnitReport]:
+def unit_reports(units: Iterable[Unit], loaded: Mapping[Document, Loaded]) -> Iterator[UnitReport]:
     """What becomes of each unit that makes an optimizer, or uses one that comes from elsewhere.
 
     Args:
       units: the units.
       loaded: all files that were read together.
-      says_conversions: whether the commands that convert checkpoints are wanted.
     """
     for unit in units:
         made = [each for each in unit.uses if each.makes]
@@ -212,7 +209,7 @@ def unit_reports(
             reason,
             _lines(joined, loaded),
             [(_spot(site, loaded), command) for command, site in unit.conversions.items()]
-            if says_conversions and not held
+            if not held
             else [],
         )
 
