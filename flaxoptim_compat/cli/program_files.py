@@ -69,6 +69,7 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
     from flaxoptim_compat.migrate.rules import rule_modules
     from flaxoptim_compat.migrate.run import settings
     from flaxoptim_compat.migrate.run.examination import Task
+    from flaxoptim_compat.observation.places import FOLDER, read
 
     found = settings.read_settings(arguments.paths[0])
     # What is asked for on the command line is asked for now.
@@ -86,7 +87,9 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
         wanted = releases([*found.versions, *(arguments.versions or ())])
     except ValueError as error:
         raise settings.SettingsError(f"for: {error}") from error
-    return Task(target, codes, found, accept_changes, wanted)
+    folder = Path(FOLDER)
+    uses = read(folder) if target == "optax" and folder.is_dir() else None
+    return Task(target, codes, found, accept_changes, wanted, uses)
 
 
 def run_over(arguments: argparse.Namespace, task: Task) -> Report:

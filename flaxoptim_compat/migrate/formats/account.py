@@ -12,6 +12,7 @@ from flaxoptim_compat.migrate.formats.sentences import (
     counts,
     first_of,
     optimizers,
+    run_lines,
 )
 from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, place_of
 
@@ -51,6 +52,7 @@ def account(
         yield from first_of(lines, _ASIDES, "scan --format concise")
     yield from counts(report)
     if target == "optax":
+        yield from run_lines(report)
         yield from optimizers(report)
     done = sum(len(each.done) for each in changed)
     left = sum(len(_left_in(each)) for each in report.files)

@@ -9,6 +9,7 @@ from flaxoptim_compat.migrate.run.reports import Noted, Report, Spot, UnitReport
 
 # What is listed for people of the lines that hold optimizers, and of those that make them.
 MOST_HELD = 10
+MOST_INFERRED = 12
 _MOST_MADE = 3
 
 LEGEND = "[*] rewrite can do it, [shim] or [optax] only with that --to, [-] only you can."
@@ -122,6 +123,23 @@ def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
     if most is not None:
         yield from filter(None, [others(staying)])
     yield from filter(None, [how_many(report)])
+
+
+def run_lines(report: Report) -> Iterator[str]:
+    """What a run showed of the optimizers that become TrainStates."""
+    reached = [each for each in report.moved if each.is_reached]
+    inferred = [spot for each in reached for spot in each.inferred]
+    if reached:
+        seen = sum(each.seen for each in reached)
+        left = unknown_names(report)
+        places = counted(seen, "place")
+        yield f"{places} seen in the run, {len(inferred):,} inferred, {left:,} left."
+    if inferred:
+        lines = dict.fromkeys(line_of(*each) for each in sorted(inferred))
+        yield from first_of([f"{each}: inferred" for each in lines], MOST_INFERRED, "the patch")
+    for each in report.moved:
+        if each.is_reached is False and each.made:
+            yield f"{made_in(each)}: the run did not come here: rewritten from the text alone"
 
 
 def asides(report: Report) -> Iterator[list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import os
 from collections.abc import Iterator, Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
@@ -36,6 +37,7 @@ from flaxoptim_compat.migrate.optimizers.targets import (
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, is_simple, is_spelled_out
+from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -57,7 +59,16 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
       points_to: what is known of the program.
       unit: the unit, whose fields are set.
     """
-    if points_to.gave_up:
+    evidence = points_to.evidence
+    unit.is_reached = any(map(evidence.has_reached, unit.sites))
+    if unit.is_reached:
+        # To an annotation no run comes.
+        executed = (each for each in unit.uses if each.code != "FOC209")
+        unit.inferred = [each for each in executed if not evidence.shows(each.node)]
+        unit.problems = list(_used_elsewhere(evidence, unit))
+        if unit.problems:
+            return
+    elif points_to.gave_up:
         unit.problems = [dataclasses.replace(each, problem=_TOO_MUCH) for each in unit.uses[:1]]
         return
     unknown = [use for use in unit.uses if use.sites == {None}]
@@ -135,6 +146,26 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         ]
 
 
+def _used_elsewhere(evidence: Evidence, unit: Unit) -> Iterator[Use]:
+    """The definitions that a run saw used in files which are not read here."""
+    for site in unit.sites:
+        for seen in evidence.elsewhere.get(site.node, ())[:1]:
+            problem = _ELSEWHERE.format(_shown(seen.position.file), seen.position.line)
+            yield Use("FOC218", site.document, site.node, frozenset({site}), problem)
+        for seen in evidence.not_understood.get(site.node, ())[:1]:
+            file, line = _shown(seen.position.file), seen.position.line
+            problem = _NOT_UNDERSTOOD.format(file, line, seen.of, seen.name)
+            yield Use("FOC218", site.document, site.node, frozenset({site}), problem)
+
+
+def _shown(file: str) -> str:
+    """A file as people call it: from the current folder, if it is below."""
+    inside = os.path.relpath(file)
+    return file if inside.startswith(os.pardir) else inside
+
+
+_NOT_UNDERSTOOD = "`{}:{}` asks the {} for `{}`, without a dot: write it with one."
+_ELSEWHERE = "`{}:{}` uses this optimizer too: give rewrite that file as well."
 _OTHER_DECAY = (
     "The checkpoint may be saved with another definition: one of the two has a weight decay, and"
     " their TrainStates differ. Write both in optax, with a decay of 0.0 where there is none."

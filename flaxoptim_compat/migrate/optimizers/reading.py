@@ -17,6 +17,7 @@ from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
+from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -29,6 +30,7 @@ class Facts:
       imported: for each file the files that it imports, by the names in its imports.
       ignored: for each file and line the codes that are not wanted; "" stands for all.
       recognisers: what the rules recognise.
+      evidence: what a run showed.
     """
 
     def __init__(
@@ -37,8 +39,9 @@ class Facts:
         imported: Mapping[Document, Mapping[str, Document]],
         ignored: Mapping[Path, Mapping[int, frozenset[str]]],
         recognisers: Recognisers,
+        evidence: Evidence | None = None,
     ) -> None:
-        self.points_to = PointsTo(documents, imported)
+        self.points_to = PointsTo(documents, imported, evidence)
         self._not_understood = {
             document: not_understood(self.points_to, document) for document in documents
         }
@@ -98,10 +101,11 @@ class Facts:
 
     def unknown(self, document: Document) -> list[tuple[ast.expr, str]]:
         """Places that look like uses of an optimizer, and are not understood."""
+        why = "the run did not come here" if self.points_to.evidence.makers else ""
         # Where optimizers become TrainStates, what is left to say `.target` to one would fail.
         converts = document in self._converting
         return [
-            (node, f"what has `.{node.attr}` here is not known")
+            (node, why or f"what has `.{node.attr}` here is not known")
             for node in self._not_understood[document]
             if converts or is_certain(self.points_to, node)
         ]

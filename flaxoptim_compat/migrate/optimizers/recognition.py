@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from flaxoptim_compat.migrate.optimizers.use import (
 )
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import (
     Container,
     Definition,
@@ -75,12 +77,14 @@ class Recognises:
     Args:
       attributes: by what is asked for them, and by their names.
       nodes: expressions and statements of a kind.
+      doubts: those in which an optimizer may go out of sight.
     """
 
     attributes: Mapping[type[Object], Mapping[str, OfAttribute]] = dataclasses.field(
         default_factory=dict
     )
     nodes: Sequence[tuple[type[ast.AST], OfNode]] = ()
+    doubts: Sequence[tuple[type[ast.AST], OfNode]] = ()
 
 
 class Recognisers:
@@ -99,6 +103,8 @@ class Recognisers:
                     self._attributes.setdefault((owner, name), []).append(recognise)
             for kind, find in rule.nodes:
                 self._nodes.setdefault(kind, []).append(find)
+            for kind, find in rule.doubts:
+                self._nodes.setdefault(kind, []).append(functools.partial(_doubts, find))
         self._nodes.setdefault(ast.Attribute, []).insert(0, self._asked)
 
     def attribute(self, owner: type[Object], asked: Asked) -> Iterator[Use]:
@@ -143,7 +149,7 @@ class Recognisers:
         if others or points_to.is_unknown(node.value):
             # A definition may be asked for the same, and what it makes stays with this.
             sites |= sites_of(values, Definition)
-            yield Use("FOC219", document, node, sites, mixed(others))
+            yield Use("FOC219", document, node, sites, mixed(others), is_doubt=True)
             return
         for use in self.attribute(Optimizer, Asked(points_to, document, node, sites)):
             yield _of_copies(use, node, axes_of(values))
@@ -210,11 +216,40 @@ def uses(
       recognisers: what the rules recognise.
     """
     found = list(_all_uses(points_to, unknown, recognisers))
-    found += made_unseen(points_to, found)
+    found += map(_as_doubt, made_unseen(points_to, found))
+    found = list(_not_settled(points_to.evidence, found))
     for use in (*found, *restored_elsewhere(points_to, found)):
         if isinstance(use.node, ast.Call) and use.document.is_in_f_string(use.node):
             problem = "It is a part of an f-string: give it a name before."
             yield dataclasses.replace(use, problem=problem, bridge="")
+        else:
+            yield use
+
+
+def _as_doubt(use: Use) -> Use:
+    return dataclasses.replace(use, is_doubt=True)
+
+
+def _doubts(find: OfNode, points_to: PointsTo, document: Document, node: Any) -> Iterator[Use]:
+    return map(_as_doubt, find(points_to, document, node))
+
+
+def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
+    """The uses, those left out that a run has settled: of what it reached it saw the uses.
+
+    Where the text alone says that an optimizer may be one that it reached, or another, it is the
+    other. Doubts about those that it reached are none.
+    """
+    for use in found:
+        reached = frozenset(filter(evidence.has_reached, use.sites))
+        others = use.sites - reached - {None}
+        if not evidence.makers:
+            yield use
+        elif use.sites == {None}:
+            # The run says what belongs together.
+            yield from [] if use.is_doubt else [dataclasses.replace(use, joins=False)]
+        elif use.is_doubt or (others and reached and not evidence.shows(use.node)):
+            yield from [dataclasses.replace(use, sites=others)] if others else []
         else:
             yield use
 
@@ -234,6 +269,6 @@ def _all_uses(
         seen = first.get(document)
         for node in document.nodes:
             if seen is not None:
-                yield from lost_to(points_to, document, node, seen)
+                yield from map(_as_doubt, lost_to(points_to, document, node, seen))
             for find in recognisers.of_kind(type(node)):
                 yield from find(points_to, document, node)

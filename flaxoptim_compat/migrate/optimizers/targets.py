@@ -12,6 +12,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import NAMED_TUPLE, RETURN_ARRAYS
 from flaxoptim_compat.migrate.values.objects import Class, External, Instance
 from flaxoptim_compat.migrate.values.points_to import PointsTo
+from flaxoptim_compat.observation.places import ARRAY, OBJECT, WHOLE
 
 _FUNCTIONS = RETURN_ARRAYS | {each.removeprefix("jax.") for each in RETURN_ARRAYS}
 # A generator, `numpy.random.RandomState(0)`, counts as what its methods return.
@@ -106,6 +107,10 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
     """
     if isinstance(use.node, ast.Call) and not _is_understood(use.node):
         return "Its arguments are not written out."
+    shown = points_to.evidence.kinds(use.sites)
+    if shown is not None:
+        found = {ARRAY: "single array", OBJECT: "object that does not know what `in` means"}
+        return next((_REFUSED.format(found[each]) for each in found if each in shown), "")
     for each in targets_of(use):
         if may_be_one(points_to, use.document, each):
             return _REFUSED.format("single array")
@@ -125,7 +130,10 @@ def _is_understood(create: ast.Call) -> bool:
 
 
 def has_whole_numbers(points_to: PointsTo, use: Use) -> bool:
-    """Whether an optimizer is created for whole numbers that are written there."""
+    """Whether an optimizer is created for whole numbers, seen in a run or written there."""
+    shown = points_to.evidence.kinds(use.sites)
+    if shown is not None:
+        return WHOLE in shown
     return any(
         _is_whole(points_to, assigned_once(points_to, use.document, use.node, each))
         for each in targets_of(use)

@@ -44,6 +44,8 @@ class Unit:
         have one and those that have none have the same states.
       conversions: the commands that convert their checkpoints for the rewritten program, each with
         a definition that it is for.
+      is_reached: whether a run made one of them.
+      inferred: where a run did not come: what it showed elsewhere says which optimizers these are.
     """
 
     sites: list[Site] = dataclasses.field(default_factory=list)
@@ -63,6 +65,8 @@ class Unit:
     partial: list[Use] = dataclasses.field(default_factory=list)
     states_decay: bool = False
     conversions: Mapping[str, Site] = dataclasses.field(default_factory=dict)
+    is_reached: bool = False
+    inferred: list[Use] = dataclasses.field(default_factory=list)
 
     @property
     def converts(self) -> bool:

@@ -50,6 +50,7 @@ class Use:
       overrides: the hyper-parameters given to one call of ``apply_gradient``, by name.
       axis: that of the ``pmap`` over which such a call averages the gradients; "" if it does not.
       joins: whether all that it may be about is rewritten together; not so for an annotation.
+      is_doubt: whether the problem is that something is not known, which a run may have shown.
     """
 
     code: str
@@ -61,6 +62,7 @@ class Use:
     bridge: Literal["", "reads", "returns"] = ""
     axis: str = ""
     joins: bool = True
+    is_doubt: bool = False
 
     @property
     def makes(self) -> bool:

@@ -222,11 +222,11 @@ RECOGNISES = Recognises(
         Optimizer: {"state": _state, "optimizer_def": _definition, ANY: _unknown},
         Definition: {ANY: _assigned},
     },
+    [(ast.Call, given_to_package)],
     [
         (ast.Assign, put_into_unread),
         (ast.Call, given_to_unread),
         (ast.Call, made_by_unread),
-        (ast.Call, given_to_package),
         (ast.FunctionDef, decorated),
         (ast.AugAssign, into_operator),
         (ast.BinOp, into_operator),

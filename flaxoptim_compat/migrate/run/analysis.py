@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import imported_files, imported_names
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.rules import recognisers, rule_modules
+from flaxoptim_compat.migrate.values.evidence import Evidence
 
 TARGETS = ("shim", "optax")
 Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
@@ -50,6 +51,7 @@ def analyse(
     elsewhere: bool = False,
     targets: Collection[str] = TARGETS,
     releases: Releases = NEWEST,
+    evidence: Evidence | None = None,
 ) -> list[FileFindings]:
     """Find everything in files that belong together.
 
@@ -63,13 +65,14 @@ def analyse(
       elsewhere: whether files that these have nothing to do with name flax.optim.
       targets: those whose edits are wanted.
       releases: the versions that the result is for.
+      evidence: what a run showed.
     """
     exporting = exporters(documents)
     read = {document: Names(document, exporter) for document, exporter in exporting.items()}
     # Others have methods of these names too: without flax.optim nobody has an optimizer.
     has_optimizers = elsewhere or any(each.names_flax_optim() for each in exporting.values())
     imported = imported_files(documents)
-    facts = Facts(documents, imported, ignored, recognisers()) if has_optimizers else None
+    facts = Facts(documents, imported, ignored, recognisers(), evidence) if has_optimizers else None
     if facts is not None and writes:
         for unit in facts.units:
             unit.conversions = conversions(facts.points_to, unit)

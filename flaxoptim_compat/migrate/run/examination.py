@@ -25,6 +25,7 @@ from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse_alone
 from flaxoptim_compat.migrate.run.reports import FileReport, Noted
 from flaxoptim_compat.migrate.run.rewriting import rewritten
 from flaxoptim_compat.migrate.run.settings import Settings
+from flaxoptim_compat.observation.places import Uses
 
 _RECURSION = 10_000
 
@@ -38,6 +39,7 @@ class Task(NamedTuple):
       settings: which of them count where.
       accept_changes: whether changes of numbers are accepted.
       releases: the versions that the result is for.
+      uses: where a run used optimizers; None: there was none.
     """
 
     target: str
@@ -45,6 +47,7 @@ class Task(NamedTuple):
     settings: Settings
     accept_changes: bool = False
     releases: Releases = NEWEST
+    uses: Uses | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from flaxoptim_compat.migrate.run.examination import (
     unread,
 )
 from flaxoptim_compat.migrate.run.reports import FileReport, Report, unit_reports
+from flaxoptim_compat.migrate.values.evidence import Evidence
 
 # After so many the garbage collector looks for circles among them; usual are 700.
 _NEW_OBJECTS = 1_000_000
@@ -43,6 +45,8 @@ def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | Non
       cache: the folder in which results are kept for the next run; None: they are not.
     """
     found = FoundFiles(paths, task.settings.is_excluded)
+    if task.uses is not None:
+        cache = None  # a run may show something else each time
     with deep_recursion(), _rare_collections():
         reports = _Run(found.files, task, progress, Cache(cache, task)).reports()
     return Report(reports, found.left_out, found.unreadable, found.unfinished)
@@ -84,18 +88,29 @@ class _Run:
         for number, file in enumerate(self._files):
             self._progress(number, len(self._files), str(file.path))
             self._examine(number, file)
-        links = self._links()
+        groups = self._joined(self._links().groups())
+        together = frozenset[int]().union(*groups)
         for number in range(len(self._files)):
-            if number not in self._reports and number not in links.linked:
+            if number not in self._reports and number not in together:
                 self._say([number])
                 self._read_alone(number)
         elsewhere = any(each.names_flax_optim for each in self._examined)
-        for group in links.groups():
+        for group in groups:
             self._say(group)
             self._read_together(group, elsewhere)
         if not self._has_changed:
             self._cache.save()
         return [self._reports[number] for number in range(len(self._files))]
+
+    def _joined(self, groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:
+        """The groups, those joined into one in which a run saw an optimizer."""
+        ran = self._task.uses.files if self._task.uses is not None else ()
+        shown = {
+            number for number, each in enumerate(self._files) if os.path.abspath(each.path) in ran
+        }
+        apart = [each for each in groups if shown.isdisjoint(each)]
+        shown = shown.union(*(each for each in groups if each not in apart))
+        return [*apart, sorted(shown)] if shown else apart
 
     def _say(self, numbers: Sequence[int]) -> None:
         """Say which files are read together; all of them were read by themselves before."""
@@ -218,6 +233,7 @@ class _Run:
         return loaded
 
     def _analysed(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
+        evidence = self._evidence(loaded)
         try:
             found = analyse(
                 [each.document for each in loaded.values()],
@@ -227,6 +243,7 @@ class _Run:
                 elsewhere=elsewhere,
                 targets=self._task.targets,
                 releases=self._task.releases,
+                evidence=evidence,
             )
         except Exception as error:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}
@@ -235,11 +252,23 @@ class _Run:
         for (number, each), findings in zip(loaded.items(), found, strict=True):
             try:
                 report = reports[number] = report_of(each, findings, self._task)
-                report.units += unit_reports(findings.units, by_document)
+                report.units += unit_reports(findings.units, by_document, evidence is not None)
             except Exception as error:
                 reports[number] = unread(each.file, error)
                 reports[number].off_limits = mistake(error)
         return reports
+
+    def _evidence(self, loaded: Mapping[int, Loaded]) -> Evidence | None:
+        """What a run showed of files, as far as they have not changed since."""
+        uses = self._task.uses
+        if uses is None:
+            return None
+        unchanged = [
+            each.document
+            for each in loaded.values()
+            if uses.is_of(os.path.abspath(each.file.path), each.source)
+        ]
+        return Evidence(uses, unchanged)
 
     def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
         """What can be said of a file if reading it together with others has failed."""

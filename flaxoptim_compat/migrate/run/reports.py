@@ -64,6 +64,9 @@ class UnitReport(NamedTuple):
       joined: the places that may be of any of them, if it is for these that they stay together.
       conversions: the commands that convert their checkpoints, if they become TrainStates, and the
         definition that each is for.
+      is_reached: whether a run made one of them; None: there was no run.
+      seen: how many places of theirs a run came to.
+      inferred: the places of theirs that it did not come to.
     """
 
     made: list[Spot]
@@ -71,6 +74,9 @@ class UnitReport(NamedTuple):
     reason: str
     joined: list[Spot]
     conversions: Sequence[tuple[Spot, str]] = ()
+    is_reached: bool | None = None
+    seen: int = 0
+    inferred: Sequence[Spot] = ()
 
     @property
     def optimizers(self) -> int:
@@ -149,6 +155,11 @@ class Report:
         return sorted(found, key=lambda each: each.held[0])
 
     @property
+    def moved(self) -> list[UnitReport]:
+        """The optimizers that become TrainStates."""
+        return [one for each in self.files for one in each.units if not one.held]
+
+    @property
     def conversions(self) -> list[tuple[Spot, str]]:
         """The commands that convert checkpoints, and the definition that each is for."""
         return [each for file in self.files for unit in file.units for each in unit.conversions]
@@ -186,12 +197,15 @@ def line_of(path: Path, place: Place) -> str:
     return f"{path}:{cell}{place.line}"
 
 
-def unit_reports(units: Iterable[Unit], loaded: Mapping[Document, Loaded]) -> Iterator[UnitReport]:
+def unit_reports(
+    units: Iterable[Unit], loaded: Mapping[Document, Loaded], has_run: bool = False
+) -> Iterator[UnitReport]:
     """What becomes of each unit that makes an optimizer, or uses one that comes from elsewhere.
 
     Args:
       units: the units.
       loaded: all files that were read together.
+      has_run: whether a run showed what it came to.
     """
     for unit in units:
         made = [each for each in unit.uses if each.makes]
@@ -211,6 +225,9 @@ def unit_reports(units: Iterable[Unit], loaded: Mapping[Document, Loaded]) -> It
             [(_spot(site, loaded), command) for command, site in unit.conversions.items()]
             if not held
             else [],
+            unit.is_reached if has_run else None,
+            len(unit.uses) - len(unit.inferred),
+            [_spot(each, loaded) for each in unit.inferred],
         )
 
 

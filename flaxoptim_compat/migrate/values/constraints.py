@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import last_name, whose_fields
@@ -78,6 +78,7 @@ class Constraints:
       stars: the names that each file gives to ``import *``, and gets by it.
       memory: the variables.
       calls: what is to be done with calls.
+      shown: the expressions of which a run showed what they hold.
     """
 
     def __init__(
@@ -88,8 +89,10 @@ class Constraints:
         stars: Stars,
         memory: Memory,
         calls: Calls,
+        shown: Collection[ast.AST] = (),
     ) -> None:
         self._document = document
+        self._shown = shown
         self._modules = modules
         self._stars = stars
         self._memory = memory
@@ -541,6 +544,9 @@ class Constraints:
             self._inside(node)
             return NOTHING
         held = method(node)
+        if node in self._shown and not isinstance(held, Variable):
+            known, held = held, Variable(node)
+            self._memory.flow(known, held)
         if held is not NOTHING:
             self._memory.note(node, held)
         return held

@@ -15,8 +15,10 @@ from flaxoptim_compat.migrate.names.walk import parameters, walk_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Processes
 from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.arguments import Call
 from flaxoptim_compat.migrate.values.calls import Calls
 from flaxoptim_compat.migrate.values.constraints import Constraints
+from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.hints import Hints
 from flaxoptim_compat.migrate.values.memory import Memory
 from flaxoptim_compat.migrate.values.objects import (
@@ -27,6 +29,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Definition,
     External,
     Function,
+    Instance,
     Object,
     Objects,
     Optimizer,
@@ -115,6 +118,8 @@ def _is_inside(child: ast.AST, scope: ast.AST) -> bool:
     return not (isinstance(scope, ast.Lambda) and child is scope.args)
 
 
+# A variable by its scope, or a field by its class, and the name.
+_Cell = tuple[ast.AST, str]
 # A function that calls others like it may need as many rounds to be kept apart.
 _MOST_ROUNDS = 4
 _MOST_CALLS = 64
@@ -127,15 +132,18 @@ class PointsTo:
     Args:
       documents: its files.
       modules: for each file, the files that it imports, by the names it imports them by.
+      evidence: what a run showed of it.
     """
 
     def __init__(
         self,
         documents: Sequence[Document],
         modules: Mapping[Document, Mapping[str, Document]],
+        evidence: Evidence | None = None,
     ) -> None:
         self.documents = documents
         self.modules = modules
+        self.evidence = evidence or Evidence()
         self.scopes = {document: Scopes(document) for document in documents}
         self.processes = Processes(modules)
         self._stars = Stars(modules)
@@ -154,22 +162,27 @@ class PointsTo:
         """What an expression can hold."""
         self._memory.ask_for(node)
         self._solver.solve()
-        return self._memory.objects(node)
+        return self.legacy(node)
 
     def legacy(self, node: ast.AST) -> Objects:
         """What of flax.optim an expression can hold; this takes no work."""
-        return self._memory.objects(node)
+        objects = self._memory.objects(node)
+        if not self._exactly or not objects:
+            return objects
+        if node in self._exactly:
+            return _of_sites(objects, self._exactly[node]) or self._exactly[node]
+        return self._as_shown(objects, self._cells_of(node))
 
     def is_unknown(self, node: ast.AST) -> bool:
         """Whether an expression may hold more than is followed."""
-        return self._memory.is_full(node)
+        return node not in self._exactly and self._memory.is_full(node)
 
     def variable(self, scope: ast.AST, name: str) -> Objects:
         """What a variable of a scope can hold."""
         variables = (
             self._memory.variable(scope, each, None) for each in (name, all_versions(name))
         )
-        return NOTHING.union(*map(objects_of, variables))
+        return self._as_shown(NOTHING.union(*map(objects_of, variables)), [(scope, name)])
 
     def is_parameter(self, document: Document, node: ast.expr) -> bool:
         """Whether it is a parameter of the function that it stands in, or of one around that."""
@@ -182,7 +195,7 @@ class PointsTo:
 
     def field(self, of: ast.ClassDef, name: str) -> Objects:
         """What a field of the objects of a class can hold."""
-        return objects_of(self._memory.field(of, name))
+        return self._as_shown(objects_of(self._memory.field(of, name)), [(of, name)])
 
     def entry(self, node: ast.AST, key: Hashable) -> Objects:
         """What the containers that an expression can hold have under a key."""
@@ -346,6 +359,8 @@ class PointsTo:
     # Solving
 
     def _solve(self, apart: frozenset[ast.AST]) -> None:
+        self._exactly: dict[ast.AST, Objects] = {}
+        self._cells: dict[_Cell, Objects] = {}
         self._solver = Solver()
         self._memory = Memory(self._solver)
         self._calls = Calls(self._memory, apart, self.documents)
@@ -357,14 +372,66 @@ class PointsTo:
                 self._stars,
                 self._memory,
                 self._calls,
+                self.evidence.nodes,
             ).file({*apart})
         self._solver.solve()
         self._calls.uncalled()
+        self._believe()
         hints = Hints(self._memory, self._solver, self.processes)
         hints.by_fields()
         self._solver.solve()
         while not self.gave_up and hints.take():
             self._solver.solve()
+
+    def _believe(self) -> None:
+        """State what a run showed: at the places themselves, and of the variables and fields."""
+        memory = self._memory
+        sites = {each.node: each for each in self._calls.sites}
+        for call, document in self.evidence.makers.items():
+            held = memory.of(call)
+            if call not in sites and isinstance(held, Variable):
+                self._calls.define(Call(document, call, None), "", held)
+        sites = {each.node: each for each in self._calls.sites}
+        for shown in self.evidence.shown.values():
+            kind = Optimizer if shown.of == "optimizer" else Definition
+            made = frozenset[Object](kind(sites[each]) for each in shown.made if each in sites)
+            held = memory.of(shown.node)
+            if not made or not isinstance(held, Variable):
+                continue
+            self._solver.state(held, made)
+            if isinstance(shown.node, ast.Attribute):
+                memory.store_field(memory.of(shown.node.value), shown.node.attr, made)
+            self._exactly[shown.node] = self._exactly.get(shown.node, NOTHING) | made
+        self._solver.solve()
+        for node, objects in self._exactly.items():
+            for cell in self._cells_of(node):
+                self._cells[cell] = self._cells.get(cell, NOTHING) | objects
+
+    @functools.cached_property
+    def _names(self) -> Mapping[ast.AST, Document]:
+        """The files in which names stand."""
+        return {
+            node: document for document in self.documents for node in document.of_kind(ast.Name)
+        }
+
+    def _cells_of(self, node: ast.AST) -> Iterator[_Cell]:
+        """The variable, or the fields, that an expression reads."""
+        match node:
+            case ast.Name(id=name):
+                scope = self.scopes[self._names[node]].binder(node, name)
+                yield from [] if scope is None else [(scope, name)]
+            case ast.Attribute(value=owner, attr=name):
+                for each in self._memory.objects(owner):
+                    if isinstance(each, Instance):
+                        yield each.of.node, name
+
+    def _as_shown(self, objects: Objects, cells: Iterable[_Cell]) -> Objects:
+        """What a variable or field can hold: of optimizers those that a run saw in it, if any."""
+        shown = NOTHING.union(*(self._cells.get(each, NOTHING) for each in cells))
+        if not shown:
+            return objects
+        others = (each for each in objects if not isinstance(each, Definition | Optimizer))
+        return _of_sites(objects, shown).union(others)
 
     def _to_keep_apart(self) -> Iterator[ast.AST]:
         """The functions that are given optimizers by some calls, and something else by others."""
@@ -382,6 +449,12 @@ class PointsTo:
                 given.append({name: each for name, each in by_name.items() if each})
             if any(given) and any(each != given[0] for each in given):
                 yield node
+
+
+def _of_sites(objects: Objects, shown: Objects) -> Objects:
+    """Those that are the same optimizers and definitions as others, be they copies or not."""
+    kinds = {(type(each), getattr(each, "site", None)) for each in shown}
+    return frozenset(each for each in objects if (type(each), getattr(each, "site", None)) in kinds)
 
 
 def _legacy(held: Held) -> frozenset[Object]:

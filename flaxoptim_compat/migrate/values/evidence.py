@@ -1,0 +1,154 @@
+"""What a run showed of a program, at the expressions of its text."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.observation.places import Position, Seen, Uses
+
+
+class Shown(NamedTuple):
+    """An expression that a run saw to be an optimizer, or a definition.
+
+    Args:
+      node: the expression.
+      of: ``optimizer`` or ``definition``.
+      made: the calls that made the definitions of what it was.
+    """
+
+    node: ast.expr
+    of: str
+    made: list[ast.Call]
+
+
+class Evidence:
+    """The places of a run in the files of a program.
+
+    Args:
+      uses: what a run saw.
+      documents: the files of the program that have not changed since.
+    """
+
+    def __init__(self, uses: Uses | None = None, documents: Iterable[Document] = ()) -> None:
+        self._documents = {os.path.abspath(each.path): each for each in documents}
+        self._ends: dict[Document, _Ends] = {}
+        self.shown: dict[tuple[ast.AST, str], Shown] = {}
+        # The calls that make definitions.
+        self.makers: dict[ast.Call, Document] = {}
+        # Of each of them what was seen of it in files that are not these, or have changed since,
+        # and what was seen in these where something else stands than an attribute.
+        self.elsewhere: dict[ast.Call, list[Seen]] = {}
+        self.not_understood: dict[ast.Call, list[Seen]] = {}
+        self._kinds: dict[ast.Call, set[str]] = {}
+        for each in sorted(uses.seen, key=str) if uses is not None else ():
+            document, made = self._maker(each.made)
+            if document is None or made is None:
+                continue
+            self.makers[made] = document
+            if each.of == "created":
+                self._kinds.setdefault(made, set()).add(each.name)
+            if each.of in ("created", "made"):
+                continue
+            owners = [*self._asked_at(each)]
+            for node in owners:
+                self.shown.setdefault((node, each.of), Shown(node, each.of, [])).made.append(made)
+            if not owners:
+                is_read = each.position.file in self._documents
+                others = self.not_understood if is_read else self.elsewhere
+                others.setdefault(made, []).append(each)
+
+    @functools.cached_property
+    def nodes(self) -> frozenset[ast.AST]:
+        """The expressions of which a run showed what they hold, and those that make definitions."""
+        return frozenset([*(node for node, _ in self.shown), *self.makers])
+
+    def shows(self, node: ast.AST) -> bool:
+        """Whether a run saw what an expression asks for something, or what it makes."""
+        asked = node.func if isinstance(node, ast.Call) and node not in self.makers else node
+        return asked in self.makers or getattr(asked, "value", None) in self.nodes
+
+    def has_reached(self, site: Site | None) -> bool:
+        """Whether a run made a definition here, or used it."""
+        return site is not None and site.node in self.makers
+
+    def kinds(self, sites: Iterable[Site | None]) -> AbstractSet[str] | None:
+        """The kinds of parameters that optimizers were created for; None: a run did not come there.
+
+        Args:
+          sites: where their definitions were made.
+        """
+        nodes = [each.node if each is not None else None for each in sites]
+        if not all(each in self.makers for each in nodes):
+            return None
+        return frozenset[str]().union(*(self._kinds.get(each, ()) for each in nodes if each))
+
+    def _maker(self, position: Position | None) -> tuple[Document | None, ast.Call | None]:
+        """The call that made a definition, if it is in one of the files."""
+        document = self._documents.get(position.file) if position is not None else None
+        if position is None or document is None:
+            return None, None
+        calls = self._of(document).calls(position)
+        return document, calls[0] if calls else None
+
+    def _asked_at(self, seen: Seen) -> Iterator[ast.expr]:
+        """What is asked for an attribute, by a dot or by ``getattr`` and its like."""
+        document = self._documents.get(seen.position.file)
+        if document is None:
+            return
+        ends = self._of(document)
+        for node in ends.attributes(seen.position):
+            if node.attr == seen.name:
+                yield node.value
+        for call in ends.calls(seen.position):
+            match call:
+                case ast.Call(
+                    func=ast.Name(id="getattr" | "hasattr"),
+                    args=[owner, ast.Constant(value=name), *_],
+                ) if name == seen.name:
+                    yield owner
+
+    def _of(self, document: Document) -> _Ends:
+        if document not in self._ends:
+            self._ends[document] = _Ends(document)
+        return self._ends[document]
+
+
+_End = tuple[int | None, int | None]
+
+
+class _Ends:
+    """The calls and the attributes of a file by where they end, which no two have in common.
+
+    Where Python tells no more than lines, it is all that begin on one.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._calls: dict[_End, list[ast.Call]] = {}
+        self._attributes: dict[_End, list[ast.Attribute]] = {}
+        for call in document.of_kind(ast.Call):
+            self._calls.setdefault((call.end_lineno, call.end_col_offset), []).append(call)
+            self._calls.setdefault((call.lineno, None), []).append(call)
+        for node in document.of_kind(ast.Attribute):
+            self._attributes.setdefault((node.end_lineno, node.end_col_offset), []).append(node)
+            self._attributes.setdefault((node.lineno, None), []).append(node)
+
+    def calls(self, position: Position) -> list[ast.Call]:
+        """The calls at a place."""
+        return self._calls.get(_end(position), [])
+
+    def attributes(self, position: Position) -> list[ast.Attribute]:
+        """The attributes at a place."""
+        return self._attributes.get(_end(position), [])
+
+
+def _end(position: Position) -> _End:
+    if position.end_line:
+        return position.end_line, position.end_column
+    return position.line, None

@@ -1,0 +1,236 @@
+"""Notes, in a running program, at which places it asks optimizers and definitions for something.
+
+``Optimizer`` and ``OptimizerDef`` are classes of this package, so all that a program does with one
+comes through them. The frame that asks says where: its file and, from Python 3.11 on, the columns
+of the expression. The definition says which optimizer it is, and is static in the tree: it comes
+through ``jit``, ``pmap``, ``scan`` and ``replicate``. While this is off, nothing of it is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, Literal
+
+import jax
+import numpy as np
+
+from flaxoptim_compat.observation.places import (
+    ARRAY,
+    MODEL,
+    OBJECT,
+    SUFFIX,
+    WHOLE,
+    Position,
+    Seen,
+    digest,
+    line_of,
+)
+from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.optimizer import Optimizer
+
+_OURS = str(Path(__file__).parents[1]) + os.sep
+_STDLIB = sysconfig.get_paths()["stdlib"] + os.sep
+# What stands between a program and a definition that it makes, or an optimizer that it asks, beside
+# functions of Python such as `functools.partial`.
+_BETWEEN = ("flax", "gin", "jax", "jaxlib")
+_INSTALLED = ("site-packages", "dist-packages")
+# The place where a definition was made, among its own attributes: copies have it too, and jit does
+# not take definitions of two places for one.
+_MADE = "_made_at"
+
+
+class Recorder:
+    """What this process has seen.
+
+    Args:
+      folder: where its file is to be.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._seen: set[Seen] = set()
+        self._files: set[str] = set()
+        self._positions: dict[CodeType, list[tuple[int | None, ...]]] = {}
+        self._is_between: dict[str, bool] = {}
+        # The process that the file is of: a child of `fork` begins another one.
+        self._process = 0
+        self._file = -1
+
+    def asked(
+        self, frame: FrameType, of: Literal["optimizer", "definition"], name: str, whose: Any
+    ) -> None:
+        """Note that something was asked for an attribute, unless this package did it.
+
+        Args:
+          frame: who asks.
+          of: what is asked.
+          name: the attribute.
+          whose: the definition.
+        """
+        asking = self._beyond(frame)
+        if asking is not None and not self._is_ours(asking):
+            self._note(Seen(self._position(asking), of, name, made_at(whose)))
+
+    def made(self, frame: FrameType, definition: OptimizerDef) -> None:
+        """Note where a definition is made, unless this package makes it of another one.
+
+        Args:
+          frame: what calls its ``__init__``.
+          definition: the definition.
+        """
+        maker: FrameType | None = frame
+        # The `__init__` of a class that is derived from it is not where it is made.
+        while maker is not None and _is_init(maker, definition):
+            maker = maker.f_back
+        maker = self._beyond(maker)
+        if maker is not None and not self._is_ours(maker):
+            position = self._position(maker)
+            vars(definition)[_MADE] = position
+            self._note(Seen(position, "made", type(definition).__name__, position))
+
+    def created(self, frame: FrameType, definition: OptimizerDef, target: Any) -> None:
+        """Note for what kinds of parameters an optimizer is created."""
+        creating = self._beyond(frame)
+        if creating is not None:
+            for kind in _kinds(target):
+                self._note(Seen(self._position(creating), "created", kind, made_at(definition)))
+
+    def _note(self, seen: Seen) -> None:
+        """Write down what was seen, if it is the first time."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._seen.clear()
+            self._files.clear()
+            name = self._folder / f"{self._process}{SUFFIX}"
+            self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        if seen in self._seen:
+            return
+        self._seen.add(seen)
+        for position in filter(None, (seen.position, seen.made)):
+            if position.file not in self._files:
+                self._files.add(position.file)
+                try:
+                    content = Path(position.file).read_bytes()
+                except OSError:
+                    continue
+                os.write(self._file, line_of((position.file, digest(content))))
+        os.write(self._file, line_of(seen))
+
+    def _position(self, frame: FrameType) -> Position:
+        """The expression that a frame is at."""
+        code = frame.f_code
+        file = os.path.abspath(code.co_filename)
+        if sys.version_info < (3, 11):
+            return Position(file, frame.f_lineno)
+        if code not in self._positions:
+            self._positions[code] = [*code.co_positions()]
+        line, end_line, _, end_column = self._positions[code][frame.f_lasti // 2]
+        return Position(file, line or frame.f_lineno, end_line or 0, end_column or 0)
+
+    def _beyond(self, frame: FrameType | None) -> FrameType | None:
+        """The first frame that is not between the program and what it asks for."""
+        while frame is not None and self._passes(frame.f_code.co_filename):
+            frame = frame.f_back
+        return frame
+
+    def _passes(self, file: str) -> bool:
+        if file not in self._is_between:
+            parts = Path(file).parts
+            packages = [after for each, after in itertools.pairwise(parts) if each in _INSTALLED]
+            self._is_between[file] = (
+                packages[-1] in _BETWEEN if packages else file.startswith((_STDLIB, "<"))
+            )
+        return self._is_between[file]
+
+    def _is_ours(self, frame: FrameType) -> bool:
+        return frame.f_code.co_filename.startswith(_OURS)
+
+
+def made_at(definition: Any) -> Position | None:
+    """Where a definition was made; of one that this package made of another, where that was."""
+    attributes: dict[str, Any] = getattr(definition, "__dict__", {})
+    position: Position | None = attributes.get(_MADE)
+    if position is not None:
+        return position
+    for value in attributes.values():
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, OptimizerDef) and (position := made_at(each)) is not None:
+                return position
+    return None
+
+
+def _kinds(target: Any) -> Iterator[str]:
+    """What of the parameters decides whether the TrainState of Flax takes them."""
+    if isinstance(target, jax.Array | np.ndarray | np.generic | int | float):
+        yield ARRAY
+    elif not any(hasattr(target, each) for each in ("__contains__", "__getitem__", "__iter__")):
+        yield OBJECT
+    if type(target).__module__.startswith(_OLD_MODELS):
+        yield MODEL
+    if any(np.issubdtype(np.result_type(each), np.integer) for each in jax.tree.leaves(target)):
+        yield WHOLE
+
+
+_OLD_MODELS = ("flaxoptim_compat.nn.", "flax.nn.", "flax.deprecated.")
+
+
+def start(folder: Path) -> None:
+    """Note from now on what this process does with optimizers and definitions.
+
+    Args:
+      folder: where the files are, one for each process.
+    """
+    recorder = Recorder(folder)
+    get = object.__getattribute__
+    init, create = OptimizerDef.__init__, OptimizerDef.create
+
+    def of_optimizer(self: Optimizer, name: str) -> Any:
+        found = get(self, name)
+        if not name.startswith("_"):
+            recorder.asked(sys._getframe(1), "optimizer", name, get(self, "optimizer_def"))
+        return found
+
+    def of_definition(self: OptimizerDef, name: str) -> Any:
+        found = get(self, name)
+        if not name.startswith("_"):
+            recorder.asked(sys._getframe(1), "definition", name, self)
+        return found
+
+    @functools.wraps(init)
+    def make(self: OptimizerDef, *args: Any, **kwargs: Any) -> None:
+        recorder.made(sys._getframe(1), self)
+        init(self, *args, **kwargs)
+
+    @functools.wraps(create)
+    def create_noted(self: OptimizerDef, target: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder.created(sys._getframe(1), self, target)
+        return create(self, target, *args, **kwargs)
+
+    # What a class asks for is not known to the type checker, and to nobody while this is off.
+    classes: dict[Any, dict[str, Any]] = {
+        Optimizer: {"__getattribute__": of_optimizer},
+        OptimizerDef: {
+            "__getattribute__": of_definition,
+            "__init__": make,
+            "create": create_noted,
+        },
+    }
+    for cls, methods in classes.items():
+        for name, method in methods.items():
+            setattr(cls, name, method)
+
+
+def _is_init(frame: FrameType, definition: OptimizerDef) -> bool:
+    code = frame.f_code
+    return (
+        code.co_name == "__init__"
+        and bool(code.co_varnames)
+        and frame.f_locals.get(code.co_varnames[0]) is definition
+    )
