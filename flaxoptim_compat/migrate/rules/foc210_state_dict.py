@@ -16,48 +16,11 @@ from flaxoptim_compat.migrate.optimizers.restored_elsewhere import copies, store
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Object, Optimizer, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-RULE = Rule(
-    code="FOC210",
-    name="state-dict",
-    summary="the values of an optimizer as nested dicts, `optimizer.state_dict()`",
-    what="`--to optax` writes `flax.serialization.to_state_dict(state)` and "
-    '`from_state_dict(state, entries)`, and `"params"` for the entry `"target"`. `--to shim` '
-    "leaves them.",
-    why="They are what flax.optim called itself. The entries of a TrainState are `step`, "
-    "`params` and `opt_state`, where an optimizer had `target` and `state`: FOC215.",
-    refuses='Where the program reads or sets another entry, such as `state_dict()["state"]`: the '
-    "optimizer then stays as it is.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def copy(params):
-    optimizer = optim.GradientDescent(0.1).create(params)
-    return optimizer.restore_state(optimizer.state_dict())
-""",
-            optax="""\
-import optax
-from flax import serialization
-from flax.training import train_state
-
-
-def copy(params):
-    optimizer = train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1), params=params
-    )
-    return serialization.from_state_dict(
-        optimizer, serialization.to_state_dict(optimizer)
-    )
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC210", "state-dict")
 
 
 def _use(asked: Asked) -> Use:
