@@ -12,7 +12,6 @@ from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC111", "install", is_rewritten=False)
 
-
 _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*)?")
 _INSTEAD = "nothing, once all files are rewritten"
 

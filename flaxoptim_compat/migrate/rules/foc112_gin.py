@@ -25,6 +25,5 @@ def find(reading: Reading) -> Iterator[Finding]:
         what = f"{each.name}, {GONE}"
         instead = served(each.name) or "code of your own"
         edits = None if each.new is None else (Edit(each.start, each.end, (each.new,)),)
-        yield Finding(
-            RULE.code, each.start, each.end, what, instead, edits, edits, reason=each.reason
-        )
+        span = each.start, each.end
+        yield Finding(RULE.code, *span, what, instead, edits, edits, reason=each.reason)

@@ -42,7 +42,11 @@ def _use(asked: Asked) -> Use | None:
         return None
     if call is None:
         is_seen = _is_called_at_once(points_to, document, create) or _is_followed(points_to, create)
-        problem = "" if is_seen else "It is not seen what calls it: call it where it stands."
+        problem = (
+            ""
+            if is_seen
+            else "The code that calls `create` is not seen: call `create` where it stands."
+        )
         return asked.use(RULE.code, problem)
     return asked.use(RULE.code, _may_be_another(points_to, document, create.value), node=call)
 
@@ -62,7 +66,7 @@ def _may_be_another(points_to: PointsTo, document: Document, definition: ast.exp
 
 
 _ANOTHER = (
-    "What it is given in {} is not known, and may be the definition in {}: call `create` where that"
+    "The value from {} is not known, and may be the definition in {}: call `create` where that"
     " is known."
 )
 

@@ -21,7 +21,7 @@ RULE = Rule("FOC203", "target")
 
 
 def _use(asked: Asked) -> Use:
-    problem = "" if isinstance(asked.node.ctx, ast.Load) else "It assigns to a field."
+    problem = "" if isinstance(asked.node.ctx, ast.Load) else "The program assigns to `target`."
     return asked.use(RULE.code, problem)
 
 

@@ -27,7 +27,7 @@ RULE = Rule("FOC207", "replace")
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None or call.args or not call.keywords:
-        return asked.use(RULE.code, "What it replaces is not written out.")
+        return asked.use(RULE.code, "The arguments of `replace` are not written out.")
     problem = ""
     bridge: Literal["", "returns"] = "returns"
     for each in call.keywords:

@@ -61,7 +61,11 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         return
     if isinstance(parent, ast.MatchClass | ast.ClassDef):
         matched = isinstance(parent, ast.MatchClass)
-        problem = "It is matched by its fields." if matched else "A class is derived from it."
+        problem = (
+            "A pattern matches the class by its fields."
+            if matched
+            else "A class is derived from `Optimizer`."
+        )
         yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if isinstance(parent, ast.Call) and parent.func is node:

@@ -27,7 +27,7 @@ def _use(asked: Asked) -> Use:
     call = asked.call
     wanted = 1 if asked.node.attr == "restore_state" else 0
     if call is None or len(call.args) != wanted or call.keywords:
-        return asked.use(RULE.code, "Its arguments are not those of flax.optim.")
+        return asked.use(RULE.code, "The arguments are not those of flax.optim.")
     return asked.use(RULE.code, node=call)
 
 
@@ -107,7 +107,7 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
 _OTHER_ENTRIES = "A TrainState has other entries than `{}` and its like."
 _RESTORES = "flax.serialization.from_state_dict"
 _KNOWN_ENTRIES = (
-    "It is restored from dicts of which the program knows the entries, and a TrainState has others."
+    "The program knows the entries from which the optimizer is restored; a TrainState has others."
 )
 RECOGNISES = Recognises(
     {Optimizer: {"state_dict": _use, "restore_state": _use}, StateDict: {ANY: _use_of_dict}},

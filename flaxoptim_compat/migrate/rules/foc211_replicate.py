@@ -27,9 +27,9 @@ def _use(asked: Asked) -> Use:
         return asked.use(RULE.code, "The method is not called where it stands.")
     problem = ""
     if asked.node.attr == "replicate":
-        problem = "" if axis_of(call) else "Its axis is not written out."
+        problem = "" if axis_of(call) else "The axis of `replicate` is not written out."
     elif call.args or call.keywords:
-        problem = "Its arguments are not those of flax.optim."
+        problem = "The arguments are not those of flax.optim."
     return asked.use(RULE.code, problem, call)
 
 

@@ -24,7 +24,7 @@ RULE = Rule("FOC212", "compute-gradient")
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None or len(call.args) != 1 or call.keywords:
-        return asked.use(RULE.code, "Its arguments are not those of flax.optim.")
+        return asked.use(RULE.code, "The arguments are not those of flax.optim.")
     problem = "" if taken_apart(asked.document, call) else NOT_TAKEN_APART
     return asked.use(RULE.code, problem, call, bridge="reads")
 

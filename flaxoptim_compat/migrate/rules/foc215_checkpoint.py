@@ -45,7 +45,7 @@ def _moves_something(facts: Facts, document: Document) -> bool:
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for those that were saved before"
 _ENTRY = "an entry of an optimizer in a checkpoint"
-_READS = "What was saved as an optimizer has this entry; a TrainState has `{}`."
+_READS = "A saved optimizer has this entry; a saved TrainState has `{}`."
 
 
 def _finding(

@@ -52,7 +52,7 @@ def _asked(
     owner, name = call.args[:2]
     assert isinstance(name, ast.Constant) and isinstance(name.value, str)
     if name.value == "create" and (made := sites_of(points_to.legacy(owner), Definition)):
-        problem = "It is asked for `create` by this name: write it with a dot."
+        problem = "The definition is asked for `create` by this name: write it with a dot."
         yield Use("FOC218", document, name, made, problem)
     if not sites_of(points_to.legacy(owner), Optimizer):
         return
@@ -63,7 +63,7 @@ def _asked(
     if others or points_to.is_unknown(owner):
         yield Use("FOC219", document, call, sites, mixed(others))
     elif name.value not in _TODAY or (name.value == "apply_gradient" and not only_whether):
-        problem = f"It is asked for `{name.value}` by this name, which a TrainState may not have."
+        problem = f"A TrainState may not have `{name.value}`, the name that is asked for here."
         yield Use("FOC218", document, name, sites, problem)
     elif name.value == "target" and may_be_models(points_to, [document]):
         yield Use("FOC218", document, name, sites, _MODELS)
@@ -71,10 +71,7 @@ def _asked(
         yield Use(RULE.code, document, name, sites)
 
 
-_MODELS = (
-    "It is asked for its target by this name, and models of flax.nn have what a TrainState calls"
-    " so: `params`."
-)
+_MODELS = "A model of flax.nn has `params` too, and would be taken for an optimizer here."
 _MAKE_A_FUNCTION = {"operator.attrgetter", "operator.methodcaller"}
 _ASKED_FOR = {"apply_gradient", "optimizer_def", "target"}
 _ASK = {"getattr", "hasattr"}

@@ -155,7 +155,7 @@ def _computed(call: ast.Call, function: str, reading: Reading) -> Iterator[Findi
     base = reading.names.full_name(call.args[0]) or ""
     if function == "getattr":
         what = f"a name of {base} that is computed"
-        reason = "Which optimizer this is shows only when it runs."
+        reason = "Only the running program knows which optimizer this is."
         yield Finding("FOC103", start, end, what, _INSTEAD, (), None, reason=reason)
     elif function == "hasattr" and is_of_flax_optim(base):
         what = f"a question for a name of {base}, {GONE}"
@@ -166,7 +166,7 @@ def _computed(call: ast.Call, function: str, reading: Reading) -> Iterator[Findi
         yield Finding("FOC103", start, end, what, "nothing", None, None, reason=reason)
     elif function != "hasattr":
         what = f"an import of flax.optim by its name, {GONE}"
-        reason = "Which module this is shows only when it runs."
+        reason = "Only the running program knows which module this is."
         yield Finding("FOC103", start, end, what, _INSTEAD, None, None, reason=reason)
 
 

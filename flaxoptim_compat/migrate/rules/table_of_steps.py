@@ -37,9 +37,9 @@ def _use(asked: Asked, takes: str) -> Use:
     is_split = takes == "loss_fn"
     problem = ""
     if not is_spelled_out(call):
-        problem = "Its arguments are not written out."
+        problem = "The arguments are not written out."
     elif len(call.args) + names.count(takes) != 1 or "hyper_params" in names:
-        problem = "It is given hyper-parameters as an object."
+        problem = "The step is given hyper-parameters as an object."
     elif (overrides or is_split) and not is_simple(asked.node.value):
         problem = "The optimizer has no name, and is needed twice."
     elif is_split:
@@ -51,7 +51,7 @@ def _use(asked: Asked, takes: str) -> Use:
         ):
             problem = "The loss may change what the step is given: name that before."
     elif overrides and _order_matters(asked.points_to, document, call):
-        problem = "What computes the gradients may change what the step is given: name it before."
+        problem = "The gradients may change what the step is given: name that before."
     code = "FOC206" if overrides or problem else "FOC205"
     # What cannot be split returns more than an optimizer.
     bridge: Literal["", "returns"] = "" if problem and is_split else "returns"
@@ -118,7 +118,7 @@ def _one_statement(document: Document, call: ast.Call) -> str:
     if not results or isinstance(results[0], ast.Tuple | ast.List):
         return NOT_TAKEN_APART
     if not document.has_its_lines(document.statement(call)):
-        return "Its statement shares a line with something else."
+        return "The statement shares a line with other code."
     stored = {ast.unparse(each) for each in _inside(results[1:]) if _is_stored(each)}
     given = [call.func, *(each.value for each in call.keywords if each.arg != "loss_fn")]
     if stored & {ast.unparse(each) for each in _inside(given) if isinstance(each, ast.expr)}:

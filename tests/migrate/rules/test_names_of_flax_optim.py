@@ -314,11 +314,11 @@ LEFT = {
     ),
     "import importlib\nx = lambda name: importlib.import_module(f'flax.optim.{name}')\n": (
         "FOC103 importlib.import_module(f'flax.optim.{name}')",
-        "Which module this is shows only when it runs.",
+        "Only the running program knows which module this is.",
     ),
     "x = __import__('flax.optim')\n": (
         "FOC103 __import__('flax.optim')",
-        "Which module this is shows only when it runs.",
+        "Only the running program knows which module this is.",
     ),
     "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": (
         "FOC104 'flax.optim.Adam.beta1 = 0.8'",

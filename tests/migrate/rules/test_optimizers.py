@@ -596,7 +596,10 @@ def test_an_optimizer_is_looked_up_by_the_names_in_a_loop() -> None:
 
 def test_a_create_that_is_handed_on_is_the_line_to_change() -> None:
     text = rewrite(f"{HEAD}def f():\n    return optim.Adam(0.1).create\n", "optax")
-    assert "# FOC202: It is not seen what calls it: call it where it stands.\n" in text
+    assert (
+        "# FOC202: The code that calls `create` is not seen: call `create` where it stands.\n"
+        in text
+    )
 
 
 STAYS = {
