@@ -27,15 +27,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the pages, one after the other; 2 if there is no such rule."""
     from flaxoptim_compat.addresses import page_of_rule
-    from flaxoptim_compat.migrate.rules.pages import page
+    from flaxoptim_compat.migrate.rules.page import page
 
-    rules = {rule.code: rule for rule in all_rules()}
+    rules = [rule.code for rule in all_rules()]
     codes = [code.upper() for code in arguments.codes]
     unknown = [code for code in codes if code not in rules]
     if unknown:
         print_error(f"There is no rule {', '.join(unknown)}. There are {', '.join(rules)}.")
         return 2
-    pages = [_with_address(page(rules[code]), page_of_rule(code)) for code in codes]
+    pages = [_with_address(page(code), page_of_rule(code)) for code in codes]
     if not sys.stdout.isatty():
         print_text("\n".join(pages).rstrip("\n"))
         return 0

@@ -48,9 +48,9 @@ def all_rules() -> list[Rule]:
 
 
 def _row(rule: Rule) -> tuple[str, ...]:
-    from flaxoptim_compat.migrate.rules.pages import targets
+    from flaxoptim_compat.migrate.rules.page import summary
 
-    return rule.code, rule.name, ", ".join(targets(rule)) or "-", rule.summary
+    return rule.code, rule.name, ", ".join(rule.targets) or "-", summary(rule.code)
 
 
 def table(rows: Iterable[Sequence[str]], width: int) -> list[str]:

@@ -16,7 +16,6 @@ from tests.generate import (
     random_numbers,
     releases,
     rewriting,
-    rules,
     signatures,
     versions,
 )
@@ -27,7 +26,6 @@ GENERATORS: dict[str, Generator] = {
     "api": api.GENERATOR,
     "calls": calls.GENERATOR,
     "command_line": command_line.GENERATOR,
-    "rules": rules.GENERATOR,
     "rewriting": rewriting.GENERATOR,
     "index": index.GENERATOR,
     "versions": versions.GENERATOR,

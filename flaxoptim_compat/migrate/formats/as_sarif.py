@@ -12,6 +12,7 @@ from flaxoptim_compat import __version__
 from flaxoptim_compat.addresses import page_of_rule, urls
 from flaxoptim_compat.migrate.formats.sentences import held
 from flaxoptim_compat.migrate.program.source_text import Place
+from flaxoptim_compat.migrate.rules.page import explanation, summary
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.run.reports import Noted, Report
 
@@ -58,13 +59,14 @@ def as_sarif(report: Report, rules: Mapping[str, Rule]) -> str:
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
-    text = "\n\n".join(each for each in (rule.summary, rule.what, rule.why, rule.refuses) if each)
+    short, full = summary(rule.code), explanation(rule.code)
+    text = "\n\n".join([short, *full])
     page = page_of_rule(rule.code)
     return {
         "id": rule.code,
         "name": "".join(word.capitalize() for word in rule.name.split("-")),
-        "shortDescription": {"text": rule.summary},
-        "fullDescription": {"text": rule.what or rule.summary},
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": full[0]},
         "help": {"text": text, "markdown": text},
         **({"helpUri": page} if page else {}),
         "defaultConfiguration": {"level": "warning"},

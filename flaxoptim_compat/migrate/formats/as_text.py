@@ -23,7 +23,6 @@ from flaxoptim_compat.migrate.formats.sentences import (
     unread_files,
 )
 from flaxoptim_compat.migrate.program.source_text import Place
-from flaxoptim_compat.migrate.rules.pages import targets
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.run.reports import (
     FileReport,
@@ -78,7 +77,7 @@ def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator
 def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
     plan = plan_of(report)
     has_names = any(
-        each.shim and "shim" in targets(rules[each.code])
+        each.shim and "shim" in rules[each.code].targets
         for file in report.files
         if not file.off_limits
         for each in file.findings

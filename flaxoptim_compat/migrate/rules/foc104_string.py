@@ -11,64 +11,10 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.surface import served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.table_of_flax_optim_names import GONE, is_in_modules_of_sys
 
-_GIN = """\
-import gin
-from flaxoptim_compat import optim
-
-gin.external_configurable(optim.Adam, module="flaxoptim_compat.optim")
-gin.bind_parameter("flaxoptim_compat.optim.Adam.beta1", 0.8)
-"""
-
-RULE = Rule(
-    code="FOC104",
-    name="name-in-a-string",
-    summary="a name of `flax.optim` in a string: for `mock.patch`, for gin, in a configuration",
-    what="""\
-The text that `mock.patch`, `mocker.patch` or `monkeypatch.setattr` take as the place to patch names
-`flaxoptim_compat.optim`, with either target. So does a text for gin, in the same way as FOC112 does
-it in gin files: names in calls of gin, and bindings in files that import gin. Other texts are
-reported and marked.""",
-    why="""\
-A text is found by no import: it fails where it is used, or, worse, is compared and never equal.""",
-    refuses="""\
-In every other string. A configuration is read by code elsewhere, and may come from files that are
-no Python: only the program tells what the text is for. Where gin would not know a name afterwards,
-such as that of a class of the program's own under `flax.optim`. Docstrings and prose are not
-reported.""",
-    examples=(
-        Example.alike(
-            before="""\
-from unittest import mock
-
-
-def test_training(train):
-    with mock.patch("flax.optim.Adam"):
-        train()
-""",
-            after="""\
-from unittest import mock
-
-
-def test_training(train):
-    with mock.patch("flaxoptim_compat.optim.Adam"):
-        train()
-""",
-        ),
-        Example.alike(
-            before="""\
-import gin
-from flax import optim
-
-gin.external_configurable(optim.Adam, module="flax.optim")
-gin.bind_parameter("flax.optim.Adam.beta1", 0.8)
-""",
-            after=_GIN,
-        ),
-    ),
-)
+RULE = Rule("FOC104", "name-in-a-string")
 
 _PATCH = frozenset(["unittest.mock.patch", "mock.patch"])
 _FIXTURES = frozenset([("mocker", "patch"), ("monkeypatch", "setattr")])

@@ -8,48 +8,9 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names.surface import OPTIMIZERS, as_of_old, is_of_flax_optim
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
-RULE = Rule(
-    code="FOC106",
-    name="subclass",
-    summary="a class derived from `OptimizerDef` or from an optimizer",
-    what="""\
-The base comes from `flaxoptim_compat.optim`, with either target. The class itself stays as it is;
-with `--to optax` it is marked.""",
-    why="""\
-`flaxoptim_compat` obeys what the class overrides: `init_param_state`, `apply_param_gradient` and
-`apply_gradient` are called as Flax 0.5.3 called them. `flaxoptim_compat.to_optax(definition)` makes
-an optax transformation of an instance, so that the rest of the program can move on before the class
-does.""",
-    refuses="With `--to optax`, always: what the methods compute is the program's own.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-class Clipped(optim.Momentum):
-    pass
-""",
-            shim="""\
-from flaxoptim_compat import optim
-
-
-class Clipped(optim.Momentum):
-    pass
-""",
-            optax="""\
-from flaxoptim_compat import optim
-
-
-# FOC106: Its arithmetic is its own; flaxoptim_compat.to_optax takes it.
-class Clipped(optim.Momentum):
-    pass
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC106", "subclass")
 
 _CLASSES = OPTIMIZERS | {"OptimizerDef", "MultiOptimizer"}
 
@@ -71,6 +32,6 @@ def find(reading: Reading) -> Iterator[Finding]:
                     f"a subclass of {name}",
                     "flaxoptim_compat.to_optax(definition) makes an optax transformation of it",
                     optax=None,
-                    reason="Its arithmetic is its own; flaxoptim_compat.to_optax takes it.",
+                    reason="The class computes in its own way; flaxoptim_compat.to_optax takes it.",
                 )
                 break

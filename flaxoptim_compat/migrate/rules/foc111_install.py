@@ -8,27 +8,9 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
-_CODE = """\
-import flaxoptim_compat
-
-flaxoptim_compat.install()
-"""
-
-RULE = Rule(
-    code="FOC111",
-    name="install",
-    summary="a call of `flaxoptim_compat.install`, or `%load_ext flaxoptim_compat` in a notebook",
-    what="Nothing: it is reported.",
-    why="""\
-A program that has been rewritten needs no `install()`, and a notebook no `%load_ext`, so the line
-can be deleted when the last file is done. While other files, or libraries that the program imports,
-still use `flax.optim` it is needed.""",
-    refuses="",
-    examples=(Example.alike(before=_CODE, after=_CODE),),
-)
-
+RULE = Rule("FOC111", "install", is_rewritten=False)
 
 _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*)?")
 _INSTEAD = "nothing, once all files are rewritten"

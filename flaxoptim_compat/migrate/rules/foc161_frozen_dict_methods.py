@@ -10,41 +10,9 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
-RULE = Rule(
-    code="FOC161",
-    name="frozen-dict-methods",
-    summary="`pop` with two results, `unfreeze` and `copy` of a FrozenDict",
-    what=(
-        "`state, params = variables.pop('params')` becomes"
-        " `state, params = flax.core.pop(variables, 'params')`, `x.unfreeze()` becomes"
-        " `flax.core.unfreeze(x)`, and `x.copy({...})` becomes `flax.core.copy(x, {...})`."
-    ),
-    why=(
-        "Since Flax 0.7.1 `init` and `apply` return plain dicts, whose `pop` returns the value"
-        " only, and which have no `unfreeze`. The functions take both, and do what the methods did."
-    ),
-    refuses=(
-        "Where the object may be something else: `pop` of a key that is no collection of variables"
-        " and is not among the names that the result gets, a method that the file defines itself,"
-        " and a `copy` of what is no dict. `pop` with one result is what it was."
-    ),
-    examples=(
-        Example(
-            before=(
-                "import flax\n\n\ndef split(variables):\n"
-                "    state, params = variables.pop('params')\n"
-                "    return state.unfreeze(), params.copy({'w': 0.0})\n"
-            ),
-            shim=(
-                "import flax\n\n\ndef split(variables):\n"
-                "    state, params = flax.core.pop(variables, 'params')\n"
-                "    return flax.core.unfreeze(state), flax.core.copy(params, {'w': 0.0})\n"
-            ),
-        ),
-    ),
-)
+RULE = Rule("FOC161", "frozen-dict-methods")
 _METHODS = frozenset({"pop", "unfreeze", "copy"})
 _COLLECTIONS = frozenset(
     {"params", "batch_stats", "cache", "intermediates", "losses", "params_axes", "spectral_stats"}

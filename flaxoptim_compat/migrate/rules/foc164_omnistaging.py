@@ -8,24 +8,9 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
-RULE = Rule(
-    code="FOC164",
-    name="enable-omnistaging",
-    summary="`config.enable_omnistaging()`, gone since jax 0.3.15",
-    what="The statement is taken out.",
-    why=(
-        "Since jax 0.2.0 all programs run as they did after this call, so that it did nothing more."
-    ),
-    refuses="Where the method is used in any other way than by a statement that calls it.",
-    examples=(
-        Example.alike(
-            before="from jax.config import config\n\nconfig.enable_omnistaging()\nprint(config)\n",
-            after="from jax import config\n\nprint(config)\n",
-        ),
-    ),
-)
+RULE = Rule("FOC164", "enable-omnistaging")
 _NAMES = frozenset({"jax.config.enable_omnistaging", "jax.config.config.enable_omnistaging"})
 _WHAT = "jax.config.enable_omnistaging, gone since jax 0.3.15"
 

@@ -15,7 +15,7 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import (
     is_array,
     is_made_by,
@@ -24,76 +24,7 @@ from flaxoptim_compat.migrate.successors.evident_values import (
 )
 from flaxoptim_compat.migrate.successors.successor import name_of_today
 
-_BEFORE = """\
-import functools
-
-import jax
-import jax.numpy as jnp
-
-
-@functools.partial(jax.checkpoint, concrete=False)
-def loss(x):
-    x = jnp.reshape(jnp.clip(x, a_min=0.0, a_max=1.0), newshape=(2, -1))
-    return jnp.percentile(jax.lax.dot(x, x.T, None), 90, interpolation="lower")
-"""
-_AFTER = """\
-import functools
-
-import jax
-import jax.numpy as jnp
-
-
-@functools.partial(jax.checkpoint)
-def loss(x):
-    x = jnp.reshape(jnp.clip(x, min=0.0, max=1.0), shape=(2, -1))
-    return jnp.percentile(jax.lax.dot(x, x.T, precision=None), 90, method="lower")
-"""
-_LEFT = """\
-import jax.numpy as jnp
-
-
-def clipped(x, **bounds):
-{mark}    return jnp.clip(x, a_min=0.0, **bounds)
-"""
-_MARK = (
-    "    # FOC166: jax.numpy.clip does not take a_min any more, and what is unpacked here is\n"
-    "    #   not known: write jax.numpy.clip(x, min=..., max=...)\n"
-)
-
-RULE = Rule(
-    code="FOC166",
-    name="old-arguments",
-    summary="a call of a function that is still there, with arguments that it does not take today",
-    what=(
-        "An argument gets the name that it has today, is given by its name or by its place where"
-        " it is taken only so, and goes where it changes nothing: `jnp.reshape(x, newshape=(3,))`"
-        " becomes `jnp.reshape(x, shape=(3,))`, `jax.lax.dot(x, y, precision)` becomes"
-        " `jax.lax.dot(x, y, precision=precision)`, and `jax.nn.softmax(x, initial=None)` becomes"
-        " `jax.nn.softmax(x)`. So does what is given to `functools.partial` with the function."
-        " The functions are those of [served calls](../served_calls.md). Methods are found where"
-        " it is evident what has them: arrays that the file makes, and `self` of a module."
-    ),
-    why=(
-        "jax and flax raise a TypeError, or will with their newest versions. The new call gives"
-        " what `flaxoptim-compat run` gives for the old one. All versions that are supported take"
-        " it."
-    ),
-    refuses=(
-        "Where `*args` or `**kwargs` are unpacked in the call, where an argument that is gone was"
-        " more than its default or is computed in the call, where arguments would change their"
-        " order, and where other names are not all, as with shardings that `jax.jit` is given by"
-        " their places. The finding says what to write. Not found are calls that only values tell"
-        " from those of today, such as `jax.random.fold_in(key, -1)`, methods of what a function is"
-        " given or comes from elsewhere, and functions that the file itself puts into the module."
-    ),
-    examples=(
-        Example.alike(before=_BEFORE, after=_AFTER),
-        Example.alike(
-            before=_LEFT.format(mark=""),
-            after=_LEFT.format(mark=_MARK),
-        ),
-    ),
-)
+RULE = Rule("FOC166", "old-arguments")
 _ATTENTION = "flax.linen.MultiHeadDotProductAttention"
 _MASKS = tuple(
     f"flax.linen.{name}" for name in ("combine_masks", "make_attention_mask", "make_causal_mask")

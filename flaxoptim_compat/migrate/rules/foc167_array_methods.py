@@ -13,43 +13,10 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array, is_result
 
-_BEFORE = """\
-import jax.numpy as jnp
-
-x = jnp.arange(4)
-print(x.to_py(), x.device(), x.split(2))
-"""
-_AFTER = """\
-import jax.numpy as jnp
-import numpy as np
-
-x = jnp.arange(4)
-print(np.asarray(x), next(iter(x.devices())), jnp.split(x, 2))
-"""
-
-RULE = Rule(
-    code="FOC167",
-    name="array-methods",
-    summary="a method or a property that arrays of jax have lost",
-    what=(
-        "`x.to_py()` becomes `np.asarray(x)`, `x.device()` becomes `next(iter(x.devices()))`,"
-        " `x.device_buffer` becomes `x.addressable_data(0)`, and `x.split(2)` becomes"
-        " `jnp.split(x, 2)`; likewise `device_buffers`, `broadcast` and `broadcast_in_dim`."
-    ),
-    why=(
-        "jax raises an AttributeError; `x.device()` calls what is a property today, which is a"
-        " TypeError. Other objects have methods of these names as well."
-    ),
-    refuses=(
-        "What a compiled function returns, which may be a tree of arrays: the finding says what to"
-        " write. Parameters of functions, attributes and what comes from other functions of the"
-        " program are not found; under `flaxoptim-compat run` each of them warns."
-    ),
-    examples=(Example.alike(before=_BEFORE, after=_AFTER),),
-)
+RULE = Rule("FOC167", "array-methods")
 _FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
 _ROWS = {row.old.rpartition(".")[2]: row for row in METHODS}
 _NAMES = frozenset(name.removesuffix("()") for name in _ROWS)

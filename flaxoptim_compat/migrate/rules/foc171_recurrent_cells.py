@@ -7,35 +7,9 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
-RULE = Rule(
-    code="FOC171",
-    name="recurrent-cells",
-    summary="`LSTMCell()` without features, and `initialize_carry(rng, batch_dims, size)`",
-    what="Nothing; the finding says what to write.",
-    why=(
-        "Since Flax 0.7.0 a cell is made with its number of features, and its `initialize_carry` is"
-        " a method that takes the key and the shape of the input. Both raise a TypeError otherwise."
-    ),
-    refuses=(
-        "Always: the number of features stands where the carry is made, which can be elsewhere."
-    ),
-    examples=(
-        Example.alike(
-            before=(
-                "from flax import linen as nn\n\n\ndef carry(rng):\n"
-                "    return nn.LSTMCell.initialize_carry(rng, (8,), 32)\n"
-            ),
-            after=(
-                "from flax import linen as nn\n\n\ndef carry(rng):\n"
-                "    # FOC171: nn.LSTMCell.initialize_carry is a method of a cell since flax 0.7.0:"
-                " write\n    #   nn.LSTMCell(features).initialize_carry(rng, input_shape)\n"
-                "    return nn.LSTMCell.initialize_carry(rng, (8,), 32)\n"
-            ),
-        ),
-    ),
-)
+RULE = Rule("FOC171", "recurrent-cells", is_rewritten=False)
 _CELLS = {
     **dict.fromkeys(("GRUCell", "LSTMCell", "OptimizedLSTMCell"), "features"),
     # It always was made with these.

@@ -7,34 +7,9 @@ from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
-RULE = Rule(
-    code="FOC172",
-    name="donated-buffers",
-    summary="an argument that is used again after it was donated to `jax.jit` or `jax.pmap`",
-    what="Nothing; take `donate_argnums` out, or use the result in place of the argument.",
-    why=(
-        "Donated buffers are deleted on every backend today, also on CPU, where they used to be"
-        " kept: the program gets `Array has been deleted`."
-    ),
-    refuses="Always. It finds names only, of functions that are made and called in the same file.",
-    examples=(
-        Example.alike(
-            before=(
-                "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
-                "def train(x):\n    y = step(x)\n    return x + y\n"
-            ),
-            after=(
-                "import jax\n\nstep = jax.jit(lambda x: x + 1, donate_argnums=(0,))\n\n\n"
-                "def train(x):\n"
-                "    # FOC172: x is used again after it was donated to step, which deletes it:"
-                " use the\n    #   result, or take donate_argnums out\n"
-                "    y = step(x)\n    return x + y\n"
-            ),
-        ),
-    ),
-)
+RULE = Rule("FOC172", "donated-buffers", is_rewritten=False)
 _MAKERS = ("jax.jit", "jax.pmap", "jax.experimental.pjit.pjit")
 
 

@@ -8,38 +8,9 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
-_BEFORE = """\
-from flax.training.early_stopping import EarlyStopping
-
-
-def epochs(losses):
-    stopping = EarlyStopping(patience=2)
-    for epoch, loss in enumerate(losses):
-        improved, stopping = stopping.update(loss)
-        if stopping.should_stop:
-            return epoch, improved
-"""
-_AFTER = _BEFORE.replace(
-    "improved, stopping = stopping.update(loss)",
-    "stopping = stopping.update(loss)\n        improved = stopping.has_improved",
-)
-
-RULE = Rule(
-    code="FOC174",
-    name="early-stopping",
-    summary="`improved, stopping = stopping.update(metric)` of `flax.training.early_stopping`",
-    what="`stopping = stopping.update(metric)`, and `improved = stopping.has_improved` after it.",
-    why="Since Flax 0.7.5 the method returns one object, which cannot be unpacked.",
-    refuses=(
-        "Where the pair is unpacked into anything but two names or attributes, or beside other"
-        " code on the line. Found is what is called on a name or an attribute that the file makes"
-        " an `EarlyStopping`, and unpacked in the same statement; `flaxoptim-compat run` warns of"
-        " the others."
-    ),
-    examples=(Example.alike(before=_BEFORE, after=_AFTER),),
-)
+RULE = Rule("FOC174", "early-stopping")
 _CLASS = "flax.training.early_stopping.EarlyStopping"
 _WHAT = "the pair that EarlyStopping.update returned before flax 0.7.5"
 _INSTEAD = "stopping = stopping.update(metric); stopping.has_improved"

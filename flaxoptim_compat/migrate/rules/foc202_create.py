@@ -19,7 +19,7 @@ from flaxoptim_compat.migrate.optimizers.steps import back_edits, to_train_state
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.table_of_definitions import definition_text
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
@@ -33,74 +33,7 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 TRAIN_STATE = "flax.training.train_state:TrainState"
 
-RULE = Rule(
-    code="FOC202",
-    name="create",
-    summary="an optimizer that is made, `definition.create(params)`",
-    what="`--to optax` writes `TrainState.create(apply_fn=None, tx=..., params=...)`, with "
-    "Flax's own `TrainState`. `apply_fn` is only kept there for you: put `model.apply` in if "
-    "that is handy."
-    "\n\nWhere the definition has no text in optax, it stays, and `.to_train_state()` follows. So "
-    "it is with a class of your own, with a class that is looked up by its name, and where the "
-    "arguments of `create` are not written out, as in `create(*given)`. The TrainState does "
-    "exactly what the optimizer did. With `inject=False`, which is written where no "
-    "step gives a hyper-parameter, none is in its state: a checkpoint that is restored changes no "
-    "learning rate.",
-    why="A `TrainState` holds parameters, step and the state of the optimizer, as an "
-    "`Optimizer` did. It passes through `jit`, `pmap`, `scan`, `replicate` and checkpoints in "
-    "the same way. In a checkpoint its fields are called otherwise: FOC215. Its leaves are not "
-    "quite those of the optimizer: the step of a new one is a Python number, and optax counts "
-    "steps of its own, so that a sum over all leaves is another one. And `jit` compiles again for "
-    "each `tx` that is made anew, as it did for a definition of flax.optim, and does not for an "
-    "equal one of flaxoptim_compat: make it once where it is made often. As with two definitions "
-    "of flax.optim, two TrainStates of different `tx` cannot meet in one `tree_map` or `lax.cond`.",
-    refuses="Where it is handed on and not seen what calls it. Parameters that are written"
-    " as whole numbers stay too: a step made floats of them, and optax keeps them whole. The "
-    "definition stays with a `focus` that does not select by a function of the path, with a "
-    "focus or parts where the parameters may be a model of `flax.nn`, whose paths are others,"
-    " and for what is seen to be a single array or number, or an object such as a dataclass: "
-    "Flax's TrainState asks whether a name is `in` the gradients, which those refuse, and "
-    "that of `to_train_state()` does not. Of other parameters of this kind `apply_gradients` "
-    "says so in an error: call it for those too.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def make(params):
-    optimizer_def = optim.Adam(learning_rate=1e-3)
-    return optimizer_def.create(params)
-""",
-            optax="""\
-import optax
-from flax.training import train_state
-
-
-def make(params):
-    optimizer_def = optax.adam(1e-3)
-    return train_state.TrainState.create(apply_fn=None, tx=optimizer_def, params=params)
-""",
-        ),
-        Example(
-            before="""\
-from flax import optim
-
-
-def make(name, settings, params):
-    return getattr(optim, name)(**settings).create(params)
-""",
-            optax="""\
-from flaxoptim_compat import optim
-
-
-def make(name, settings, params):
-    # FOC103: Which optimizer this is shows only when it runs.
-    return getattr(optim, name)(**settings).create(params).to_train_state(inject=False)
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC202", "create")
 
 
 def _use(asked: Asked) -> Use | None:
@@ -109,7 +42,11 @@ def _use(asked: Asked) -> Use | None:
         return None
     if call is None:
         is_seen = _is_called_at_once(points_to, document, create) or _is_followed(points_to, create)
-        problem = "" if is_seen else "It is not seen what calls it: call it where it stands."
+        problem = (
+            ""
+            if is_seen
+            else "The code that calls `create` is not seen: call `create` where it stands."
+        )
         return asked.use(RULE.code, problem)
     return asked.use(RULE.code, _may_be_another(points_to, document, create.value), node=call)
 
@@ -129,7 +66,7 @@ def _may_be_another(points_to: PointsTo, document: Document, definition: ast.exp
 
 
 _ANOTHER = (
-    "What it is given in {} is not known, and may be the definition in {}: call `create` where that"
+    "The value from {} is not known, and may be the definition in {}: call `create` where that"
     " is known."
 )
 

@@ -14,46 +14,14 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
-RULE = Rule(
-    code="FOC203",
-    name="target",
-    summary="the parameters of an optimizer, `optimizer.target`",
-    what="`--to optax` writes `.params`, which is what a `TrainState` calls them. `--to "
-    "shim` leaves it: the optimizers of this package have a `target`.",
-    why="Both hold the same arrays in the same containers.",
-    refuses="Where it is assigned to, and where it is not known whether the object is an "
-    "optimizer: many things have a `target`. Such places are listed as not understood.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def update(params, grads):
-    optimizer = optim.GradientDescent(0.1).create(params)
-    return optimizer.apply_gradient(grads).target
-""",
-            optax="""\
-import optax
-from flax.training import train_state
-
-
-def update(params, grads):
-    optimizer = train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1), params=params
-    )
-    return optimizer.apply_gradients(grads=grads).params
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC203", "target")
 
 
 def _use(asked: Asked) -> Use:
-    problem = "" if isinstance(asked.node.ctx, ast.Load) else "It assigns to a field."
+    problem = "" if isinstance(asked.node.ctx, ast.Load) else "The program assigns to `target`."
     return asked.use(RULE.code, problem)
 
 

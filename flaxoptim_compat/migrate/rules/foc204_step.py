@@ -13,77 +13,10 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
-RULE = Rule(
-    code="FOC204",
-    name="step",
-    summary="the number of steps done, `optimizer.state.step`, or `state[0].step` of several",
-    what="`--to optax` writes `.step`. A TrainState starts with a number of Python, where "
-    "flax.optim had an int32 array. Where the program does more with the step, outside of what jax "
-    "compiles, than to show it, to ask whether it is large or to take its `int`, or takes the "
-    "leaves of an optimizer, the TrainState is made with that array: "
-    "`TrainState.create(...).replace(step=jnp.asarray(0, jnp.int32))`. `--to shim` leaves it.",
-    why="Both count from 0, and one more with every step. But `0.1 * step**-0.5` is a float32 of "
-    "an array, and another number, or an error, of Python's 0.",
-    refuses="",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def steps_done(params):
-    optimizer = optim.GradientDescent(0.1).create(params)
-    return int(optimizer.state.step)
-""",
-            optax="""\
-import optax
-from flax.training import train_state
-
-
-def steps_done(params):
-    optimizer = train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1), params=params
-    )
-    return int(optimizer.step)
-""",
-        ),
-        Example(
-            before="""\
-from flax import optim
-
-
-def train(params, batches, rate_of):
-    optimizer = optim.GradientDescent().create(params)
-    for grads in batches:
-        rate = rate_of(optimizer.state.step + 1)
-        optimizer = optimizer.apply_gradient(grads, learning_rate=rate)
-    return optimizer.target
-""",
-            optax="""\
-import jax.numpy as jnp
-import optax
-from flax.training import train_state
-
-
-def train(params, batches, rate_of):
-    optimizer = train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.inject_hyperparams(optax.sgd)(learning_rate=0.0),
-        params=params,
-    ).replace(step=jnp.asarray(0, jnp.int32))
-    for grads in batches:
-        rate = rate_of(optimizer.step + 1)
-        optimizer = optimizer.replace(
-            opt_state=optax.tree_utils.tree_set(optimizer.opt_state, learning_rate=rate)
-        ).apply_gradients(grads=grads)
-    return optimizer.params
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC204", "step")
 
 
 def _use(asked: Asked) -> Use | None:

@@ -17,59 +17,17 @@ from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.table_of_uses_that_stay import OTHER_STRUCTURE
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
-RULE = Rule(
-    code="FOC207",
-    name="replace",
-    summary="an optimizer with other parameters or another step, `optimizer.replace(target=...)`",
-    what="`--to optax` writes `.replace(params=...)`. Of Adam, AdaBelief, LAMB and "
-    "Adafactor whose rate is built in, `.replace(state=optimizer.state.replace(step=n))` sets "
-    "the step of the TrainState and the counts in the state of optax. Any other `state=` is "
-    "replaced in the optimizer that the TrainState stands for: FOC213. `--to shim` leaves it.",
-    why="Optax counts steps by itself, for the bias correction of Adam and for schedules. "
-    "In flax.optim there was one step, so all of them have to follow.",
-    refuses="Where what is replaced is not written out.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def resume(params, pretrained, step):
-    opt = optim.Adam(1e-3).create(params)
-    opt = opt.replace(target=pretrained)
-    return opt.replace(state=opt.state.replace(step=step))
-""",
-            optax="""\
-import jax.numpy as jnp
-import optax
-from flax.training import train_state
-
-
-def resume(params, pretrained, step):
-    opt = train_state.TrainState.create(
-        apply_fn=None, tx=optax.adam(1e-3), params=params
-    )
-    opt = opt.replace(params=pretrained)
-    return opt.replace(
-        step=jnp.asarray(step, jnp.int32),
-        opt_state=optax.tree_utils.tree_set(
-            opt.opt_state, count=jnp.asarray(step, jnp.int32)
-        ),
-    )
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC207", "replace")
 
 
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None or call.args or not call.keywords:
-        return asked.use(RULE.code, "What it replaces is not written out.")
+        return asked.use(RULE.code, "The arguments of `replace` are not written out.")
     problem = ""
     bridge: Literal["", "returns"] = "returns"
     for each in call.keywords:

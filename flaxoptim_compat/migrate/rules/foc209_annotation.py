@@ -22,7 +22,7 @@ from flaxoptim_compat.migrate.optimizers.use import (
 )
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.foc202_create import TRAIN_STATE
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
@@ -35,50 +35,7 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 TRANSFORMATION = "optax:GradientTransformation"
 
-RULE = Rule(
-    code="FOC209",
-    name="annotation",
-    summary="the class `Optimizer` in an annotation, a field of a dataclass or `isinstance`",
-    what="`--to optax` writes `TrainState` of `flax.training.train_state`, wherever the "
-    "optimizers that it is about become TrainStates, and `optax.GradientTransformation` for "
-    "`OptimizerDef`, in quotes too. `--to shim` takes the class from this package.",
-    why="An annotation in a dataclass is evaluated when the class is made: "
-    "`flax.optim.Optimizer` ends the program there even if nothing else of it is used.",
-    refuses="Where the optimizer stays as it is, and where the class itself is called to put "
-    "one together.",
-    examples=(
-        Example(
-            before="""\
-import flax
-
-
-@flax.struct.dataclass
-class Trainer:
-    optimizer: flax.optim.Optimizer
-
-
-def make(params):
-    return Trainer(flax.optim.GradientDescent(0.1).create(params))
-""",
-            optax="""\
-import flax
-import optax
-from flax.training import train_state
-
-
-@flax.struct.dataclass
-class Trainer:
-    optimizer: train_state.TrainState
-
-
-def make(params):
-    return Trainer(
-        train_state.TrainState.create(apply_fn=None, tx=optax.sgd(0.1), params=params)
-    )
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC209", "annotation")
 
 
 def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name) -> Iterator[Use]:
@@ -104,7 +61,11 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
         return
     if isinstance(parent, ast.MatchClass | ast.ClassDef):
         matched = isinstance(parent, ast.MatchClass)
-        problem = "It is matched by its fields." if matched else "A class is derived from it."
+        problem = (
+            "A pattern matches the class by its fields."
+            if matched
+            else "A class is derived from `Optimizer`."
+        )
         yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if isinstance(parent, ast.Call) and parent.func is node:

@@ -16,55 +16,18 @@ from flaxoptim_compat.migrate.optimizers.restored_elsewhere import copies, store
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Object, Optimizer, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-RULE = Rule(
-    code="FOC210",
-    name="state-dict",
-    summary="the values of an optimizer as nested dicts, `optimizer.state_dict()`",
-    what="`--to optax` writes `flax.serialization.to_state_dict(state)` and "
-    '`from_state_dict(state, entries)`, and `"params"` for the entry `"target"`. `--to shim` '
-    "leaves them.",
-    why="They are what flax.optim called itself. The entries of a TrainState are `step`, "
-    "`params` and `opt_state`, where an optimizer had `target` and `state`: FOC215.",
-    refuses='Where the program reads or sets another entry, such as `state_dict()["state"]`: the '
-    "optimizer then stays as it is.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def copy(params):
-    optimizer = optim.GradientDescent(0.1).create(params)
-    return optimizer.restore_state(optimizer.state_dict())
-""",
-            optax="""\
-import optax
-from flax import serialization
-from flax.training import train_state
-
-
-def copy(params):
-    optimizer = train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1), params=params
-    )
-    return serialization.from_state_dict(
-        optimizer, serialization.to_state_dict(optimizer)
-    )
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC210", "state-dict")
 
 
 def _use(asked: Asked) -> Use:
     call = asked.call
     wanted = 1 if asked.node.attr == "restore_state" else 0
     if call is None or len(call.args) != wanted or call.keywords:
-        return asked.use(RULE.code, "Its arguments are not those of flax.optim.")
+        return asked.use(RULE.code, "The arguments are not those of flax.optim.")
     return asked.use(RULE.code, node=call)
 
 
@@ -144,7 +107,7 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
 _OTHER_ENTRIES = "A TrainState has other entries than `{}` and its like."
 _RESTORES = "flax.serialization.from_state_dict"
 _KNOWN_ENTRIES = (
-    "It is restored from dicts of which the program knows the entries, and a TrainState has others."
+    "The program knows the entries from which the optimizer is restored; a TrainState has others."
 )
 RECOGNISES = Recognises(
     {Optimizer: {"state_dict": _use, "restore_state": _use}, StateDict: {ANY: _use_of_dict}},

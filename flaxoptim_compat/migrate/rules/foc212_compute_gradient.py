@@ -15,52 +15,16 @@ from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, taken_apart
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Optimizer
 
-RULE = Rule(
-    code="FOC212",
-    name="compute-gradient",
-    summary="loss and gradient by the optimizer, `optimizer.compute_gradient(loss_fn)`",
-    what="`--to optax` writes `jax.value_and_grad(loss_fn)(state.params)`, with "
-    "`has_aux=True` and brackets around the first two results where there are three. `--to "
-    "shim` leaves it.",
-    why="That is what the method called. It told from the first result whether there is an "
-    "auxiliary one; here the number of variables on the left tells.",
-    refuses="Where the results are not taken apart by the same statement.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def train_step(params, loss_fn):
-    optimizer = optim.GradientDescent(0.1).create(params)
-    loss, aux, grad = optimizer.compute_gradient(loss_fn)
-    return optimizer.apply_gradient(grad), loss, aux
-""",
-            optax="""\
-import jax
-import optax
-from flax.training import train_state
-
-
-def train_step(params, loss_fn):
-    optimizer = train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1), params=params
-    )
-    (loss, aux), grad = jax.value_and_grad(loss_fn, has_aux=True)(optimizer.params)
-    return optimizer.apply_gradients(grads=grad), loss, aux
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC212", "compute-gradient")
 
 
 def _use(asked: Asked) -> Use:
     call = asked.call
     if call is None or len(call.args) != 1 or call.keywords:
-        return asked.use(RULE.code, "Its arguments are not those of flax.optim.")
+        return asked.use(RULE.code, "The arguments are not those of flax.optim.")
     problem = "" if taken_apart(asked.document, call) else NOT_TAKEN_APART
     return asked.use(RULE.code, problem, call, bridge="reads")
 

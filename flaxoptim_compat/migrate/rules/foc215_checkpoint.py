@@ -9,55 +9,10 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entries
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.known_names import RESTORING
 
-RULE = Rule(
-    code="FOC215",
-    name="checkpoint",
-    summary="a checkpoint with an optimizer is restored, or one is read as nested dicts",
-    what="Neither target changes the call: it restores a `TrainState` as it restored an "
-    "optimizer."
-    "\n\nWhere the program reads `target` or `param_states` from the nested dicts of a checkpoint, "
-    "`--to optax` marks the place. Where the same process or folder saves optimizers, these stay "
-    "until the line asks for what a TrainState has."
-    "\n\nAn optimizer that is restored and never saved, as in an `eval.py` beside `train.py`, or "
-    "that is saved in another place than it is restored from, gets the entries of those in its "
-    "folder that are saved: the same injected rate, and where one has a weight decay and the other "
-    "none, a decay of 0.0. So does one that is given the bytes or the state dict of another. Where "
-    "a `MultiOptimizer` is on one side only, or moves other parts, nothing fits, and both stay.",
-    why="Checkpoints from before the rewrite have the entries of an optimizer, `target` "
-    "and `state`. `flaxoptim-compat checkpoint convert OLD NEW --to train-state` makes those "
-    "of a TrainState of them, with moments and step. From then on parameters are saved under "
-    "`params`.",
-    refuses="Always, where entries are read: it depends on who wrote the file. That others than "
-    "those of this program are read or restored there says `# noqa: FOC215`.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-from flax.training import checkpoints
-
-
-def make(params, pretrained_dir):
-    pretrained = checkpoints.restore_checkpoint(pretrained_dir, None)["optimizer"]["target"]
-    return optim.GradientDescent(0.1).create(pretrained)
-""",
-            optax="""\
-import optax
-from flax.training import checkpoints, train_state
-
-
-def make(params, pretrained_dir):
-    # FOC215: What was saved as an optimizer has this entry; a TrainState has `params`.
-    pretrained = checkpoints.restore_checkpoint(pretrained_dir, None)["optimizer"]["target"]
-    return train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1), params=pretrained
-    )
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC215", "checkpoint", is_rewritten=False)
 
 
 def find(reading: Reading) -> Iterator[Finding]:
@@ -90,7 +45,7 @@ def _moves_something(facts: Facts, document: Document) -> bool:
 
 _CONVERT = "flaxoptim-compat checkpoint convert, for those that were saved before"
 _ENTRY = "an entry of an optimizer in a checkpoint"
-_READS = "What was saved as an optimizer has this entry; a TrainState has `{}`."
+_READS = "A saved optimizer has this entry; a saved TrainState has `{}`."
 
 
 def _finding(

@@ -17,60 +17,11 @@ from flaxoptim_compat.migrate.optimizers.targets import may_be_models
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, mixed, sites_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Container, Definition, Optimizer
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
-RULE = Rule(
-    code="FOC216",
-    name="asked-by-name",
-    summary='an optimizer is asked for something by a string, `hasattr(optimizer, "target")`',
-    what='`--to optax` writes `"params"` for `"target"`, and in `hasattr` `"apply_gradients"` '
-    'for `"apply_gradient"`. `--to shim` leaves both.',
-    why="They are the names that a `TrainState` has.",
-    refuses="Where another name is asked for, or a method is taken by its name; where the "
-    "program may also have models of `flax.nn`, which have `params` of their own; and where it "
-    "may be something else than an optimizer.",
-    examples=(
-        Example(
-            before="""\
-from flax import optim
-
-
-def make(params):
-    return optim.GradientDescent(0.1).create(params)
-
-
-def params_of(model):
-    return model.target if hasattr(model, "target") else model
-
-
-def train(params):
-    optimizer = make(params)
-    return params_of(optimizer), params_of(params)
-""",
-            optax="""\
-import optax
-from flax.training import train_state
-
-
-def make(params):
-    return train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1), params=params
-    )
-
-
-def params_of(model):
-    return model.params if hasattr(model, "params") else model
-
-
-def train(params):
-    optimizer = make(params)
-    return params_of(optimizer), params_of(params)
-""",
-        ),
-    ),
-)
+RULE = Rule("FOC216", "asked-by-name")
 
 
 def _uses(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
@@ -101,7 +52,7 @@ def _asked(
     owner, name = call.args[:2]
     assert isinstance(name, ast.Constant) and isinstance(name.value, str)
     if name.value == "create" and (made := sites_of(points_to.legacy(owner), Definition)):
-        problem = "It is asked for `create` by this name: write it with a dot."
+        problem = "The definition is asked for `create` by this name: write it with a dot."
         yield Use("FOC218", document, name, made, problem)
     if not sites_of(points_to.legacy(owner), Optimizer):
         return
@@ -112,7 +63,7 @@ def _asked(
     if others or points_to.is_unknown(owner):
         yield Use("FOC219", document, call, sites, mixed(others))
     elif name.value not in _TODAY or (name.value == "apply_gradient" and not only_whether):
-        problem = f"It is asked for `{name.value}` by this name, which a TrainState may not have."
+        problem = f"A TrainState may not have `{name.value}`, the name that is asked for here."
         yield Use("FOC218", document, name, sites, problem)
     elif name.value == "target" and may_be_models(points_to, [document]):
         yield Use("FOC218", document, name, sites, _MODELS)
@@ -120,10 +71,7 @@ def _asked(
         yield Use(RULE.code, document, name, sites)
 
 
-_MODELS = (
-    "It is asked for its target by this name, and models of flax.nn have what a TrainState calls"
-    " so: `params`."
-)
+_MODELS = "A model of flax.nn has `params` too, and would be taken for an optimizer here."
 _MAKE_A_FUNCTION = {"operator.attrgetter", "operator.methodcaller"}
 _ASKED_FOR = {"apply_gradient", "optimizer_def", "target"}
 _ASK = {"getattr", "hasattr"}

@@ -23,107 +23,13 @@ from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Definition, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULES = (
-    Rule(
-        code="FOC201",
-        name="constructor",
-        summary="a definition of flax.optim, such as `optim.Adam(1e-3)`",
-        what="`--to optax` writes the optax transformation that does exactly the same, with "
-        "your own expressions in it. Where optax has none, it takes the missing piece from "
-        "`flaxoptim_compat.transforms`. `--to shim` only changes where the class comes from.",
-        why="The namesakes in optax have other defaults and other formulas: `optax.sgd` has no "
-        "momentum unless it is given one, `optax.rmsprop` adds `eps` inside the root, "
-        "`optax.adagrad` starts its sum at 0.1. The pages on the optimizers say what each would "
-        "change, and by how much.",
-        refuses="Where the arguments come from `*` or `**`, where an expression decides which "
-        "optax it is (`nesterov=flag`), where the class is your own or is looked up by name, and "
-        "where the program asks the definition for something, such as `hyper_params`. The "
-        "definition then stays, and its optimizers become TrainStates by `to_train_state()`: "
-        "FOC202."
-        "\n\nWith `--accept-changes` it writes optax's own namesake where the exact text needs "
-        "this package, runs both on a small model, and lists how far apart they end.",
-        examples=(
-            Example(
-                before="""\
-from flax import optim
-
-
-def make(params, args):
-    return optim.Adam(args.rate, beta2=0.98, eps=1e-9, weight_decay=args.decay).create(params)
-""",
-                optax="""\
-import optax
-from flax.training import train_state
-
-
-def make(params, args):
-    return train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.adamw(args.rate, b2=0.98, eps=1e-9, weight_decay=args.decay),
-        params=params,
-    )
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC208",
-        name="multi-optimizer",
-        summary="several optimizers for several parameters, `MultiOptimizer((traversal, "
-        "definition), ...)`",
-        what="`--to optax` writes `optax.partition` with a function that says by its path to "
-        "which optimizer each parameter belongs. What no traversal selects is frozen to the bit. A "
-        "variable that held a `ModelParamTraversal` holds its function from then on. For jax "
-        "before 0.5.1, whose `keystr` knows no separator, the keys of a path are joined one by "
-        "one. "
-        "`--to shim` only changes where the classes come from.",
-        why="`optax.masked` is what many wrote by hand, and it adds the raw gradient to the "
-        "parameters that it leaves out. In `optax.partition` every parameter has one optimizer, "
-        "and paths are written as flax.optim wrote them, with a slash in front.",
-        refuses="Traversals that do not select by a function of the path, those that are used "
-        "elsewhere too, and parts that are not written out. The definition then stays: FOC202. So "
-        "does it where a step is given gradients of some parameters only, which optax does not "
-        "take."
-        "\n\nA `ModelParamTraversal` did not look into lists: its function got the path of the "
-        "whole list. Optax asks for each element.",
-        examples=(
-            Example(
-                before="""\
-from flax import optim
-
-
-def make(params):
-    biases = optim.ModelParamTraversal(lambda path, _: path.endswith("bias"))
-    definition = optim.MultiOptimizer((biases, optim.Momentum(0.1)))
-    return definition.create(params)
-""",
-                optax="""\
-import jax
-import optax
-from flax.training import train_state
-from flaxoptim_compat import transforms
-
-
-def make(params):
-    biases = lambda path, _: path.endswith("bias")
-    definition = optax.partition(
-        {"part_0": optax.sgd(0.1, momentum=0.9), "frozen": transforms.hold()},
-        lambda params: jax.tree_util.tree_map_with_path(
-            lambda keys, leaf: (
-                lambda path, value: "part_0" if biases(path, value) else "frozen"
-            )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
-            params,
-        ),
-    )
-    return train_state.TrainState.create(apply_fn=None, tx=definition, params=params)
-""",
-            ),
-        ),
-    ),
+    Rule("FOC201", "constructor"),
+    Rule("FOC208", "multi-optimizer"),
 )
 
 

@@ -12,258 +12,17 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names, NameUse
 from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
-
-_SCALED = """\
-from flax.training import dynamic_scale as dynamic_scale_lib
-
-scale = dynamic_scale_lib.DynamicScale(growth_interval=10)
-"""
-_ELSEWHERE = """\
-from .optimizers import Adam
-
-
-def create(params):
-    return Adam(0.1).create(params)
-"""
+from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULES = (
-    Rule(
-        code="FOC101",
-        name="import-of-flax-optim",
-        summary="an import of `flax.optim` or of something in it",
-        what="""\
-The name is imported from `flaxoptim_compat.optim`, under the name that it has in the file. Other
-names of the same statement stay where they are, and so do comments. `import flax.optim` without
-`as` goes, because what uses it is written differently (FOC102), or becomes `import flax` where that
-is still needed. With `--to optax` the import goes altogether when nothing uses it any more.""",
-        why="""\
-Flax 0.6 removed `flax.optim`: the import raises `ModuleNotFoundError` or `ImportError`.
-`flaxoptim_compat.optim` has the same modules, with the same names in them.""",
-        refuses="""\
-Where the name is one that `flax.optim` had only by the way, such as
-`flax.optim.base.traverse_util`. An import in an `__init__.py`, or one that is listed in `__all__`
-or taken by other files, is kept though nothing in its own file uses it.""",
-        examples=(
-            Example(
-                before="""\
-from flax import linen as nn, optim
-from flax.optim.adam import Adam, _AdamParamState
-
-
-def create(params):
-    return optim.Momentum(0.1).create(params), Adam(0.1), _AdamParamState, nn
-""",
-                shim="""\
-from flax import linen as nn
-from flaxoptim_compat import optim
-from flaxoptim_compat.optim.adam import Adam, _AdamParamState
-
-
-def create(params):
-    return optim.Momentum(0.1).create(params), Adam(0.1), _AdamParamState, nn
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC102",
-        name="name-of-flax-optim",
-        summary="a name of `flax.optim`, whatever the file calls it",
-        what="""\
-`flax.optim.Adam` becomes `optim.Adam`, and `optim` is imported from `flaxoptim_compat`: under
-another name if the file calls something else so. Where the import alone brings the new one
-(`optim.Adam` after `from flax import optim`), the place itself stays as it is. With `--to optax`,
-what no rule about optimizers rewrites is treated in the same way.""",
-        why=(
-            "`flaxoptim_compat.optim` has all names of `flax.optim`, and every step the same"
-            " numbers."
-        ),
-        refuses="""\
-Where `flax.optim` had the name only by the way, such as `flax.optim.adam.jnp`. Where a name means
-`flax.optim` in one place and something else in another, it is not found for certain: `scan` lists
-it among what it did not understand.""",
-        examples=(
-            Example(
-                before="""\
-import flax
-
-
-def is_optimizer(value):
-    return isinstance(value, flax.optim.Optimizer) or value is flax.optim.adam._AdamParamState
-""",
-                shim="""\
-from flaxoptim_compat import optim
-
-
-def is_optimizer(value):
-    return isinstance(value, optim.Optimizer) or value is optim.adam._AdamParamState
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC103",
-        name="looked-up-name",
-        summary=(
-            "`flax.optim` or a name of it, looked up by `getattr`, `import_module` and the like"
-        ),
-        what="""\
-The module in `getattr(flax.optim, name)` becomes `flaxoptim_compat.optim`, with either target, and
-the text in `importlib.import_module("flax.optim")` names the new module.""",
-        why="""\
-`flaxoptim_compat.optim` has every name that `flax.optim` had, so whichever is looked up is found.
-Which one it is shows only when the program runs, so no text of optax can be written for it.""",
-        refuses="""\
-`hasattr(flax, "optim")` stays: it is false since Flax 0.6, and what follows from that is the
-program's own business. The name of a module that is put together
-(`import_module(f"flax.optim.{name}")`) stays too, and so does `__import__("flax.optim")`, which
-gives `flax`. With `--to optax` a computed name is left on `flaxoptim_compat` and marked.""",
-        examples=(
-            Example(
-                before="""\
-import flax
-
-
-def make(name, **settings):
-    return getattr(flax.optim, name)(**settings)
-""",
-                shim="""\
-from flaxoptim_compat import optim
-
-
-def make(name, **settings):
-    return getattr(optim, name)(**settings)
-""",
-                optax="""\
-from flaxoptim_compat import optim
-
-
-def make(name, **settings):
-    # FOC103: Which optimizer this is shows only when it runs.
-    return getattr(optim, name)(**settings)
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC105",
-        name="quoted-annotation",
-        summary="a name of `flax.optim` in an annotation in quotes",
-        what=(
-            "The same as FOC102 does outside of quotes; what else stands between the quotes stays."
-        ),
-        why="""\
-Nothing evaluates the annotation when the program starts, but `typing.get_type_hints`, dataclass
-libraries and type checkers do.""",
-        refuses="""\
-Where the text between the quotes is not written as it reads: with escapes, in several pieces, over
-several lines.""",
-        examples=(
-            Example(
-                before="""\
-import flax
-
-
-def learning_rate(optimizer: "flax.optim.Optimizer") -> "float | None":
-    return optimizer.optimizer_def.hyper_params.learning_rate
-""",
-                shim="""\
-from flaxoptim_compat import optim
-
-
-def learning_rate(optimizer: "optim.Optimizer") -> "float | None":
-    return optimizer.optimizer_def.hyper_params.learning_rate
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC107",
-        name="dynamic-scale",
-        summary="`DynamicScale` from `flax.optim`",
-        what="It comes from `flax.training.dynamic_scale`, with either target.",
-        why="""\
-The class is still part of Flax, which moved it there. Losses, gradients and scales are the same
-numbers. Today's class has bounds besides: the scale stops at the largest float32 where it once
-became infinite, and at the smallest normal one (`minimum_scale`) where it once became 0.""",
-        refuses="",
-        examples=(
-            Example.alike(
-                before="""\
-from flax import optim
-
-scale = optim.DynamicScale(growth_interval=10)
-""",
-                after=_SCALED,
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC108",
-        name="stand-in",
-        summary="something put in the place of `flax.optim` by hand",
-        what="Nothing: it is reported, and marked.",
-        why="""\
-Programs helped themselves when `flax.optim` was gone, with copies and with mocks. After a rewrite
-nothing looks at `flax.optim` any more, so the line has no effect and can be deleted; what it did
-until now, and whether anybody relied on that, only its owner can tell.""",
-        refuses="Always.",
-        examples=(
-            Example.alike(
-                before="""\
-import sys
-from unittest import mock
-
-sys.modules["flax.optim"] = mock.MagicMock()
-""",
-                after="""\
-import sys
-from unittest import mock
-
-# FOC108: Nothing needs this once no file uses flax.optim.
-sys.modules["flax.optim"] = mock.MagicMock()
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC109",
-        name="star-import",
-        summary="`from flax.optim import *`",
-        what="""\
-The names come from `flaxoptim_compat.optim`. Modules of `flax.optim` that the file got in this way
-(`adam.Adam`) are written `optim.adam.Adam`. With `--to optax` the import goes when nothing uses it
-any more.""",
-        why="`flaxoptim_compat.optim` has the same public names.",
-        refuses="Names after a second `import *` are not known for certain, and not followed.",
-        examples=(
-            Example(
-                before="""\
-from flax.optim import *
-
-optimizers = [Adam, adam.Adam]
-""",
-                shim="""\
-from flaxoptim_compat.optim import *
-from flaxoptim_compat import optim
-
-optimizers = [Adam, optim.adam.Adam]
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC110",
-        name="name-from-another-file",
-        summary="a name of `flax.optim` that comes from another file of the project",
-        what="""\
-Nothing here: it is reported, and rewritten where the other file imports it (FOC101). With `--to
-optax` the rules about optimizers know what it is.""",
-        why="The import from the other file keeps working, and brings the new name.",
-        refuses="",
-        examples=(Example(before=_ELSEWHERE, shim=_ELSEWHERE),),
-    ),
+    Rule("FOC101", "import-of-flax-optim"),
+    Rule("FOC102", "name-of-flax-optim"),
+    Rule("FOC103", "looked-up-name"),
+    Rule("FOC105", "quoted-annotation"),
+    Rule("FOC107", "dynamic-scale"),
+    Rule("FOC108", "stand-in", is_rewritten=False),
+    Rule("FOC109", "star-import"),
+    Rule("FOC110", "name-from-another-file", is_rewritten=False),
 )
 
 GONE = "gone since flax 0.6.0"
@@ -396,7 +155,7 @@ def _computed(call: ast.Call, function: str, reading: Reading) -> Iterator[Findi
     base = reading.names.full_name(call.args[0]) or ""
     if function == "getattr":
         what = f"a name of {base} that is computed"
-        reason = "Which optimizer this is shows only when it runs."
+        reason = "Only the running program knows which optimizer this is."
         yield Finding("FOC103", start, end, what, _INSTEAD, (), None, reason=reason)
     elif function == "hasattr" and is_of_flax_optim(base):
         what = f"a question for a name of {base}, {GONE}"
@@ -407,7 +166,7 @@ def _computed(call: ast.Call, function: str, reading: Reading) -> Iterator[Findi
         yield Finding("FOC103", start, end, what, "nothing", None, None, reason=reason)
     elif function != "hasattr":
         what = f"an import of flax.optim by its name, {GONE}"
-        reason = "Which module this is shows only when it runs."
+        reason = "Only the running program knows which module this is."
         yield Finding("FOC103", start, end, what, _INSTEAD, None, None, reason=reason)
 
 

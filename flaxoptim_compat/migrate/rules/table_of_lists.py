@@ -11,56 +11,13 @@ from flaxoptim_compat.migrate.editing.edits import Edit, Span
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.successor import name_of_today
 
 RULES = (
-    Rule(
-        code="FOC163",
-        name="lists-for-arrays",
-        summary="a list or a tuple where a function of jax wants an array",
-        what="The list is made an array: `jnp.broadcast_to(jnp.asarray([x]), shape)`.",
-        why=(
-            "jax raises a TypeError. These functions took lists in some release since 0.1.75, and"
-            " made the same arrays of them. Where `jax.jit` wants to know the numbers, as"
-            " `jnp.repeat` does, it is an array of numpy."
-        ),
-        refuses=(
-            "A list that has a name, or is the shape of an array: what it is cannot be seen where"
-            " it is used. `numpy.prod(x.shape)` is a number inside `jax.jit` too."
-        ),
-        examples=(
-            Example.alike(
-                before="import jax.numpy as jnp\n\nones = jnp.broadcast_to([1.0], (3,))\n",
-                after=(
-                    "import jax.numpy as jnp\n\nones = jnp.broadcast_to(jnp.asarray([1.0]), (3,))\n"
-                ),
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC173",
-        name="list-indices",
-        summary="an array of jax that is indexed by a list",
-        what=(
-            "The list is made an array: `x[[0, 1]]` becomes `x[jnp.asarray([0, 1])]`. With more"
-            " than numbers in it, as in `x[[slice(2), 0]]`, it is made the tuple that it stood for."
-        ),
-        why="jax raises a TypeError since 0.2.7; arrays of numpy still take lists.",
-        refuses=(
-            "Where it is not evident that it is an array of jax: parameters of functions,"
-            " attributes, what comes from other functions of the program."
-        ),
-        examples=(
-            Example.alike(
-                before="import jax.numpy as jnp\n\nx = jnp.arange(3)\nprint(x[[0, 1]])\n",
-                after=(
-                    "import jax.numpy as jnp\n\nx = jnp.arange(3)\nprint(x[jnp.asarray([0, 1])])\n"
-                ),
-            ),
-        ),
-    ),
+    Rule("FOC163", "lists-for-arrays"),
+    Rule("FOC173", "list-indices"),
 )
 _ARGUMENTS = {
     f"{module}.{name}": arguments.split()

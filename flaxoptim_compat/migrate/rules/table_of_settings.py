@@ -10,77 +10,14 @@ from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.import_statements import gap_after_imports
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 
 _ORBAX = "flax_use_orbax_checkpointing"
 _FROZEN = "flax_return_frozendict"
 
 RULES = (
-    Rule(
-        code="FOC162",
-        name="msgpack-checkpoints",
-        summary=(
-            "`flax.training.checkpoints.save_checkpoint`, which writes another format since"
-            " flax 0.6.11"
-        ),
-        what=(
-            f'Behind the imports comes `flax.config.update("{_ORBAX}", False)`, once, and the'
-            " program goes on to write msgpack files."
-        ),
-        why=(
-            "Today `save_checkpoint` writes a folder of Orbax, wants an absolute path, and refuses"
-            " what the other format took. What `restore_checkpoint` reads does not depend on the"
-            " setting: it looks at what it finds."
-        ),
-        refuses=(
-            f"Where the file mentions `{_ORBAX}` itself, and where it has no imports at its top."
-        ),
-        examples=(
-            Example(
-                before=(
-                    "import flax\nfrom flax.training import checkpoints\n\n\n"
-                    "def save(state, step):\n    checkpoints.save_checkpoint('work', state, step)\n"
-                ),
-                shim=(
-                    "import flax\nfrom flax.training import checkpoints\n\n"
-                    "flax.config.update('flax_use_orbax_checkpointing', False)\n\n\n"
-                    "def save(state, step):\n    checkpoints.save_checkpoint('work', state, step)\n"
-                ),
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC165",
-        name="frozen-variables",
-        summary="`freeze` or `FrozenDict` in a file that uses optimizers of `flax.optim`",
-        what=(
-            f'Behind the imports comes `flax.config.update("{_FROZEN}", True)`: `init` and `apply`'
-            " return FrozenDicts again."
-        ),
-        why=(
-            "Since Flax 0.7.1 they return plain dicts. jax takes a FrozenDict and a dict for two"
-            " different trees, so that a tree that the program froze itself fits no tree of `init`"
-            " any more, and `isinstance(x, FrozenDict)` is false. The setting is one of today's"
-            " Flax. Take the line out once the program does without FrozenDicts."
-        ),
-        refuses=(
-            f"Where the file mentions `{_FROZEN}` itself, and where it has no imports at its top."
-        ),
-        examples=(
-            Example(
-                before=(
-                    "import flax\nfrom flax import optim\n\n\ndef optimizer(params):\n"
-                    "    return optim.Adam(1e-3).create(flax.core.freeze(params))\n"
-                ),
-                shim=(
-                    "import flax\nfrom flaxoptim_compat import optim\n\n"
-                    'flax.config.update("flax_return_frozendict", True)\n\n\n'
-                    "def optimizer(params):\n"
-                    "    return optim.Adam(1e-3).create(flax.core.freeze(params))\n"
-                ),
-            ),
-        ),
-    ),
+    Rule("FOC162", "msgpack-checkpoints"),
+    Rule("FOC165", "frozen-variables"),
 )
 # The setting that each of them writes, and its value.
 _SETTINGS = {"FOC162": (_ORBAX, False), "FOC165": (_FROZEN, True)}

@@ -17,161 +17,13 @@ from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edits, taken_apart
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple, is_spelled_out
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.values.objects import Instance, Optimizer, fields_of
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULES = (
-    Rule(
-        code="FOC205",
-        name="apply-gradient",
-        summary="a step, `optimizer.apply_gradient(grads)` or `optimizer.optimize(loss_fn)`",
-        what="`--to optax` writes `.apply_gradients(grads=grads)`, the method of a "
-        "`TrainState`. Where other steps of the same optimizer are given a learning rate, this one "
-        "sets it back to that of the definition, because what was set once stays in a TrainState. "
-        "A statement with `optimize` becomes two, as in FOC212: one for the gradient and one for "
-        "the step. "
-        "`--to shim` leaves it.",
-        why="Both return a new object with new parameters, the step counted up and new moments.",
-        refuses="Where the method is not called but handed on, and where its arguments are not "
-        "written out; `optimize` where its statement does not take the results apart, or is not "
-        "alone on its lines.",
-        examples=(
-            Example(
-                before="""\
-from flax import optim
-
-
-def make(params):
-    return optim.Momentum(learning_rate=0.1, beta=0.9).create(params)
-
-
-def train_step(optimizer, grads):
-    return optimizer.apply_gradient(grads)
-
-
-def train(params, batches):
-    optimizer = make(params)
-    for grads in batches:
-        optimizer = train_step(optimizer, grads)
-    return optimizer.target
-""",
-                optax="""\
-import optax
-from flax.training import train_state
-
-
-def make(params):
-    return train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1, momentum=0.9), params=params
-    )
-
-
-def train_step(optimizer, grads):
-    return optimizer.apply_gradients(grads=grads)
-
-
-def train(params, batches):
-    optimizer = make(params)
-    for grads in batches:
-        optimizer = train_step(optimizer, grads)
-    return optimizer.params
-""",
-            ),
-            Example(
-                before="""\
-from flax import optim
-
-
-def train(params, loss_fn):
-    optimizer = optim.Momentum(learning_rate=0.1, beta=0.9).create(params)
-    for _ in range(100):
-        optimizer, loss, logits = optimizer.optimize(loss_fn)
-    return optimizer.target, loss, logits
-""",
-                optax="""\
-import jax
-import optax
-from flax.training import train_state
-
-
-def train(params, loss_fn):
-    optimizer = train_state.TrainState.create(
-        apply_fn=None, tx=optax.sgd(0.1, momentum=0.9), params=params
-    )
-    for _ in range(100):
-        (loss, logits), grads = jax.value_and_grad(loss_fn, has_aux=True)(
-            optimizer.params
-        )
-        optimizer = optimizer.apply_gradients(grads=grads)
-    return optimizer.params, loss, logits
-""",
-            ),
-        ),
-    ),
-    Rule(
-        code="FOC206",
-        name="rate-of-a-step",
-        summary="a step with hyper-parameters of its own, "
-        "`apply_gradient(grads, learning_rate=rate)`",
-        what="`--to optax` puts the definition into `optax.inject_hyperparams`, and each step "
-        "sets `learning_rate` in the state of the optimizer before it is done."
-        "\n\nWhere every step computes the rate by a function of `optimizer.state.step` alone, the "
-        "function becomes the schedule of the optimizer, and the steps do not give it any more. "
-        "`--to shim` leaves both.",
-        why="A hyper-parameter that was given to `apply_gradient` lasted for one step. In "
-        "optax it is either built in, or stands in `opt_state.hyperparams` until it is set again. "
-        "Only those that steps do set are put there: `beta2` as a float32 array would lose four "
-        "digits of `1 - beta2`."
-        "\n\nA schedule counts from 0, as `optimizer.state.step` does.",
-        refuses="`beta1`, `beta2` and `rho`, which would lose digits, and hyper-parameters that "
-        "only some of the steps give, unless it is the learning rate and the definition has a "
-        "number for it. Such a step is done by the optimizer that the TrainState stands for, as in "
-        "FOC213."
-        "\n\nWith parameters in half precision optax keeps the rate in their dtype, where "
-        "flax.optim kept it in float32.",
-        examples=(
-            Example(
-                before="""\
-from flax import optim
-
-
-def make(params):
-    return optim.Adam(beta2=0.98).create(params)
-
-
-def train(params, batches, rate):
-    optimizer = make(params)
-    for grads in batches:
-        optimizer = optimizer.apply_gradient(grads, learning_rate=rate)
-    return optimizer
-""",
-                optax="""\
-import optax
-from flax.training import train_state
-
-
-def make(params):
-    return train_state.TrainState.create(
-        apply_fn=None,
-        tx=optax.inject_hyperparams(
-            optax.adam, static_args=("b1", "b2", "eps", "eps_root")
-        )(learning_rate=0.0, b2=0.98),
-        params=params,
-    )
-
-
-def train(params, batches, rate):
-    optimizer = make(params)
-    for grads in batches:
-        optimizer = optimizer.replace(
-            opt_state=optax.tree_utils.tree_set(optimizer.opt_state, learning_rate=rate)
-        ).apply_gradients(grads=grads)
-    return optimizer
-""",
-            ),
-        ),
-    ),
+    Rule("FOC205", "apply-gradient"),
+    Rule("FOC206", "rate-of-a-step"),
 )
 
 
@@ -185,9 +37,9 @@ def _use(asked: Asked, takes: str) -> Use:
     is_split = takes == "loss_fn"
     problem = ""
     if not is_spelled_out(call):
-        problem = "Its arguments are not written out."
+        problem = "The arguments are not written out."
     elif len(call.args) + names.count(takes) != 1 or "hyper_params" in names:
-        problem = "It is given hyper-parameters as an object."
+        problem = "The step is given hyper-parameters as an object."
     elif (overrides or is_split) and not is_simple(asked.node.value):
         problem = "The optimizer has no name, and is needed twice."
     elif is_split:
@@ -199,7 +51,7 @@ def _use(asked: Asked, takes: str) -> Use:
         ):
             problem = "The loss may change what the step is given: name that before."
     elif overrides and _order_matters(asked.points_to, document, call):
-        problem = "What computes the gradients may change what the step is given: name it before."
+        problem = "The gradients may change what the step is given: name that before."
     code = "FOC206" if overrides or problem else "FOC205"
     # What cannot be split returns more than an optimizer.
     bridge: Literal["", "returns"] = "" if problem and is_split else "returns"
@@ -266,7 +118,7 @@ def _one_statement(document: Document, call: ast.Call) -> str:
     if not results or isinstance(results[0], ast.Tuple | ast.List):
         return NOT_TAKEN_APART
     if not document.has_its_lines(document.statement(call)):
-        return "Its statement shares a line with something else."
+        return "The statement shares a line with other code."
     stored = {ast.unparse(each) for each in _inside(results[1:]) if _is_stored(each)}
     given = [call.func, *(each.value for each in call.keywords if each.arg != "loss_fn")]
     if stored & {ast.unparse(each) for each in _inside(given) if isinstance(each, ast.expr)}:

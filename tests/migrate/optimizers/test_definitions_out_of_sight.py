@@ -41,7 +41,7 @@ def test_a_field_of_a_config_dict_is_followed() -> None:
 def test_where_one_may_be_among_others_these_stay() -> None:
     kept = "    kept = package.Kept(optim.Momentum(0.1))\n"
     left = rewrite(f"{IMPORTS}{MADE}def f(p):\n{kept}{BOTH.format('kept.get()')}", "optax")
-    assert "# FOC202: What it is given in program.py is not known, and may be the" in left
+    assert "# FOC202: The value from program.py is not known, and may be the" in left
     assert left.endswith("p).target\n") and "optim.Adam(0.2)" in left
     # Where none is lost, what is not known comes from elsewhere.
     text = rewrite(f"{IMPORTS}{MADE}def f(p, kept):\n{BOTH.format('kept')}", "optax")

@@ -13,7 +13,7 @@ def test_an_optimizer_that_is_matched_by_its_fields_stays_one() -> None:
     program = f"from flax import optim\n\noptimizer = optim.Adam(0.1).create({{}})\n{matched}"
     rewritten = rewrite(program, "optax")
     assert rewritten.startswith("from flaxoptim_compat import optim\n")
-    assert rewritten.endswith(f"# FOC219: It is matched by its fields.\n{matched}")
+    assert rewritten.endswith(f"# FOC219: A pattern matches the class by its fields.\n{matched}")
 
 
 OPTIMIZER = "from flax import optim\n\noptimizer = optim.Adam(0.1).create({})\n"
@@ -463,5 +463,5 @@ def test_a_definition_that_is_asked_for_create_by_name_stays() -> None:
         "    o = getattr(optim.Adam(0.1), 'create')(p)\n    return o.apply_gradient(g)\n"
     )
     left = rewrite(program, "optax")
-    assert "# FOC218: It is asked for `create` by this name" in left
+    assert "# FOC218: The definition is asked for `create` by this name" in left
     assert left.endswith("    return o.apply_gradient(g)\n")

@@ -127,7 +127,7 @@ def test_who_restores_its_own_reads_those_of_others(tmp_path: Path) -> None:
     going_on = EVALUATE.format("Adam(1e-3)")
     pretrained = 'print(checkpoints.restore_checkpoint("pretrained", None)["target"])\n'
     found = rewritten(tmp_path, train=f"{TRAIN}\n\n{going_on}\n\n{pretrained}")["train.py"]
-    assert "# FOC215: What was saved as an optimizer has this entry" in found
+    assert "# FOC215: A saved optimizer has this entry" in found
     assert "optim.Adam" not in found
 
 

@@ -82,22 +82,22 @@ def test_the_step_sets_its_rate() -> None:
         ("result = optimizer, loss = optimizer.optimize(loss_fn)", "Its results are not taken"),
         ("step = lambda: optimizer.optimize(loss_fn)", "Its results are not taken apart"),
         ("step = optimizer.optimize", "The method is not called where it stands."),
-        ("optimizer, a = optimizer.optimize(*loss_fn)", "Its arguments are not written out."),
+        ("optimizer, a = optimizer.optimize(*loss_fn)", "The arguments are not written out."),
         (
             "optimizer, a = optimizer.optimize(loss_fn, **rate)",
-            "Its arguments are not written out.",
+            "The arguments are not written out.",
         ),
         (
             "optimizer, a = optimizer.optimize(loss_fn, hyper_params=rate)",
-            "It is given hyper-parameters as an object.",
+            "The step is given hyper-parameters as an object.",
         ),
         (
             "optimizer, a = optimizer.replace(target=params).optimize(loss_fn)",
             "The optimizer has no name, and is needed twice.",
         ),
-        ("pass; optimizer, a = optimizer.optimize(loss_fn)", "Its statement shares a line"),
-        ("optimizer, a = optimizer.optimize(loss_fn); print(a)", "Its statement shares a line"),
-        ("if rate: optimizer, a = optimizer.optimize(loss_fn)", "Its statement shares a line"),
+        ("pass; optimizer, a = optimizer.optimize(loss_fn)", "The statement shares a line"),
+        ("optimizer, a = optimizer.optimize(loss_fn); print(a)", "The statement shares a line"),
+        ("if rate: optimizer, a = optimizer.optimize(loss_fn)", "The statement shares a line"),
         (
             "optimizer, rate = optimizer.optimize(loss_fn, learning_rate=rate)",
             "A result has the name of something that the step is given",

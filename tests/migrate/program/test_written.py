@@ -9,17 +9,16 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
 from flaxoptim_compat.migrate.program.releases import Releases
-from flaxoptim_compat.migrate.rules import rule_modules
 from tests.support.rewriting_folders import Rewrite, read
 from tests.support.rewriting_texts import findings_alone, rewrite, rewrite_alone
+from tests.support.rule_pages import EXAMPLES
 
 OLD = Releases((("jax", "0.4.30"), ("numpy", "1.26.4")))
-(MULTI_OPTIMIZER,) = rule_modules()["FOC208"].rule.examples
+(MULTI_OPTIMIZER,) = (each for each in EXAMPLES if each.code == "FOC208")
 
 
 def test_paths_with_slashes() -> None:
-    new = MULTI_OPTIMIZER.optax
-    assert new is not None
+    new = MULTI_OPTIMIZER.after
     keystr = 'jax.tree_util.keystr(keys, simple=True, separator="/")'
     joined = '"/".join(map(lambda k: str(getattr(k, *k.__match_args__)), keys))'
     expected = new.replace(

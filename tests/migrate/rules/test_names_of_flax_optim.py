@@ -296,20 +296,6 @@ def test_fixes(case: str) -> None:
         run(after)
 
 
-@pytest.mark.parametrize("code", RULES)
-def test_examples(code: str) -> None:
-    rule = RULES[code].rule
-    assert rule.code == code
-    for example in rule.examples:
-        for target, after in (("shim", example.shim), ("optax", example.optax)):
-            if after is not None:
-                assert rewrite(example.before, target, example.language) == after
-                assert rewrite(after, target, example.language) == after
-    first = rule.examples[0]
-    reading = read(first.before, "p.q", exports=EXPORTS, language=first.language)
-    assert code in {each.code for each in findings(reading)}
-
-
 EXPORTS = {"p.optimizers": {"Adam": "flax.optim.Adam"}}
 
 
@@ -328,11 +314,11 @@ LEFT = {
     ),
     "import importlib\nx = lambda name: importlib.import_module(f'flax.optim.{name}')\n": (
         "FOC103 importlib.import_module(f'flax.optim.{name}')",
-        "Which module this is shows only when it runs.",
+        "Only the running program knows which module this is.",
     ),
     "x = __import__('flax.optim')\n": (
         "FOC103 __import__('flax.optim')",
-        "Which module this is shows only when it runs.",
+        "Only the running program knows which module this is.",
     ),
     "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": (
         "FOC104 'flax.optim.Adam.beta1 = 0.8'",

@@ -1,85 +1,134 @@
-"""The pages of the rules."""
+"""The pages of the rules: ``rewrite`` does what their examples show, and their parts are there."""
 
 from __future__ import annotations
 
 import re
 
-from flaxoptim_compat.migrate.rules.pages import index, page, targets
-from flaxoptim_compat.migrate.rules.rule import Example, Rule
+import pytest
 
-BEFORE = "from flax import optim\n\ntx = optim.Adam()\n"
-RULE = Rule(
-    code="FOC299",
-    name="a-name",
-    summary="`Adam`",
-    what="It *changes* the import.",
-    why="Because.",
-    refuses="When it [rains].",
-    examples=(Example(BEFORE, shim=BEFORE.replace("flax ", "flaxoptim_compat ")),),
-)
-CHANGE = """\
--from flax import optim
-+from flaxoptim_compat import optim
- 
- tx = optim.Adam()
-"""  # noqa: W293
+from flaxoptim_compat.cli.rules import all_rules
+from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.editing.marks import without_marks
+from flaxoptim_compat.migrate.rules import page
+from flaxoptim_compat.migrate.rules.rule import Rule
+from tests.support.rewriting_texts import findings_of, rewrite
+from tests.support.rule_pages import EXAMPLES, FOLDER, Example, examples_in, path_of
+
+ALL = all_rules()
+of_each_rule = pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.code)
+HEADINGS = [
+    "What rewrite does",
+    "Why",
+    "When rewrite leaves the code alone",
+    "Example",
+    "Ignore the rule",
+    "See also",
+]
+CODE = re.compile(r"^```.*?^```$|`[^`]*`", re.DOTALL | re.MULTILINE)
+# What a file takes names from that stands on a page alone.
+BESIDE = {"FOC110": {"package.optimizers": "from flax.optim import Adam\n"}}
 
 
-def test_a_page() -> None:
-    text = page(RULE)
-    assert text.startswith(
-        "# FOC299 a-name\n\nFinds: `Adam`.\n\n## What it does\n\nIt *changes* the"
+# --- the examples
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda each: f"{each.code}-{each.target}")
+def test_rewrite_does_what_an_example_shows(example: Example) -> None:
+    text = rewrite(example.before, example.target, example.language)
+    assert text == example.after
+    assert rewrite(text, example.target, example.language) == text
+
+
+@of_each_rule
+def test_a_rule_finds_something_in_each_of_its_examples(rule: Rule) -> None:
+    examples = [each for each in EXAMPLES if each.code == rule.code]
+    assert examples and all(map(findings, examples))
+
+
+@of_each_rule
+def test_a_rule_rewrites_if_an_example_shows_that_it_does(rule: Rule) -> None:
+    shown = {
+        example.target
+        for example in EXAMPLES
+        if example.code == rule.code
+        and without_marks(example.after) != without_marks(example.before)
+        and any(each.change_for(example.target) is not None for each in findings(example))
+    }
+    assert bool(shown) == rule.is_rewritten and shown <= set(rule.targets)
+
+
+def findings(example: Example) -> list[Finding]:
+    """Those of the rule that the example is for."""
+    program = {"package.program": example.before, **BESIDE.get(example.code, {})}
+    found = findings_of(program, example.language)[0].findings
+    return [each for each in found if each.code == example.code]
+
+
+def test_the_targets_of_a_rule() -> None:
+    assert Rule("FOC199", "n").targets == ("shim", "optax")
+    assert Rule("FOC299", "n").targets == ("optax",)
+    assert Rule("FOC299", "n", is_rewritten=False).targets == ()
+
+
+def test_the_examples_of_a_page() -> None:
+    text = (
+        "With `--to shim` or `--to optax`:\n\n```diff\n-a\n+b\n \n c\n```\n\n"
+        "With `--to shim` the file stays as it is, in a gin file:\n\n```py\na\n```\n"
     )
-    headings = re.findall("^## (.*)$", text, re.MULTILINE)
-    assert headings == [
-        "What it does",
-        "Why",
-        "When it leaves the code alone",
-        "Example",
-        "Ignore it",
-        "See also",
+    assert examples_in("FOC299", text) == [
+        Example("FOC299", "shim", "a\n\nc\n", "b\n\nc\n", "py"),
+        Example("FOC299", "optax", "a\n\nc\n", "b\n\nc\n", "py"),
+        Example("FOC299", "shim", "a\n", "a\n", "gin"),
     ]
-    assert f"With `--to shim`:\n\n```diff\n{CHANGE}```\n" in text and "--to optax" not in text
-    assert "`# noqa: FOC299`" in text
-    assert "[Adam](../optimizers/adam.md), [rewriting](../rewriting.md)" in text
 
 
-def test_a_change_that_is_the_same_for_both_targets_stands_once() -> None:
-    example = Example(BEFORE, shim=BEFORE.upper(), optax=BEFORE.upper())
-    text = page(Rule("FOC299", "n", "s", "w", "y", "", (example, example)))
-    assert text.count("With either target:\n\n```diff\n-from flax") == 2
-    assert "## Examples" in text and "leaves the code alone" not in text
+# --- the text
 
 
-def test_code_that_stays_is_no_change() -> None:
-    example = Example(BEFORE, shim=BEFORE, optax=BEFORE + "# FOC299: a reason\n")
-    rule = Rule("FOC299", "n", "s", "w", "y", "", (example,))
-    text = page(rule)
-    assert f"With `--to shim` this stays as it is:\n\n```py\n{BEFORE}```" in text
-    assert "+# FOC299: a reason" in text
+def test_each_rule_has_its_page() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == {
+        "README.md",
+        *(f"{rule.code}.md" for rule in ALL),
+    }
 
 
-def test_the_targets_are_those_of_the_examples() -> None:
-    def found(code: str, *examples: Example) -> tuple[str, ...]:
-        return targets(Rule(code, "n", "s", "w", "y", "", examples))
-
-    changed, marked = "import a\n", f"{BEFORE}    # FOC299: a reason\nx = 1\n"
-    assert found("FOC299", Example(BEFORE, shim=BEFORE, optax=changed)) == ("optax",)
-    assert found("FOC299", Example(BEFORE, shim=changed), Example(BEFORE, optax=changed)) == (
-        "shim",
-        "optax",
-    )
-    # A comment that says why code stays rewrites nothing.
-    assert found("FOC299", Example(f"{BEFORE}x = 1\n", optax=marked)) == ()
-    # What is no optimizer is rewritten in the same way for both.
-    assert found("FOC199", Example(BEFORE, shim=changed)) == ("shim", "optax")
-
-
-def test_paragraphs_are_filled_and_code_stays_whole() -> None:
-    code = "`" + "a - b " * 12 + "`"
-    text = page(Rule("FOC299", "n", "s", f"{'word ' * 15}{code}\n\n- a list", "y", "", ()))
-    assert f"\n{code}\n\n- a list\n" in text
+@of_each_rule
+def test_a_page_has_its_parts(rule: Rule) -> None:
+    text = path_of(rule.code).read_text()
+    assert text == page.page(rule.code)
+    assert text.startswith(f"# {rule.code} {rule.name}\n\nFinds: ")
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    programs = {each.before for each in EXAMPLES if each.code == rule.code}
+    # That a rule always rewrites goes without saying.
+    expected = [each for each in HEADINGS if each in headings or not each.startswith("When")]
+    assert [each.replace("Examples", "Example") for each in headings] == expected
+    assert ("Examples" in headings) == (len(programs) > 1)
+    assert len(re.findall(r"^With `--to .*:\n\n```", text, re.MULTILINE)) == text.count("\n```\n")
+    assert f"\n`# noqa: {rule.code}` at the end of a line leaves that line as it is.\n" in text
+    assert max(map(len, text.splitlines())) <= 100
 
 
-def test_the_index() -> None:
-    assert "\n| [FOC299](FOC299.md) | a-name | `Adam` | `shim` |\n" in index([RULE])
+@of_each_rule
+def test_sentences_have_nouns(rule: Rule) -> None:
+    text = CODE.sub("x", path_of(rule.code).read_text())
+    assert not re.findall(r"(?:^|(?<=[.:] )|(?<=- ))(?:What|Which|It|This) .*", text)
+
+
+@of_each_rule
+def test_the_parts_that_other_commands_print(rule: Rule) -> None:
+    text = path_of(rule.code).read_text()
+    summary = page.summary(rule.code)
+    assert summary and "\n" not in summary and "|" not in summary and summary[-1] != "."
+    assert f"Finds: {summary}." in text.replace("\n", " ")
+    parts = page.explanation(rule.code)
+    assert all(parts) and len(parts) == 2 + ("\n## When rewrite leaves" in text)
+    assert not any("\n#" in each or "```" in each for each in parts)
+
+
+def test_the_index_has_a_row_for_each_rule() -> None:
+    lines = (FOLDER / "README.md").read_text().splitlines()
+    assert [line for line in lines if line.startswith("| [")] == [
+        f"| [{rule.code}]({rule.code}.md) | {rule.name} | {page.summary(rule.code)} |"
+        f" {', '.join(f'`{target}`' for target in rule.targets)} |"
+        for rule in ALL
+    ]

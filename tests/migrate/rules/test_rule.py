@@ -1,4 +1,4 @@
-"""What each rule says of itself."""
+"""The codes and names of the rules, and where each rule stands."""
 
 from __future__ import annotations
 
@@ -6,23 +6,11 @@ import functools
 import inspect
 import re
 
-import pytest
-
 from flaxoptim_compat.cli import rules
 from flaxoptim_compat.migrate.rules import rule_modules
-from flaxoptim_compat.migrate.rules.rule import Rule
 
 ALL = rules.all_rules()
 CODES = [rule.code for rule in ALL]
-
-
-@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.code)
-def test_a_rule_says_all_that_a_page_needs(rule: Rule) -> None:
-    assert re.fullmatch(r"FOC\d{3}", rule.code) and re.fullmatch(
-        r"[a-z0-9]+(-[a-z0-9]+)*", rule.name
-    )
-    assert rule.summary.strip() and "\n" not in rule.summary and "|" not in rule.summary
-    assert rule.what.strip() and rule.why.strip() and rule.examples
 
 
 def test_a_rule_stands_in_the_file_of_its_code_or_in_a_table() -> None:
@@ -38,5 +26,8 @@ def test_a_rule_stands_in_the_file_of_its_code_or_in_a_table() -> None:
 
 
 def test_codes_and_names_are_used_once() -> None:
+    for rule in ALL:
+        assert re.fullmatch(r"FOC\d{3}", rule.code)
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name)
     assert sorted(set(CODES)) == CODES
     assert len({rule.name for rule in ALL}) == len(ALL)

@@ -303,11 +303,11 @@ def test_devices_are_given_on(call: str, written: str) -> None:
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        ("replicate(axis_name=params)", "Its axis is not written out."),
-        ("replicate(*params)", "Its axis is not written out."),
-        ("replicate(**params)", "Its axis is not written out."),
+        ("replicate(axis_name=params)", "The axis of `replicate` is not written out."),
+        ("replicate(*params)", "The axis of `replicate` is not written out."),
+        ("replicate(**params)", "The axis of `replicate` is not written out."),
         ("replicate", "The method is not called where it stands."),
-        ("unreplicate(0)", "Its arguments are not those of flax.optim."),
+        ("unreplicate(0)", "The arguments are not those of flax.optim."),
         ("replicate().state_dict()", "`state_dict` is asked of an optimizer that was"),
         ("replicate().state", "`state` is asked of an optimizer that was"),
         (
