@@ -29,3 +29,7 @@ except ImportError:
     pass  # The program has started a Python of another environment.
 else:
     hook.start_from_environment()
+    if os.environ.get("FLAXOPTIM_COMPAT_OBSERVE"):
+        from flaxoptim_compat.observation import starting
+
+        starting.start_from_environment()
