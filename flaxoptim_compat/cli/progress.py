@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,18 @@ def files(done: int, total: int, seconds: float) -> str:
     """How many files are done."""
     del seconds
     return f"{done:,} of {total:,} files"
+
+
+@contextlib.contextmanager
+def spinning(text: str) -> Iterator[None]:
+    """Show on a terminal that something runs, of which nobody knows how long it takes."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
 
 
 class Progress:

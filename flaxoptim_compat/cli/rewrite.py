@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import re
 import sys
@@ -10,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.cli import program_files
+from flaxoptim_compat.cli import program_files, progress
 from flaxoptim_compat.cli.output import print_error, print_styled, print_text
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.editing.replacing_files import Outcome
     from flaxoptim_compat.migrate.run.reports import Report
+    from flaxoptim_compat.observation.proof import Proof
 
 SUMMARY = "Rewrite a program: flax.optim comes from this package then, or is optax"
 
@@ -57,8 +59,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify",
         metavar="COMMAND",
-        help="with --write: run this command before and after, such as the tests of the program,"
-        " and put all files back if it fails then",
+        action="append",
+        default=[],
+        help="with --write: run this command before and after, such as a training or the tests,"
+        " compare all steps of all optimizers, and put all files back if their numbers part or it"
+        " fails then; may be given several times",
     )
     parser.set_defaults(error=parser.error)
 
@@ -68,26 +73,27 @@ def run(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.migrate.editing.replacing_files import JournalError, VerificationError
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
-    if arguments.verify is not None and not arguments.write:
+    if arguments.verify and not arguments.write:
         arguments.error("--verify goes with --write: it is about files that have changed.")
     if arguments.accept_changes and arguments.to != "optax":
         arguments.error("--accept-changes goes with --to optax: --to shim changes no number.")
+    report: Report | None = None
     try:
         task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
         report = program_files.run_over(arguments, task)
-    except SettingsError as error:
-        print_error(error)
-        return 2
-    except KeyboardInterrupt:
-        return _stopped()
-    try:
-        return _write(report, arguments) if arguments.write else _show(report, arguments)
-    except JournalError as error:
+        proof: Proof | None = None
+        if arguments.verify and report.findings:
+            proof = _proof(arguments.verify)
+            if arguments.to == "optax":
+                uses = proof.uses if task.uses is None else task.uses | proof.uses
+                report = program_files.run_over(arguments, task._replace(uses=uses))
+        return _write(report, arguments, proof) if arguments.write else _show(report, arguments)
+    except (JournalError, SettingsError) as error:
         print_error(error)
     except VerificationError as error:
         print(error.output, end="", file=sys.stderr)
         print_error(error)
-        if error.is_after and arguments.to == "optax" and report.conversions:
+        if error.is_after and report is not None and arguments.to == "optax" and report.conversions:
             _print_aside(_OTHER_CHECKPOINTS)
             _print_aside("\n".join(_conversions(report)))
     except KeyboardInterrupt:
@@ -151,7 +157,28 @@ def _print_patch(report: Report) -> None:
         print_styled(lines)
 
 
-def _write(report: Report, arguments: argparse.Namespace) -> int:
+def _proof(commands: list[str]) -> Proof:
+    """The commands run with the program as it is.
+
+    Raises:
+      JournalError: an earlier rewrite was killed here, and it is not known which files are meant.
+      VerificationError: a command fails.
+    """
+    from flaxoptim_compat.migrate.editing.replacing_files import (
+        VerificationError,
+        refuse_existing_journal,
+    )
+    from flaxoptim_compat.observation.proof import Proof
+
+    refuse_existing_journal()
+    proof = Proof(commands, _running)
+    verdict = proof.before()
+    if verdict is not None:
+        raise VerificationError(f"{verdict.message} No file was changed.", verdict.output, False)
+    return proof
+
+
+def _write(report: Report, arguments: argparse.Namespace, proof: Proof | None) -> int:
     from flaxoptim_compat.migrate.editing import replacing_files
     from flaxoptim_compat.migrate.editing.replacing_files import (
         Replacement,
@@ -167,26 +194,33 @@ def _write(report: Report, arguments: argparse.Namespace) -> int:
         Replacement(each.path, each.old, each.new) for each in report.files if each.new is not None
     ]
     outcome = replacing_files.Outcome([], [])
-    if changes and arguments.verify is not None:
-        outcome = replacing_files.write_verified(changes, arguments.verify, _print_aside)
+    if changes and proof is not None:
+        proof.changes = changes
+        outcome = replacing_files.write_verified(changes, proof, _print_aside)
     elif changes:
         outcome = replacing_files.write(changes)
     for line in account(report, arguments.to, "changed", {each for each, _ in outcome.failed}):
         print_text(line)
     _say_written(outcome, removed)
     if outcome.written:
-        print_text("\n".join(_next_steps(report, arguments.to, arguments.verify)))
+        if proof is not None:
+            print_text("\n".join(proof.account()))
+        print_text("\n".join(_next_steps(report, arguments.to, proof)))
     if outcome.failed or report.is_trouble:
         return 2
     return 1 if outcome.written else 0
 
 
-def _next_steps(report: Report, target: str, verified: str | None) -> Iterator[str]:
+def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[str]:
     """What to do now that files have changed."""
+    names = proof.names if proof is not None else []
     texts = [each.new for each in report.files if each.new is not None]
     if any(each.left for each in report.files):
         yield "Next: do what was left, which the lines above name, and run rewrite again."
         yield "Until then the program may need: flaxoptim-compat run"
+    elif names:
+        yield "Next: run the program, or its tests, with flaxoptim-compat run, as --verify did: it"
+        yield f"still uses {', '.join(names)}."
     elif target == "shim":
         yield "Next: run the program with python, as it is, and go on with rewrite --to optax."
     else:
@@ -195,7 +229,7 @@ def _next_steps(report: Report, target: str, verified: str | None) -> Iterator[s
     if target == "optax" and still:
         needs = "needs" if still == 1 else "need"
         yield f"Keep flaxoptim_compat installed: {still:,} of these files {needs} it."
-    if verified is not None and _has_old_numbers(verified):
+    if proof is not None and any(map(_has_old_numbers, proof.commands)):
         yield "The command had the random numbers of before jax 0.5, both times. With python they"
         yield "are today's. To keep the old ones, add this line where the program begins:"
         yield 'jax.config.update("jax_threefry_partitionable", False)'
@@ -243,6 +277,14 @@ def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
         print_error(f"{path}: not written: {why}")
     if not outcome.written:
         print_text("No file was changed.")
+
+
+@contextlib.contextmanager
+def _running(text: str) -> Iterator[None]:
+    """Say what is being run, and on a terminal that it still runs."""
+    _print_aside(text)
+    with progress.spinning("running"):
+        yield
 
 
 def _print_aside(text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 SUMMARY = "Run an old program as python would, with flax.optim and other lost names there again"
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the subcommand."""
     parser.epilog = EPILOG
     parser.usage = (
-        "%(prog)s [-h] [--only-optim] [--random then]\n"
+        "%(prog)s [-h] [--only-optim] [--observe] [--random then]\n"
         "                            [--quiet | --verbose]\n"
         "                            (SCRIPT | -m MODULE) [ARGS ...]"
     )
@@ -36,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only-optim",
         action="store_true",
         help="serve flax.optim only, not the names that jax, flax and numpy dropped beside it",
+    )
+    parser.add_argument(
+        "--observe",
+        action="store_true",
+        help="keep in .flaxoptim_compat where the program uses optimizers, for rewrite --to optax",
     )
     parser.add_argument(
         "--random",
@@ -65,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the program; returns only if it could not be started."""
     from flaxoptim_compat.legacy import installing, launching
+    from flaxoptim_compat.observation import places, starting
 
     program = arguments.script if arguments.module is None else ["-m", *arguments.module]
     if program in ([], ["-m"]):
@@ -85,4 +92,6 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 2
     names = None if arguments.verbose else 0 if arguments.quiet else _NAMES
+    if arguments.observe:
+        os.environ[starting.USES] = str(places.new_folder())
     return launching.launch(program, not arguments.only_optim, names, arguments.random)

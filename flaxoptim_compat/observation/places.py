@@ -99,6 +99,14 @@ def line_of(one: Seen | tuple[str, str]) -> bytes:
     return f"{json.dumps(entry)}\n".encode()
 
 
+def new_folder() -> Path:
+    """The folder in which runs of programs here keep what they saw; git does not look into it."""
+    folder = Path.cwd() / FOLDER
+    folder.mkdir(exist_ok=True)
+    (folder / ".gitignore").write_text("*\n")
+    return folder
+
+
 def read(folder: Path) -> Uses:
     """What all processes have written into a folder."""
     entries = [*_entries(sorted(folder.rglob(f"*{SUFFIX}")))]

@@ -8,6 +8,7 @@ through ``jit``, ``pmap``, ``scan`` and ``replicate``. While this is off, nothin
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import os
@@ -15,12 +16,13 @@ import sys
 import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, Literal
 
 import jax
 import numpy as np
 
+from flaxoptim_compat.observation import starting
 from flaxoptim_compat.observation.places import (
     ARRAY,
     MODEL,
@@ -113,15 +115,14 @@ class Recorder:
         if seen in self._seen:
             return
         self._seen.add(seen)
-        for position in filter(None, (seen.position, seen.made)):
-            if position.file not in self._files:
-                self._files.add(position.file)
-                try:
+        # Who observes must not stop the program: without its file a place is not believed.
+        with contextlib.suppress(OSError):
+            for position in filter(None, (seen.position, seen.made)):
+                if position.file not in self._files:
+                    self._files.add(position.file)
                     content = Path(position.file).read_bytes()
-                except OSError:
-                    continue
-                os.write(self._file, line_of((position.file, digest(content))))
-        os.write(self._file, line_of(seen))
+                    os.write(self._file, line_of((position.file, digest(content))))
+            os.write(self._file, line_of(seen))
 
     def _position(self, frame: FrameType) -> Position:
         """The expression that a frame is at."""
@@ -181,13 +182,14 @@ def _kinds(target: Any) -> Iterator[str]:
 _OLD_MODELS = ("flaxoptim_compat.nn.", "flax.nn.", "flax.deprecated.")
 
 
-def start(folder: Path) -> None:
+def attach(module: ModuleType) -> None:
     """Note from now on what this process does with optimizers and definitions.
 
     Args:
-      folder: where the files are, one for each process.
+      module: the one of ``OptimizerDef``, which has just been imported.
     """
-    recorder = Recorder(folder)
+    del module
+    recorder = Recorder(Path(os.environ[starting.USES]))
     get = object.__getattribute__
     init, create = OptimizerDef.__init__, OptimizerDef.create
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 
 from flaxoptim_compat.parity.errors import ParityError
@@ -77,9 +77,31 @@ class Tolerance:
           dtype: of the array.
           grown: what errors of one unit in the last place have grown to.
         """
-        if not jnp.issubdtype(dtype, jnp.inexact):
-            return np.zeros_like(distance)
         steps = np.arange(len(distance), dtype=np.float64)
+        return self._allowed(steps, distance, largest, dtype, grown)
+
+    def at(self, step: int, distance: float, largest: float, dtype: str) -> float:
+        """The largest error that passes at one step.
+
+        Args:
+          step: how many were done.
+          distance: as for ``allowed``.
+          largest: as for ``allowed``.
+          dtype: the name of that of the array.
+        """
+        steps, distances, values = np.asarray([[step], [distance], [largest]], np.float64)
+        return float(self._allowed(steps, distances, values, np.dtype(dtype))[0])
+
+    def _allowed(
+        self,
+        steps: Series,
+        distance: Series,
+        largest: Series,
+        dtype: np.dtype[Any],
+        grown: Series | None = None,
+    ) -> Series:
+        if not _is_inexact(dtype):
+            return np.zeros_like(distance)
         relative = self.relative
         if relative is None:
             relative = _OF_FLOAT32 * float(_info(dtype).eps) / float(np.finfo(np.float32).eps)
@@ -90,7 +112,7 @@ class Tolerance:
 
 def ulp_of(values: Series, dtype: np.dtype[Any]) -> Series:
     """The unit in the last place of numbers of a dtype; 1 for integers."""
-    if not jnp.issubdtype(dtype, jnp.inexact):
+    if not _is_inexact(dtype):
         return np.ones_like(values)
     info = _info(dtype)
     sizes = np.where(np.isfinite(values), values, float(info.max))
@@ -100,5 +122,12 @@ def ulp_of(values: Series, dtype: np.dtype[Any]) -> Series:
 
 def _info(dtype: np.dtype[Any]) -> Any:
     """As of numpy, but also for bfloat16 and the like."""
-    finfo: Any = jnp.finfo
+    finfo: Any = ml_dtypes.finfo
     return finfo(dtype)
+
+
+def _is_inexact(dtype: np.dtype[Any]) -> bool:
+    try:
+        return _info(dtype) is not None
+    except ValueError:
+        return False

@@ -125,7 +125,9 @@ def test_no_program(arguments: Sequence[str], tmp_path: Path) -> None:
     done = compat(["run", *arguments], tmp_path)
     assert done.returncode == 2
     assert "which program? Name a script, or a module after -m." in done.stderr
-    assert "usage: flaxoptim-compat run [-h] [--only-optim] [--random then]" in done.stderr
+    assert (
+        "usage: flaxoptim-compat run [-h] [--only-optim] [--observe] [--random then]" in done.stderr
+    )
 
 
 def test_the_traceback_begins_in_the_program(tmp_path: Path) -> None:

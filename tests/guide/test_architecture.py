@@ -126,7 +126,7 @@ def layers() -> list[set[str]]:
 
 
 def test_it_draws_the_floors_of_the_contract() -> None:
-    drawn = re.findall(r"^ +(\d)     (\w+(?: \| \w+)*)", PAGE, re.MULTILINE)
+    drawn = re.findall(r"^ +(\d+)     (\w+(?: \| \w+)*)", PAGE, re.MULTILINE)
     assert [int(number) for number, _ in drawn] == list(range(len(drawn), 0, -1))
     assert [set(rooms.split(" | ")) for _, rooms in drawn] == layers()
 

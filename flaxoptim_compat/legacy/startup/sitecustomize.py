@@ -25,7 +25,9 @@ sys.path[:] = [path for path in sys.path if os.path.abspath(path) != _HERE]
 _run_the_one_behind()
 try:
     from flaxoptim_compat.legacy import hook
+    from flaxoptim_compat.observation import starting
 except ImportError:
     pass  # The program has started a Python of another environment.
 else:
     hook.start_from_environment()
+    starting.start_from_environment()

@@ -12,12 +12,12 @@ import os
 import shlex
 import shutil
 import stat
-import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 from flaxoptim_compat.atomic import appearing_directory, appearing_file, file_in
+from flaxoptim_compat.observation.verdict import Verdict
 
 
 class Replacement(NamedTuple):
@@ -190,8 +190,18 @@ class Outcome(NamedTuple):
     failed: list[tuple[Path, str]]
 
 
+class Judge(Protocol):
+    """Decides whether files stay replaced."""
+
+    def after(self) -> Verdict | None:
+        """Look at it when its files have been replaced; returns why they must be put back."""
+
+    def put_back(self, verdict: Verdict) -> Verdict:
+        """Look once more when they have been put back; returns what there is to say then."""
+
+
 class VerificationError(Exception):
-    """The command failed; the message says when, and in which state the files are.
+    """The files are as they were; the message says why.
 
     Args:
       message: what happened.
@@ -219,42 +229,37 @@ def write(changes: Sequence[Replacement]) -> Outcome:
 
 
 def write_verified(
-    changes: Sequence[Replacement], command: str, say: Callable[[str], None]
+    changes: Sequence[Replacement], judge: Judge, say: Callable[[str], None]
 ) -> Outcome:
-    """Replace files, and put them back if a command that succeeded before fails then.
+    """Replace files, and put them back if a judge says so.
 
     Args:
       changes: the files.
-      command: it is run by the shell, in the current directory.
+      judge: looks at the program when they have been replaced.
       say: is told what is being done.
 
     Raises:
       JournalError: the files as they are cannot be kept.
-      VerificationError: the command fails before, or after; no file is changed.
+      VerificationError: the judge is against it; no file is changed.
     """
     refuse_existing_journal()
-    say(f"Before: {command}")
-    status, output = _run(command)
-    if status:
-        message = f"The command fails before anything is rewritten, with exit status {status}."
-        raise VerificationError(f"{message} No file was changed.", output, False)
     journal = Journal(changes)
     say(f"Should this be killed, the files as they were come back with:\n\n  {journal.command}\n")
     try:
         outcome = write(changes)
-        if not outcome.failed:
-            say(f"After: {command}")
-            status, output = _run(command)
+        verdict = None if outcome.failed else judge.after()
     except BaseException:
         say(_put_back(journal))
         raise
     if outcome.failed:
-        # The command would judge a program of old and new files.
+        # The judge would see a program of old and new files.
         say(_put_back(journal))
         return Outcome([], outcome.failed)
-    if status:
-        message = f"The command fails after the rewrite, with exit status {status}."
-        raise VerificationError(f"{message} {_put_back(journal)}", output, True)
+    if verdict is not None:
+        said = _put_back(journal)
+        verdict = judge.put_back(verdict)
+        lines = filter(None, (f"{verdict.message} {said}", verdict.details))
+        raise VerificationError("\n".join(lines), verdict.output, verdict.is_of_command)
     journal.remove()
     return outcome
 
@@ -270,16 +275,3 @@ def _put_back(journal: Journal) -> str:
         "The files are as they were before, but not these, which stay as they are:"
         f" {those}. As they were they are in {journal.folder}, which can be deleted."
     )
-
-
-def _run(command: str) -> tuple[int, str]:
-    """The exit status of a command, and what it printed."""
-    done = subprocess.run(
-        command,
-        shell=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    return done.returncode, done.stdout.decode(errors="replace")

@@ -29,21 +29,19 @@ class Held:
 
 class Agent:
     def __init__(self):
-        first = optim.Adam(1e-3)  # made
+        first = optim.Adam(0.1)  # made
         self.first = first.create(PARAMS)  # first.create
-        self.é = optim.Adam(1e-3).create(PARAMS)  # made; optim.Adam(1e-3).create
+        self.é = optim.Adam(0.1).create(PARAMS)  # made; optim.Adam(0.1).create
         self.held = Held(
-            optim.Momentum(
-                0.1
-            ).create(PARAMS)  # made; optim.Momentum(0.1).create
+            optim.Momentum(0.1).create(PARAMS)  # made; optim.Momentum(0.1).create
         )
 
     def step(self):
         self.first = step(self.first)
         self.é = step(self.é)
-        held = self.held
-        é = self.é; held.optimizer.target; é.state  # held.optimizer.target; é.state
-        return getattr(self.first, "target"), self.é.state.step  # self.first.target; self.é.state
+        held, é = self.held, self.é
+        found = held.optimizer.target, é.state  # held.optimizer.target; é.state
+        return found, hasattr(self.first, "target"), self.é.state  # self.first.target; self.é.state
 
 
 @jax.jit
@@ -67,7 +65,7 @@ def scanned(optimizer):
 
 def in_child():
     definition = optim.GradientDescent(0.1)  # made
-    definition.create(PARAMS).target  # definition.create; definition.create(PARAMS).target
+    print(definition.create(PARAMS).target)  # definition.create; definition.create(PARAMS).target
 
 
 def main():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -10,6 +11,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from flaxoptim_compat.migrate.editing.replacing_files import (
     replace,
     write_verified,
 )
+from flaxoptim_compat.observation.proof import Proof
 from tests.support.changed_files import NEW, OLD, changes, content
 from tests.support.options import each
 from tests.support.places import ROOT
@@ -125,9 +128,20 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def verified(
+    those: list[Replacement], command: str, say: Callable[[str], None] = lambda _: None
+) -> replacing_files.Outcome:
+    judge = Proof([command], lambda text: contextlib.nullcontext(say(text)))
+    verdict = judge.before()
+    if verdict is not None:
+        raise VerificationError(verdict.message, verdict.output, False)
+    judge.changes = those
+    return write_verified(those, judge, say)
+
+
 def test_a_command_that_succeeds(program: Path) -> None:
     said: list[str] = []
-    outcome = write_verified(changes(program, "a.py", "b/c.py"), "pwd > out", said.append)
+    outcome = verified(changes(program, "a.py", "b/c.py"), "pwd > out", said.append)
     assert sorted(path.name for path in outcome.written) == ["a.py", "c.py"]
     found = content(program)
     assert found.pop("out").decode().strip() == str(program)
@@ -137,8 +151,8 @@ def test_a_command_that_succeeds(program: Path) -> None:
 
 def test_a_command_that_fails_before(program: Path) -> None:
     those = changes(program, "a.py")
-    with pytest.raises(VerificationError, match=r"fails before .* No file was changed\.") as caught:
-        write_verified(those, "echo on stdout; echo on stderr >&2; exit 3", lambda _: None)
+    with pytest.raises(VerificationError, match="fails before") as caught:
+        verified(those, "echo on stdout; echo on stderr >&2; exit 3")
     assert caught.value.output == "on stdout\non stderr\n"
     assert "exit status 3" in str(caught.value)
     assert content(program) == {"a.py": OLD}
@@ -149,7 +163,7 @@ def test_a_command_that_fails_after(program: Path) -> None:
     those[1].path.chmod(0o750)
     before = [each.path.stat() for each in those]
     with pytest.raises(VerificationError, match="All files are as they were before"):
-        write_verified(those, "! grep -n tree.map b/c.py | grep -v tree_map", lambda _: None)
+        verified(those, "! grep -n tree.map b/c.py | grep -v tree_map")
     assert content(program) == {"a.py": OLD, "b/c.py": OLD}
     for change, status in zip(those, before, strict=True):
         now = change.path.stat()
@@ -159,7 +173,7 @@ def test_a_command_that_fails_after(program: Path) -> None:
 def test_a_file_that_the_command_changes_is_not_overwritten(program: Path) -> None:
     command = "grep -q tree_map b.py || { echo edited > a.py; false; }"
     with pytest.raises(VerificationError, match="not these") as caught:
-        write_verified(changes(program, "a.py", "b.py"), command, lambda _: None)
+        verified(changes(program, "a.py", "b.py"), command)
     found = content(program)
     assert (found["a.py"], found["b.py"]) == (b"edited\n", OLD)
     assert found[f"{replacing_files.NAME}/files/a.py"] == OLD
@@ -178,7 +192,7 @@ def test_if_one_file_cannot_be_written_none_is(
         genuine(change, *arguments)
 
     monkeypatch.setattr(replacing_files, "replace", refusing)
-    outcome = write_verified(those, "true", lambda _: None)
+    outcome = verified(those, "true")
     assert outcome == ([], [(those[1].path, "no")])
     assert content(program) == {"a.py": OLD, "b.py": OLD}
 
@@ -188,16 +202,16 @@ def test_stopping_the_command_puts_the_files_back(
 ) -> None:
     runs: list[str] = []
 
-    def stopped(command: str) -> tuple[int, str]:
+    def stopped(command: str, **_: object) -> subprocess.CompletedProcess[bytes]:
         runs.append(command)
         if len(runs) == 2:
             assert content(program)["a.py"] == NEW
             raise KeyboardInterrupt
-        return 0, ""
+        return subprocess.CompletedProcess(command, 0, b"")
 
-    monkeypatch.setattr(replacing_files, "_run", stopped)
+    monkeypatch.setattr(subprocess, "run", stopped)
     with pytest.raises(KeyboardInterrupt):
-        write_verified(changes(program, "a.py"), "true", lambda _: None)
+        verified(changes(program, "a.py"), "true")
     assert content(program) == {"a.py": OLD}
 
 
@@ -209,7 +223,7 @@ def test_without_a_journal_nothing_is_written(
 
     monkeypatch.setattr(shutil, "copystat", full)
     with pytest.raises(replacing_files.JournalError, match="cannot be written: No space left"):
-        write_verified(changes(program, "a.py"), "true", lambda _: None)
+        verified(changes(program, "a.py"), "true")
     assert content(program) == {"a.py": OLD}
 
 

@@ -1,0 +1,108 @@
+"""Arrays in a few bytes: whether two are the same, and if not, about how far apart they are."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+# How many numbers stand for an array. A smaller one is kept as it is.
+NUMBERS = 128
+# The signs of a block; see ``sketch``.
+_BLOCK = 1 << 16
+
+
+def digest(array: Array) -> bytes:
+    """The hash of the bytes of an array."""
+    bits = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return hashlib.sha1(bits.data, usedforsecurity=False).digest()[:8]
+
+
+class Fingerprint(NamedTuple):
+    """What is kept of an array.
+
+    Args:
+      digest: the hash of its bytes.
+      dtype: its name.
+      shape: of the array.
+      numbers: the array itself in double precision, or its sketch.
+      largest: its largest absolute value.
+    """
+
+    digest: str
+    dtype: str
+    shape: tuple[int, ...]
+    numbers: Array
+    largest: float
+
+    @property
+    def per_number(self) -> int:
+        """How many elements each of the numbers is a sum of; 1 if they are the elements."""
+        return -(-int(np.prod(self.shape)) // NUMBERS) if len(self.numbers) else 1
+
+    def as_json(self) -> list[Any]:
+        """The same for a line of a record."""
+        numbers = base64.b64encode(self.numbers.tobytes()).decode()
+        return [self.digest, self.dtype, self.shape, numbers, self.largest]
+
+    @classmethod
+    def from_json(cls, entries: list[Any]) -> Fingerprint:
+        """What ``as_json`` wrote."""
+        bits, dtype, shape, numbers, largest = entries
+        values = np.frombuffer(base64.b64decode(numbers), np.float64)
+        return cls(bits, dtype, tuple(shape), values, largest)
+
+
+def fingerprint(array: Array) -> Fingerprint:
+    """What is kept of an array."""
+    numbers = sketch(array)
+    largest = max((float(np.max(np.abs(_wide(part)))) for part in _blocks(array)), default=0.0)
+    return Fingerprint(digest(array).hex(), str(array.dtype), array.shape, numbers, largest)
+
+
+def sketch(array: Array) -> Array:
+    """The array itself, if it has few elements, or that many sums of its elements.
+
+    Each element goes into one sum, with a sign drawn once and for all. The difference of two
+    sketches is the sketch of the difference, since sums are linear; and the square of a number in
+    it is, on average over signs, the sum of the squares of the differences that went into it:
+    products of two of them cancel, as often as not. So two sketches tell how far two arrays are
+    apart, to some per cent, though neither array was kept. Fewer bits than the array has are never
+    enough for "the same", which is for the hash to say.
+
+    The sign of an element is that of its place in a block times that of its block, so that no more
+    than a block of signs is in memory. A complex number counts as two.
+    """
+    parts = list(_blocks(array))
+    if sum(part.size for part in parts) <= NUMBERS:
+        return np.concatenate([_wide(part) for part in parts] or [np.zeros(0)])
+    within, of_blocks = _signs(len(parts))
+    sums = np.zeros(NUMBERS)
+    for part, sign in zip(parts, of_blocks, strict=True):
+        signed = _wide(part) * within[: part.size]
+        padded = np.pad(signed, (0, -part.size % NUMBERS))
+        sums += sign * padded.reshape(-1, NUMBERS).sum(axis=0)
+    return sums
+
+
+def _blocks(array: Array) -> list[Array]:
+    flat = np.ascontiguousarray(array).reshape(-1)
+    if flat.dtype.kind == "c":
+        flat = flat.view(f"f{flat.dtype.itemsize // 2}")
+    return [flat[start : start + _BLOCK] for start in range(0, flat.size, _BLOCK)]
+
+
+def _wide(part: Array) -> Array:
+    return part.astype(np.float64)
+
+
+@functools.lru_cache(maxsize=16)
+def _signs(blocks: int) -> tuple[Array, Array]:
+    draw = np.random.Generator(np.random.PCG64(20))
+    within = draw.integers(0, 2, _BLOCK) * 2.0 - 1
+    return within, draw.integers(0, 2, blocks) * 2.0 - 1

@@ -1,0 +1,415 @@
+"""Notes each state of each optimizer of this process, in a file of its own.
+
+What ``jit``, ``pmap``, ``scan`` and ``replicate`` return is put together on the host as an
+``Optimizer``, or after a rewrite as a ``TrainState``, and so is what a step outside ``jit``
+returns: its ``__init__`` is called, with arrays. There it is noted. Compiled programs stay as they
+are, and of a tracer nothing is asked but that it is one. An array that was donated, or that is not
+all on this machine, is left alone; and no array is given to numpy, since jax would keep that, and
+not use its memory again.
+
+A state is noted once, by its step and the bits of its parameters, however often a program looks at
+it again, copies it or puts it together anew. Where an optimizer is created with parameters that
+were seen already, as in the second of two equal trainings, all that follow are noted again.
+
+What it costs is bounded by leaving out, and the step alone decides on that, so that two runs leave
+out the same. Of parameters of more than ``_BYTES_PER_STEP`` each second, third, ... step is looked
+at, in proportion, after the first few. And what tells how far two states are apart, not only
+whether they are, is kept of fewer and fewer steps.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import hashlib
+import json
+import os
+import re
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from flaxoptim_compat.observation import starting
+from flaxoptim_compat.observation.fingerprints import digest, fingerprint
+
+_BYTES_PER_STEP = 1 << 24
+# How many steps are looked at whatever the size, and of how many all is kept.
+_FIRST_STEPS, _FIRST_KEPT = 8, 32
+# Of so many states of one kind of parameters it is known that they were seen.
+_REMEMBERED = 100_000
+# A file grows no further.
+_BYTES_PER_FILE = 1 << 28
+# How many different moments are noted with the same parameters.
+_MOMENTS_PER_STATE = 4
+
+# Packages whose code runs on behalf of the line of the program that is meant.
+_LIBRARIES = ("flaxoptim_compat", "jax", "jaxlib", "flax", "optax", "functools", "dataclasses")
+_CREATE = ("flaxoptim_compat.optim.base", "flax.training.train_state")
+# A step of a legacy optimizer makes a TrainState, which is no state of the program.
+_INSIDE_A_STEP = "flaxoptim_compat.bridge.traced"
+
+_Place = tuple[str, int, str]
+
+
+class _Structure(NamedTuple):
+    """Paths of a tree of parameters, in an order that depends on nothing else."""
+
+    paths: tuple[str, ...]
+    order: tuple[int, ...]
+
+
+class _Group:
+    """States whose parameters have the same paths and shapes."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.start: int | None = None
+        self.round = 0
+        self.seen: dict[tuple[tuple[int, ...], str | None], set[str]] = {}
+        self.last: list[weakref.ref[Any]] = []
+
+
+class Recorder:
+    """Writes what one process does into a file of a folder.
+
+    Args:
+      folder: the folder; the file appears in it with the first state.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock = threading.RLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._file: int | None = None
+        self._written = 0
+        self._groups: dict[Any, _Group] = {}
+        self._places: dict[_Place, int] = {}
+        self._through: set[tuple[Any, int]] = set()
+        self._structures: dict[Any, _Structure] = {}
+
+    def after_fork(self) -> None:
+        """Begin a file of its own, in a child process."""
+        self._lock = threading.RLock()
+        self._forget()
+
+    def note(self, state: Any) -> None:
+        """Note a state of an optimizer, if it is one with arrays."""
+        try:
+            with self._lock:
+                self._note(state)
+        except Exception as error:
+            # An observer must not stop what it observes.
+            self._write({"trouble": f"{type(error).__name__}: {error}"})
+
+    def close(self) -> None:
+        """Say which lost names the process used."""
+        usage = sys.modules.get("flaxoptim_compat.legacy.usage")
+        if usage is not None and usage.counts:
+            self._write({"names": sorted(usage.counts)})
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _note(self, state: Any) -> None:
+        if hasattr(state, "optimizer_def"):
+            parts = state.target, getattr(state.state, "step", -1)
+            moments = getattr(state.state, "param_states", ())
+            what = type(state.optimizer_def).__name__
+        else:
+            parts = state.params, state.step
+            moments, what = state.opt_state, ""
+        leaves, treedef = jax.tree.flatten(parts[0])
+        place, is_created, is_inside = _place()
+        if is_inside or not leaves:
+            return
+        structure = self._structure(parts[0], treedef)
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in (*leaves, parts[1])):
+            self._pass_through(structure, place)
+            return
+        if not all(map(_is_here, (*leaves, parts[1]))):
+            return
+        leaves = [leaves[index] for index in structure.order]
+        group = self._group(structure, tuple(map(np.shape, leaves)))
+        step = tuple(map(int, np.ravel(_on_host(parts[1]))))
+        if not is_created and _are(group.last, [*leaves, parts[1]]):
+            return
+        group.last = _references([*leaves, parts[1]])
+        self._note_in(group, step, leaves, moments, (what, self._number_of(place), is_created))
+
+    def _note_in(
+        self,
+        group: _Group,
+        step: tuple[int, ...],
+        leaves: list[Any],
+        moments: Any,
+        about: tuple[str, int, bool],
+    ) -> None:
+        what, place, is_created = about
+        if group.start is None:
+            group.start = step[0]
+        size = sum(int(getattr(leaf, "nbytes", 8)) for leaf in leaves)
+        is_looked_at, is_kept = _chosen(abs(step[0] - group.start), size)
+        arrays = list(map(_on_host, leaves)) if is_looked_at else []
+        bits = _hash(arrays) if is_looked_at else None
+        key = step, bits
+        if key in group.seen and is_created:
+            group.round += 1
+            group.seen.clear()
+        its_moments = [_on_host(leaf) for leaf in _floats(moments)] if is_kept else []
+        of_moments = _hash(its_moments)
+        known = group.seen.setdefault(key, set())
+        if known and (of_moments in known or len(known) >= _MOMENTS_PER_STATE or not is_kept):
+            return
+        known.add(of_moments)
+        if len(group.seen) > _REMEMBERED:
+            del group.seen[next(iter(group.seen))]
+        line = {
+            "state": group.number,
+            "round": group.round,
+            "step": step,
+            "bits": bits,
+            "what": what,
+            "place": place,
+            "created": is_created,
+        }
+        if is_kept and self._written < _BYTES_PER_FILE:
+            line["leaves"] = [fingerprint(array).as_json() for array in arrays]
+            line["moments"] = [fingerprint(array).as_json() for array in its_moments]
+        self._write(line)
+
+    def _structure(self, params: Any, treedef: Any) -> _Structure:
+        with contextlib.suppress(TypeError, KeyError):  # what is static in it may have no hash
+            return self._structures[treedef]
+        paths = [jax.tree_util.keystr(path) for path, _ in _with_paths(params)]
+        order = sorted(range(len(paths)), key=paths.__getitem__)
+        found = _Structure(tuple(paths[index] for index in order), tuple(order))
+        with contextlib.suppress(TypeError):
+            self._structures[treedef] = found
+        return found
+
+    def _group(self, structure: _Structure, shapes: tuple[tuple[int, ...], ...]) -> _Group:
+        key = structure.paths, shapes
+        if key not in self._groups:
+            group = self._groups[key] = _Group(len(self._groups))
+            self._write({"group": group.number, "paths": structure.paths, "shapes": shapes})
+        return self._groups[key]
+
+    def _pass_through(self, structure: _Structure, place: _Place) -> None:
+        number = self._number_of(place)
+        key = structure.paths, number
+        if key not in self._through:
+            self._through.add(key)
+            self._write({"through": structure.paths, "place": number})
+
+    def _number_of(self, place: _Place) -> int:
+        if place not in self._places:
+            self._places[place] = len(self._places)
+            self._write({"place": self._places[place], "at": place})
+        return self._places[place]
+
+    def _write(self, line: dict[str, Any]) -> None:
+        with self._lock:
+            if self._file is None:
+                name = f"{time.time_ns()}-{os.getpid()}.jsonl"
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+                self._file = os.open(self.folder / name, flags, 0o600)
+                self._write({"program": _program()})
+            # At once: a process may end without a word.
+            self._written += os.write(self._file, json.dumps(line).encode() + b"\n")
+
+
+def _chosen(done: int, size: int) -> tuple[bool, bool]:
+    """Whether a state is looked at, and whether more than a hash is kept of it.
+
+    Args:
+      done: how many steps were done since the first state.
+      size: the bytes of the parameters.
+    """
+    every = -(-size // _BYTES_PER_STEP) or 1
+    if done >= _FIRST_STEPS and done % every:
+        return False, False
+    number = done // every if done >= _FIRST_STEPS else done
+    scale = max(0, number.bit_length() - _FIRST_KEPT.bit_length() + 1)
+    return True, number % (1 << scale) == 0
+
+
+def _hash(arrays: list[Any]) -> str:
+    return hashlib.sha1(b"".join(map(digest, arrays)), usedforsecurity=False).hexdigest()[:16]
+
+
+def _with_paths(tree: Any) -> list[tuple[Any, Any]]:
+    found: list[tuple[Any, Any]] = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return found
+
+
+def _floats(tree: Any) -> list[Any]:
+    """The moments that can be read, as parameters can be; none if one cannot."""
+    leaves = [leaf for leaf in jax.tree.leaves(tree) if np.ndim(leaf) > 0]
+    if not all(map(_is_here, leaves)):
+        return []
+    return [leaf for leaf in leaves if jax.numpy.issubdtype(leaf.dtype, jax.numpy.inexact)]
+
+
+def _is_here(leaf: Any) -> bool:
+    """Whether a leaf has numbers that can be read without an effect on the program."""
+    if isinstance(leaf, jax.Array):
+        return (
+            not isinstance(leaf, jax.core.Tracer)
+            and not leaf.is_deleted()
+            and leaf.is_fully_addressable
+            and not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.extended)
+        )
+    return isinstance(leaf, np.ndarray | np.generic | int | float | complex)
+
+
+def _on_host(leaf: Any) -> Any:
+    """An array of numpy with the numbers of a leaf, as jax would take them."""
+    if not isinstance(leaf, jax.Array):
+        array = np.asarray(leaf)
+        return array.astype(_canonical(array.dtype), copy=False)
+    # Through arrays that nobody else has: jax keeps what numpy was given, and donates it no more.
+    shards = [leaf.addressable_data(each) for each in range(len(leaf.addressable_shards))]
+    if len(shards) == 1 and shards[0].shape == leaf.shape:
+        return np.asarray(shards[0])
+    whole = jax.make_array_from_single_device_arrays(leaf.shape, leaf.sharding, shards)
+    return np.asarray(whole)
+
+
+def _canonical(dtype: Any) -> Any:
+    return jax.dtypes.canonicalize_dtype(dtype)
+
+
+def _references(leaves: list[Any]) -> list[weakref.ref[Any]]:
+    """What knows these very arrays again; nothing where some can be written to."""
+    if not all(isinstance(leaf, jax.Array) for leaf in leaves):
+        return []
+    return [weakref.ref(leaf) for leaf in leaves]
+
+
+def _are(references: list[weakref.ref[Any]], leaves: list[Any]) -> bool:
+    if not references:
+        return False
+    return all(each() is leaf for each, leaf in zip(references, leaves, strict=True))
+
+
+def _place() -> tuple[_Place, bool, bool]:
+    """The line of the program that led here, whether by ``create``, and whether inside a step."""
+    is_created = False
+    frame: Any = sys._getframe(2)
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        code = frame.f_code
+        if module == _INSIDE_A_STEP:
+            return ("", 0, ""), False, True
+        is_ours = module.partition(".")[0] in _LIBRARIES
+        if not is_ours and not code.co_filename.startswith("<"):
+            place = os.path.abspath(code.co_filename), frame.f_lineno, code.co_name
+            return place, is_created, False
+        is_created = is_created or (code.co_name == "create" and module in _CREATE)
+        frame = frame.f_back
+    return ("", 0, ""), is_created, False
+
+
+def _program() -> str:
+    """What tells this process from others of the command, and is the same in another run."""
+    for word in sys.orig_argv[1:]:
+        if not word.startswith("-"):
+            return re.sub(r"\d+", "0", os.path.basename(word))[:80]
+    return ""
+
+
+_recorder: Recorder | None = None
+# What undoes each class that is observed.
+_undo: list[Callable[[], None]] = []
+
+
+def attach(module: ModuleType) -> None:
+    """Observe the class of optimizers, or of TrainStates, in its module."""
+    global _recorder
+    if _recorder is None:
+        _recorder = Recorder(Path(os.environ[starting.NUMBERS]))
+        atexit.register(_recorder.close)
+        os.register_at_fork(after_in_child=_recorder.after_fork)
+    name = "Optimizer" if hasattr(module, "Optimizer") else "TrainState"
+    base = getattr(module, name)
+    for cls in (base, *_subclasses(base)):
+        _observe(cls, _note)
+    inherited = base.__dict__.get("__init_subclass__")
+
+    def __init_subclass__(cls: type[Any], /, **kwargs: Any) -> None:  # noqa: N807
+        if inherited is not None:
+            inherited.__func__(cls, **kwargs)
+        else:
+            super(base, cls).__init_subclass__(**kwargs)
+        _observe(cls, _note)
+
+    base.__init_subclass__ = classmethod(__init_subclass__)
+    _undo.append(lambda: _restore(base, "__init_subclass__", inherited))
+
+
+def _note(state: Any) -> None:
+    if _recorder is not None:
+        _recorder.note(state)
+
+
+def _subclasses(cls: type[Any]) -> Iterator[type[Any]]:
+    for each in cls.__subclasses__():
+        yield each
+        yield from _subclasses(each)
+
+
+def _observe(cls: type, note: Callable[[Any], object]) -> None:
+    """Have each new object of a class noted, once its own ``__init__`` is through."""
+    start = cls.__dict__.get("__init__")
+    if start is None:
+        return
+
+    @functools.wraps(start)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        start(self, *args, **kwargs)
+        note(self)
+
+    cls.__init__ = __init__  # type: ignore[misc]
+    _undo.append(lambda: setattr(cls, "__init__", start))
+
+
+def _restore(cls: type, name: str, value: Any) -> None:
+    if value is None:
+        delattr(cls, name)
+    else:
+        setattr(cls, name, value)
+
+
+@contextlib.contextmanager
+def recording(folder: Path) -> Iterator[None]:
+    """Observe this very process for a block, as a child process of an observed command is.
+
+    Args:
+      folder: takes the file.
+    """
+    global _recorder
+    from flax.training import train_state
+
+    from flaxoptim_compat.optim import optimizer
+
+    _recorder = Recorder(folder)
+    for module in (optimizer, train_state):
+        attach(module)
+    try:
+        yield
+    finally:
+        _recorder.close()
+        _recorder = None
+        while _undo:
+            _undo.pop()()

@@ -1,0 +1,75 @@
+"""Waits, at the start of an interpreter, for the modules whose classes are observed.
+
+It runs in every process of an observed command, before any other code, so it imports no jax.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+# The folders that each observed process writes into: where it uses optimizers, and what they do.
+USES = "FLAXOPTIM_COMPAT_OBSERVE"
+NUMBERS = "FLAXOPTIM_COMPAT_NUMBERS"
+
+# {a module: what is told of it once it has been imported, as `module:function`}
+_TOLD = {
+    USES: {"flaxoptim_compat.optim.base": "flaxoptim_compat.observation.uses:attach"},
+    NUMBERS: {
+        "flaxoptim_compat.optim.optimizer": "flaxoptim_compat.observation.recorder:attach",
+        "flax.training.train_state": "flaxoptim_compat.observation.recorder:attach",
+    },
+}
+
+
+class Waiting:
+    """A finder that has others find modules, and tells of them once they are there.
+
+    Args:
+      told: the modules, and whom to tell.
+    """
+
+    def __init__(self, told: Mapping[str, str]) -> None:
+        self._told = told
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """What the other finders find."""
+        if name not in self._told:
+            return None
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path, target)
+            if spec is not None and spec.loader is not None:
+                _tell_when_loaded(spec.loader, self._told[name])
+                return spec
+        return None
+
+
+def _tell_when_loaded(loader: object, told: str) -> None:
+    load = loader.exec_module  # type: ignore[attr-defined]
+
+    def exec_module(module: ModuleType) -> None:
+        del loader.exec_module  # type: ignore[attr-defined]
+        load(module)
+        where, _, function = told.partition(":")
+        getattr(importlib.import_module(where), function)(module)
+
+    loader.exec_module = exec_module  # type: ignore[attr-defined]
+
+
+def start_from_environment() -> None:
+    """Begin to wait, if this process is observed."""
+    told = {}
+    for variable, modules in _TOLD.items():
+        if os.environ.get(variable):
+            told.update(modules)
+    if told:
+        sys.meta_path.insert(0, Waiting(told))

@@ -1,0 +1,65 @@
+"""A wrong rewrite is caught: its numbers part, and the files are put back."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.migrate.editing.replacing_files import (
+    Replacement,
+    VerificationError,
+    write_verified,
+)
+from flaxoptim_compat.observation.proof import Proof
+from tests.support.observed_programs import InProcess
+from tests.support.wrong_rewrites import PROGRAMS
+
+RUN = InProcess()
+CASES = [
+    pytest.param(name, text, by, id=f"{name}: {what}")
+    for name, program in PROGRAMS.items()
+    for what, text, by in program.wrong
+]
+
+
+def proof(folder: Path, old: str, new: str) -> tuple[list[Replacement], Proof]:
+    path = folder / "train.py"
+    path.write_text(old)
+    changes = [Replacement(path, old.encode(), new.encode())]
+    judge = Proof([str(path)], lambda _: contextlib.nullcontext(), RUN)
+    assert judge.before() is None
+    judge.changes = changes
+    return changes, judge
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_right_rewrite_stays(tmp_path: Path, name: str) -> None:
+    program = PROGRAMS[name]
+    changes, judge = proof(tmp_path, program.old, program.new)
+    assert len(write_verified(changes, judge, lambda _: None).written) == 1
+    assert changes[0].path.read_text() == program.new
+    (said,) = judge.account()
+    assert "optimizer" in said and "nothing" not in said, said
+
+
+@pytest.mark.parametrize(("name", "text", "by"), CASES)
+def test_a_wrong_rewrite_is_caught(tmp_path: Path, name: str, text: str, by: str) -> None:
+    program = PROGRAMS[name]
+    assert text in program.new
+    changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
+    with pytest.raises(VerificationError, match=r"The numbers part after the rewrite\.") as caught:
+        write_verified(changes, judge, lambda _: None)
+    assert not caught.value.output
+    assert changes[0].path.read_text() == program.old
+    assert "train.py:" in str(caught.value)
+
+
+def test_there_are_many_of_them() -> None:
+    assert len(CASES) >= 60

@@ -1,0 +1,433 @@
+"""Programs, right rewrites of them, and what makes those wrong."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Program(NamedTuple):
+    """A program with a right rewrite, and wrong ones.
+
+    Args:
+      old: the program.
+      new: rewritten as it should be.
+      wrong: what is wrong, the text that is replaced in that, and by what.
+    """
+
+    old: str
+    new: str
+    wrong: list[tuple[str, str, str]]
+
+
+_DATA = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+{imports}
+
+draw = np.random.RandomState(0)
+params = {{"dense": {{"kernel": jnp.asarray(draw.randn(3, 2), jnp.float32), "bias": jnp.ones(2)}}}}
+batches = [jnp.asarray(draw.randn(4, 3), jnp.float32) for _ in range(6)]
+
+
+def loss(params, x):
+    y = jnp.tanh(x @ params["dense"]["kernel"] + params["dense"]["bias"])
+    return jnp.mean((y - 1.0) ** 2)
+
+
+"""
+_OPTIM = _DATA.format(imports="from flax import jax_utils, optim, serialization")
+_OPTAX = _DATA.format(
+    imports="import optax\nfrom flax import jax_utils, serialization\n"
+    "from flax.training.train_state import TrainState\nfrom flaxoptim_compat import transforms"
+)
+
+ADAM = Program(
+    _OPTIM
+    + """\
+def rate(count):
+    return 0.1 / (1.0 + count)
+
+
+optimizer = optim.Adam(beta1=0.9, beta2=0.99, eps=1e-3, weight_decay=0.1).create(params)
+
+
+@jax.jit
+def train_step(optimizer, x):
+    grads = jax.grad(loss)(optimizer.target, x)
+    return optimizer.apply_gradient(grads, learning_rate=rate(optimizer.state.step))
+
+
+for x in batches:
+    optimizer = train_step(optimizer, x)
+""",
+    _OPTAX
+    + """\
+def rate(count):
+    return 0.1 / (1.0 + count)
+
+
+tx = optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)
+state = TrainState.create(apply_fn=None, params=params, tx=tx)
+
+
+@jax.jit
+def train_step(state, x):
+    grads = jax.grad(loss)(state.params, x)
+    return state.apply_gradients(grads=grads)
+
+
+for x in batches:
+    state = train_step(state, x)
+""",
+    [
+        ("another rate", "0.1 / (1.0", "0.1001 / (1.0"),
+        ("a schedule that is one step ahead", "(1.0 + count)", "(2.0 + count)"),
+        (
+            "a schedule that is one step behind",
+            "(1.0 + count)",
+            "(1.0 + jnp.maximum(count - 1, 0))",
+        ),
+        ("a schedule of its first value", "adamw(rate", "adamw(rate(0)"),
+        ("another b1", "b1=0.9", "b1=0.91"),
+        ("another b2", "b2=0.99", "b2=0.999"),
+        ("b1 and b2 exchanged", "b1=0.9, b2=0.99", "b1=0.99, b2=0.9"),
+        ("eps of optax", "eps=1e-3, ", ""),
+        ("eps inside of the root", "eps=1e-3", "eps=0.0, eps_root=1e-3"),
+        ("twice the decay", "weight_decay=0.1", "weight_decay=0.2"),
+        ("the decay of optax", ", weight_decay=0.1", ""),
+        ("no decay", "weight_decay=0.1", "weight_decay=0.0"),
+        (
+            "decay before the moments",
+            "optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)",
+            "optax.chain(optax.add_decayed_weights(0.1), optax.adam(rate, 0.9, 0.99, 1e-3))",
+        ),
+        (
+            "decay of kernels only",
+            "weight_decay=0.1",
+            "weight_decay=0.1, mask={'dense': {'kernel': True, 'bias': False}}",
+        ),
+        ("with Nesterov", "eps=1e-3", "eps=1e-3, nesterov=True"),
+        ("moments in half precision", "eps=1e-3", "eps=1e-3, mu_dtype=jnp.bfloat16"),
+        ("another optimizer", "adamw(rate, b1=0.9, b2=0.99, eps=1e-3,", "lion(rate,"),
+        (
+            "gradients that are clipped",
+            "optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)",
+            "optax.chain(optax.clip(0.1), optax.adamw(rate, 0.9, 0.99, 1e-3, weight_decay=0.1))",
+        ),
+        ("negated gradients", "grads=grads", "grads=jax.tree.map(jnp.negative, grads)"),
+        ("scaled gradients", "grads=grads", "grads=jax.tree.map(lambda g: 1.001 * g, grads)"),
+        ("gradients of less data", "(state.params, x)", "(state.params, x[:3])"),
+        ("gradients at the start", "(state.params, x)", "(params, x)"),
+        ("no gradients", "grads=grads", "grads=jax.tree.map(jnp.zeros_like, grads)"),
+        ("a step left out", "return state.apply_gradients(grads=grads)", "return state"),
+        (
+            "each second step left out",
+            "    state = train_step(state, x)",
+            "    state = train_step(state, x) if int(state.step) % 2 else state.replace(step=state.step + 1)",
+        ),
+        (
+            "the last step left out",
+            "for x in batches:",
+            "for x in batches[:-1]:",
+        ),
+        (
+            "a step too many",
+            "for x in batches:",
+            "for x in [*batches, batches[0]]:",
+        ),
+        ("other batches", "for x in batches:", "for x in batches[::-1]:"),
+        (
+            "two steps in one",
+            "return state.apply_gradients(grads=grads)",
+            "return state.apply_gradients(grads=grads).apply_gradients(grads=grads)",
+        ),
+        (
+            "parameters without their moments",
+            "return state.apply_gradients(grads=grads)",
+            "return state.replace(params=state.apply_gradients(grads=grads).params, step=state.step + 1)",
+        ),
+        (
+            "moments that are forgotten",
+            "return state.apply_gradients(grads=grads)",
+            "return state.replace(opt_state=tx.init(state.params)).apply_gradients(grads=grads)",
+        ),
+        (
+            "a step that does not count",
+            "return state.apply_gradients(grads=grads)",
+            "return state.apply_gradients(grads=grads).replace(step=state.step)",
+        ),
+        (
+            "a count that begins at 1",
+            "for x in batches:",
+            "state = state.replace(step=1)\nfor x in batches:",
+        ),
+        (
+            "one leaf held",
+            "grads=grads",
+            "grads=dict(dense=dict(grads['dense'], bias=jnp.zeros(2)))",
+        ),
+        (
+            "other parameters at the start",
+            "params=params, tx",
+            "params=jax.tree.map(lambda p: p * 1.0001, params), tx",
+        ),
+        (
+            "parameters in half precision",
+            "params=params, tx",
+            "params=jax.tree.map(lambda p: p.astype(jnp.bfloat16), params), tx",
+        ),
+    ],
+)
+
+AGENT = Program(
+    _OPTIM
+    + """\
+class Agent:
+    def __init__(self):
+        self.actor = optim.Momentum(0.1, beta=0.8, nesterov=True).create(params)
+        self.critic = optim.Adam(0.01).create(params)
+        self.target = optim.GradientDescent(0.1).create(params)
+
+    def save(self):
+        return serialization.to_bytes((self.actor, self.critic))
+
+    def restore(self, data):
+        self.actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)
+
+    def update(self, x, is_late):
+        grads = gradient(self.critic.target, x)
+        self.critic = self.critic.apply_gradient(grads)
+        if is_late:
+            self.actor = self.actor.apply_gradient(gradient(self.actor.target, x))
+        self.target = self.target.replace(target=mixed(self.target.target, self.critic.target))
+
+
+gradient = jax.jit(jax.grad(loss))
+
+
+@jax.jit
+def mixed(old, new):
+    return jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, old, new)
+
+
+agent = Agent()
+for number, x in enumerate(batches):
+    agent.update(x, number > 1)
+    if number == 3:
+        saved = agent.save()
+agent = Agent()
+agent.restore(saved)
+agent.update(batches[0], True)
+""",
+    _OPTAX
+    + """\
+class Agent:
+    def __init__(self):
+        self.actor = TrainState.create(
+            apply_fn=None, params=params, tx=optax.sgd(0.1, momentum=0.8, nesterov=True)
+        )
+        self.critic = TrainState.create(apply_fn=None, params=params, tx=optax.adam(0.01))
+        self.target = TrainState.create(apply_fn=None, params=params, tx=optax.sgd(0.1))
+
+    def save(self):
+        return serialization.to_bytes((self.actor, self.critic))
+
+    def restore(self, data):
+        self.actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)
+
+    def update(self, x, is_late):
+        was = self.critic
+        grads = gradient(self.critic.params, x)
+        self.critic = self.critic.apply_gradients(grads=grads)
+        if is_late:
+            self.actor = self.actor.apply_gradients(grads=gradient(self.actor.params, x))
+        self.target = self.target.replace(params=mixed(self.target.params, self.critic.params))
+
+
+gradient = jax.jit(jax.grad(loss))
+
+
+@jax.jit
+def mixed(old, new):
+    return jax.tree.map(lambda a, b: 0.9 * a + 0.1 * b, old, new)
+
+
+agent = Agent()
+for number, x in enumerate(batches):
+    agent.update(x, number > 1)
+    if number == 3:
+        saved = agent.save()
+agent = Agent()
+agent.restore(saved)
+agent.update(batches[0], True)
+""",
+    [
+        ("Nesterov lost", ", nesterov=True", ""),
+        ("another momentum", "momentum=0.8", "momentum=0.81"),
+        ("momentum lost", ", momentum=0.8, nesterov=True", ""),
+        ("the rate of the other", "optax.adam(0.01)", "optax.adam(0.1)"),
+        ("rates exchanged", "sgd(0.1, momentum", "sgd(0.01, momentum"),
+        (
+            "the optimizer of the other",
+            "tx=optax.adam(0.01)",
+            "tx=optax.sgd(0.1, 0.8, nesterov=True)",
+        ),
+        ("the gradients of the other", "gradient(self.actor.params, x))", "grads)"),
+        (
+            "the wrong one of two",
+            "self.target = self.target.replace(",
+            "self.target = self.critic.replace(",
+        ),
+        (
+            "the result given to the wrong one",
+            "self.target = self.target.replace(",
+            "self.critic = self.critic.replace(",
+        ),
+        ("a call missing in a branch", "if is_late:", "if False:"),
+        ("a call in all branches", "if is_late:", "if True:"),
+        ("a branch that is negated", "if is_late:", "if not is_late:"),
+        (
+            "the target follows the other",
+            "mixed(self.target.params, self.critic.params)",
+            "mixed(self.target.params, self.actor.params)",
+        ),
+        (
+            "the target follows what was",
+            "mixed(self.target.params, self.critic.params)",
+            "mixed(self.target.params, was.params)",
+        ),
+        (
+            "the target is not replaced",
+            "self.target = self.target.replace(",
+            "self.target.replace(",
+        ),
+        ("the target moves faster", "0.9 * a + 0.1 * b", "0.8 * a + 0.2 * b"),
+        (
+            "saved the wrong way round",
+            "to_bytes((self.actor, self.critic))",
+            "to_bytes((self.actor, self.actor.replace(opt_state=self.critic.opt_state)))",
+        ),
+        (
+            "one is not restored",
+            "self.actor, self.critic = serialization",
+            "_, self.critic = serialization",
+        ),
+        (
+            "the step is not restored",
+            "from_bytes((self.actor, self.critic), data)",
+            "from_bytes((self.actor, self.critic), data)\n        self.critic = self.critic.replace(step=0)",
+        ),
+        (
+            "moments are not restored",
+            "from_bytes((self.actor, self.critic), data)",
+            "from_bytes((self.actor, self.critic), data)\n"
+            "        self.critic = self.critic.replace(opt_state=Agent().critic.opt_state)",
+        ),
+        (
+            "parameters are not restored",
+            "from_bytes((self.actor, self.critic), data)",
+            "from_bytes((self.actor, self.critic), data)\n"
+            "        self.critic = self.critic.replace(params=params)",
+        ),
+        ("nothing is restored", "agent.restore(saved)", "pass"),
+        ("saved at another time", "if number == 3:", "if number == 4:"),
+    ],
+)
+
+PARTS = Program(
+    _OPTIM
+    + """\
+kernels = optim.ModelParamTraversal(lambda path, _: "kernel" in path)
+biases = optim.ModelParamTraversal(lambda path, _: "bias" in path)
+params = {**params, "frozen": {"scale": jnp.ones(3)}}
+definition = optim.MultiOptimizer(
+    (kernels, optim.RMSProp(0.01, beta2=0.9, eps=1e-3, centered=True)),
+    (biases, optim.GradientDescent(0.5)),
+)
+optimizer = jax_utils.replicate(definition.create(params))
+
+
+def inner(params, x):
+    return loss(params, x * params["frozen"]["scale"])
+
+
+def train(optimizer, xs):
+    def one(optimizer, x):
+        grads = jax.grad(inner)(optimizer.target, x)
+        grads = jax.lax.pmean(grads, "devices")
+        return optimizer.apply_gradient(grads), None
+
+    return jax.lax.scan(one, optimizer, xs)[0]
+
+
+train = jax.pmap(train, axis_name="devices")
+count = jax.local_device_count()
+for start in (0, 3):
+    xs = jnp.stack(batches[start : start + 3])
+    scales = jnp.arange(1.0, count + 1).reshape(-1, 1, 1, 1)
+    optimizer = train(optimizer, xs[None] * scales)
+""",
+    _OPTAX
+    + """\
+params = {**params, "frozen": {"scale": jnp.ones(3)}}
+labels = {"dense": {"kernel": "kernels", "bias": "biases"}, "frozen": {"scale": "frozen"}}
+tx = optax.partition(
+    {
+        "kernels": optax.rmsprop(0.01, 0.9, eps=1e-3, eps_in_sqrt=False, centered=True),
+        "biases": optax.sgd(0.5),
+        "frozen": optax.set_to_zero(),
+    },
+    labels,
+)
+state = jax_utils.replicate(TrainState.create(apply_fn=None, params=params, tx=tx))
+
+
+def inner(params, x):
+    return loss(params, x * params["frozen"]["scale"])
+
+
+def train(state, xs):
+    def one(state, x):
+        grads = jax.grad(inner)(state.params, x)
+        grads = jax.lax.pmean(grads, "devices")
+        return state.apply_gradients(grads=grads), None
+
+    return jax.lax.scan(one, state, xs)[0]
+
+
+train = jax.pmap(train, axis_name="devices")
+count = jax.local_device_count()
+for start in (0, 3):
+    xs = jnp.stack(batches[start : start + 3])
+    scales = jnp.arange(1.0, count + 1).reshape(-1, 1, 1, 1)
+    state = train(state, xs[None] * scales)
+""",
+    [
+        ("a leaf not masked", '"frozen": {"scale": "frozen"}', '"frozen": {"scale": "biases"}'),
+        ("a leaf masked", '"bias": "biases"', '"bias": "frozen"'),
+        (
+            "labels exchanged",
+            '"kernel": "kernels", "bias": "biases"',
+            '"kernel": "biases", "bias": "kernels"',
+        ),
+        ("all by one", '"bias": "biases"', '"bias": "kernels"'),
+        ("the rate of a part", "optax.sgd(0.5)", "optax.sgd(0.4)"),
+        ("eps inside of the root", "eps_in_sqrt=False", "eps_in_sqrt=True"),
+        ("not centered", ", centered=True", ""),
+        ("another decay", "0.01, 0.9, eps", "0.01, 0.99, eps"),
+        ("another start of the squares", "centered=True", "centered=True, initial_scale=1.0"),
+        ("gradients that are not averaged", "grads = jax.lax.pmean", "jax.lax.pmean"),
+        ("gradients that are added up", "lax.pmean", "lax.psum"),
+        ("steps of a scan left out", "scan(one, state, xs)", "scan(one, state, xs[1:])"),
+        ("a scan backwards", "state, xs)[0]", "state, xs, reverse=True)[0]"),
+        (
+            "a scan that returns what it got",
+            "return jax.lax.scan(one, state, xs)[0]",
+            "return state",
+        ),
+        ("held by multiplying", "optax.set_to_zero()", "optax.sgd(1e-3)"),
+    ],
+)
+
+PROGRAMS = {"adam": ADAM, "agent": AGENT, "parts": PARTS}
