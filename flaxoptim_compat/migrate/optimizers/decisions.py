@@ -150,7 +150,9 @@ def _used_elsewhere(evidence: Evidence, unit: Unit) -> Iterator[Use]:
     """The definitions that a run saw used in files which are not read here."""
     for site in unit.sites:
         for seen in evidence.elsewhere.get(site.node, ())[:1]:
-            problem = _ELSEWHERE.format(_shown(seen.position.file), seen.position.line)
+            file, line = _shown(seen.position.file), seen.position.line
+            has_changed = seen.position.file in evidence.changed
+            problem = (_CHANGED if has_changed else _ELSEWHERE).format(file, line)
             yield Use("FOC218", site.document, site.node, frozenset({site}), problem)
         for seen in evidence.not_understood.get(site.node, ())[:1]:
             file, line = _shown(seen.position.file), seen.position.line
@@ -165,6 +167,7 @@ def _shown(file: str) -> str:
 
 
 _NOT_UNDERSTOOD = "`{}:{}` asks the {} for `{}`, without a dot: write it with one."
+_CHANGED = "`{0}` has changed since the run: run the program again."
 _ELSEWHERE = "`{}:{}` uses this optimizer too: give rewrite that file as well."
 _OTHER_DECAY = (
     "The checkpoint may be saved with another definition: one of the two has a weight decay, and"

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.source_text import Unreadable
@@ -263,12 +264,15 @@ class _Run:
         uses = self._task.uses
         if uses is None:
             return None
-        unchanged = [
-            each.document
-            for each in loaded.values()
-            if uses.is_of(os.path.abspath(each.file.path), each.source)
-        ]
-        return Evidence(uses, unchanged)
+        unchanged: list[Document] = []
+        changed: list[str] = []
+        for each in loaded.values():
+            path = os.path.abspath(each.file.path)
+            if uses.is_of(path, each.source):
+                unchanged.append(each.document)
+            elif path in uses.files:
+                changed.append(path)
+        return Evidence(uses, unchanged, changed)
 
     def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
         """What can be said of a file if reading it together with others has failed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -34,9 +34,16 @@ class Evidence:
     Args:
       uses: what a run saw.
       documents: the files of the program that have not changed since.
+      changed: the full paths of those that have.
     """
 
-    def __init__(self, uses: Uses | None = None, documents: Iterable[Document] = ()) -> None:
+    def __init__(
+        self,
+        uses: Uses | None = None,
+        documents: Iterable[Document] = (),
+        changed: Collection[str] = (),
+    ) -> None:
+        self.changed = changed
         self._documents = {os.path.abspath(each.path): each for each in documents}
         self._ends: dict[Document, _Ends] = {}
         self.shown: dict[tuple[ast.AST, str], Shown] = {}

@@ -376,7 +376,10 @@ class PointsTo:
             ).file({*apart})
         self._solver.solve()
         self._calls.uncalled()
-        self._believe()
+        if self.evidence.makers:
+            # What a name alone would tell, the run has shown, or did not come to.
+            self._believe()
+            return
         hints = Hints(self._memory, self._solver, self.processes)
         hints.by_fields()
         self._solver.solve()

@@ -1,0 +1,93 @@
+"""``rewrite --to optax`` of programs of which a run has shown where they use their optimizers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.cli import main
+from tests.support.places import DATA
+from tests.support.processes import compat, output_of
+
+PROGRAM = DATA / "observed_programs" / "agents"
+FILES = ("agent.py", "array_of_one.py", "plugins.py", "tools.py", "unreached.py")
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program, and what one run of it has shown."""
+    folder = tmp_path_factory.mktemp("seen") / "agents"
+    shutil.copytree(PROGRAM, folder)
+    output_of(["-m", "flaxoptim_compat", "run", "--observe", "main.py"], folder)
+    return folder
+
+
+@pytest.fixture
+def program(seen: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(seen)
+    return seen
+
+
+def checked(capsys: pytest.CaptureFixture[str], *paths: str) -> str:
+    """What ``rewrite --check`` says of these files."""
+    assert main(["rewrite", *paths, "--to", "optax", "--check"]) in (0, 1)
+    return capsys.readouterr().out
+
+
+def test_the_text_alone_moves_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(PROGRAM, tmp_path / "agents")
+    monkeypatch.chdir(tmp_path)
+    assert "Of 4 optimizers 0 become TrainStates" in checked(capsys, "agents")
+
+
+def test_the_run_moves_all(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = checked(capsys, ".")
+    assert "Of 4 optimizers 4 become TrainStates, 0 stay." in said
+    assert "10 places seen in the run, 1 inferred, 1 left." in said
+    # The same field of the same class, in a method that was not called.
+    assert "agent.py:34: inferred" in said
+    # A field of that name of something else.
+    assert "agent.py:37:16: not understood: the run did not come here" in said
+    assert "unreached.py:5: the run did not come here: rewritten from the text alone" in said
+
+
+def test_a_definition_stays_for_parameters_that_a_train_state_does_not_take(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "array_of_one.py:6:17: FOC201 left" in checked(capsys, ".")
+
+
+def test_a_file_that_was_not_given_is_named(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = checked(capsys, "agent.py", "plugins.py")
+    assert "`tools.py:2` uses this optimizer too: give rewrite that file as well." in said
+    assert "Of 2 optimizers 0 become TrainStates, 2 stay." in said
+
+
+def test_a_file_that_has_changed_since_is_not_believed(
+    seen: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(seen)
+    path = seen / "tools.py"
+    before = path.read_bytes()
+    path.write_bytes(before + b"# changed\n")
+    try:
+        said = checked(capsys, *FILES)
+    finally:
+        path.write_bytes(before)
+    assert "`tools.py` has changed since the run: run the program again." in said
+
+
+def test_it_does_the_same_after_the_rewrite(tmp_path: Path) -> None:
+    shutil.copytree(PROGRAM, tmp_path / "agents")
+    done = compat(
+        ["rewrite", ".", "--to", "optax", "--write", "--verify", "python main.py"],
+        tmp_path / "agents",
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "3 optimizers, 10 steps: the same bits before and after." in done.stdout
