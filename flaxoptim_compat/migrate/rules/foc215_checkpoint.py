@@ -45,7 +45,8 @@ def make(params, pretrained_dir):
 """,
             optax="""\
 import optax
-from flax.training import checkpoints, train_state
+from flax.training import checkpoints
+from flax.training import train_state
 
 
 def make(params, pretrained_dir):
