@@ -76,7 +76,8 @@ def placed(
         places.setdefault(place, []).append(each)
     return [
         Placed(tuple(sorted(imports, key=lambda each: each.sort_key)), *place)
-        for place, imports in places.items()
+        # Those of the same section come first.
+        for place, imports in sorted(places.items(), key=lambda each: each[0][2])
     ]
 
 
@@ -274,7 +275,10 @@ def edits(
       placed: the new imports.
     """
     found: list[Edit] = []
-    new = {each.beside: each.lines for each in placed if not each.is_before}
+    new: dict[ast.stmt | None, list[str]] = {}
+    for each in placed:
+        if not each.is_before:
+            new.setdefault(each.beside, []).extend(each.lines)
     going = {
         statement
         for statement, fates in changes.items()

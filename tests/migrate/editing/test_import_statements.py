@@ -199,6 +199,13 @@ def test_beside_which_import(text: str, wanted: str, expected: str) -> None:
     assert file.result() == f"{expected}\nHERE\n"
 
 
+def test_of_two_sections_behind_one_import() -> None:
+    file = File("import abc\n\nHERE\n")
+    for each in ("optax", "math", "jax"):
+        file.name_of(each)
+    assert file.result() == "import abc\nimport math\n\nimport jax\nimport optax\n\nHERE\n"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
