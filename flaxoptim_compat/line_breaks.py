@@ -35,12 +35,13 @@ def in_lines(line: str, unit: str, width: int, margin: str = "") -> str:
     if len(line) <= room:
         return line
     groups = [(start, end) for start, end in _brackets(line) if end - start > 1]
-    groups = [each for each in groups if not _INDEX.search(line[: each[0] + 1])] or groups
     if not groups:
         return line
-    # At the last ones before which, and behind which, there is room; of a head, at its parameters.
-    found = [(start, end) for start, end in groups if start < room >= len(line) - end]
-    start, end = found[-1] if found and not _HEAD.match(line) else groups[0]
+    # At the last ones before which, and behind which, there is room, rather calls than indices.
+    found = [(start, end) for start, end in groups if start < room >= len(line) - end] or groups[:1]
+    calls = [each for each in found if not _INDEX.search(line[: each[0] + 1])]
+    # Of a head, at its parameters.
+    start, end = groups[0] if _HEAD.match(line) else (calls or found)[-1]
     inside, inner = line[start + 1 : end].strip(), margin + unit
     pieces = [inside]
     if len(inner.expandtabs(4)) + len(inside) > width:

@@ -76,6 +76,11 @@ LAID = {
     "a loop": ("[aaa for a, b in bbb]", 14, "[\n  aaa\n  for a, b in bbb\n]"),
     "the last call": ("x = ff(a)(bbbbb, ccccc)", 15, "x = ff(a)(\n  bbbbb, ccccc\n)"),
     "not an index": ("x = f(aaaaa, bbbbb)[0]", 15, "x = f(\n  aaaaa, bbbbb\n)[0]"),
+    "an index where nothing else does": (
+        "x = f(a).at[bbbbb, ccccc].g(d)",
+        18,
+        "x = f(a).at[\n  bbbbb, ccccc\n].g(d)",
+    ),
     "parameters": ("def f(aa, bb) -> T[aa, b]:", 20, "def f(\n  aa, bb\n) -> T[aa, b]:"),
     "no brackets": ("aaaaaaa = bbbbbbb", 10, "aaaaaaa = bbbbbbb"),
     "what is behind is too long, too": (

@@ -348,7 +348,7 @@ class Trainer:
 )
 def test_gradients_that_may_change_the_rate_are_computed_before_it(grads: str) -> None:
     text = rewrite(CHANGES.replace("GRADS", grads), "optax")
-    assert "optim.Optimizer.from_train_state(self.optimizer)" in text
+    assert "optim.Optimizer.from_train_state(self.optimizer)" in in_one_line_each(text)
     assert "tree_set" not in text
     text = rewrite(CHANGES.replace("GRADS", "self.optimizer.target"), "optax")
     assert "tree_set" in text and "from_train_state" not in text
