@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from flaxoptim_compat.line_breaks import statement_in_lines
+from flaxoptim_compat.line_breaks import in_lines
 
 WIDTH = 88
 
@@ -97,7 +97,7 @@ def plain(text: Text) -> str:
 
 def statement(start: str, node: ast.expr, indent: int = 0) -> str:
     """``start`` and an expression, in lines that fit."""
-    lines = statement_in_lines(start + in_one_line(node), 4, WIDTH - indent)
+    lines = in_lines(start + in_one_line(node), " " * 4, WIDTH - indent)
     return textwrap.indent(lines, " " * indent)
 
 

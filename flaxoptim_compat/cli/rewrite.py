@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -233,8 +234,20 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
         yield "The command had the random numbers of before jax 0.5, both times. With python they"
         yield "are today's. To keep the old ones, add this line where the program begins:"
         yield 'jax.config.update("jax_threefry_partitionable", False)'
-    if target == "optax":
+    if target == "optax" and report.conversions:
         yield from _conversions(report)
+        yield ""
+    changed = [each.path for each in report.files if each.new is not None]
+    if python := [str(each) for each in changed if each.suffix != ".gin"]:
+        yield _formatting(shlex.join(python) if len(python) <= 3 else "FILES")
+
+
+def _formatting(files: str) -> str:
+    """The commands that order the imports of files and format them."""
+    settings = Path("pyproject.toml")
+    is_black = settings.is_file() and b"[tool.black]" in settings.read_bytes()
+    commands = ("isort", "black") if is_black else ("ruff check --select I --fix", "ruff format")
+    return f"To order the imports and format: {' && '.join(f'{each} {files}' for each in commands)}"
 
 
 def _has_old_numbers(command: str) -> bool:

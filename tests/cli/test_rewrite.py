@@ -74,7 +74,19 @@ def test_the_last_line_says_what_is_next(
     rewrite: Rewrite, target: str, source: str, expected: str
 ) -> None:
     done = rewrite("--write", to=target, a=source)
-    assert expected in "\n".join(done.output.splitlines()[-3:]) + "\n"
+    assert expected in "\n".join(done.output.splitlines()[-4:]) + "\n"
+    ruff = "ruff check --select I --fix a.py && ruff format a.py"
+    assert done.output.endswith(f"\nTo order the imports and format: {ruff}\n")
+    # Nothing is changed again.
+    assert "To order" not in rewrite("--write", to=target).output
+
+
+def test_the_commands_of_many_files_and_of_who_has_black(rewrite: Rewrite) -> None:
+    done = rewrite("--write", a=OLD, b=OLD, c=OLD, d=OLD)
+    assert done.output.endswith("format: ruff check --select I --fix FILES && ruff format FILES\n")
+    Path("pyproject.toml").write_text("[tool.black]\nline-length = 79\n")
+    done = rewrite("--write", e=OLD)
+    assert done.output.endswith("\nTo order the imports and format: isort e.py && black e.py\n")
 
 
 def test_what_works_on_the_shim_as_it_is_was_not_dealt_with(rewrite: Rewrite) -> None:

@@ -226,9 +226,8 @@ FIXES: dict[str, tuple[str, str]] = {
         (
             "import jax\n"
             "import jax.numpy as jnp\n"
-            "(\n    jax.lax.dot(x, y, precision=p, preferred_element_type=d),\n"
-            "    jnp.array(x, d, copy=False),\n"
-            "    jax.lax.linalg.svd(x, full_matrices=False),\n)\n"
+            "jax.lax.dot(x, y, precision=p, preferred_element_type=d), jnp.array(\n"
+            "    x, d, copy=False\n), jax.lax.linalg.svd(x, full_matrices=False)\n"
             "jnp.argsort(x, -1, order=None), jax.remat(f, prevent_cse=True)\n"
         ),
     ),

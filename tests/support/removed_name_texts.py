@@ -183,8 +183,8 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
         (
             "import jax.numpy as jnp\n"
-            "(\n    jnp.asarray(x)\n    .at[(0,)]\n    .min(a)\n    .at[i]\n"
-            "    .multiply(b, indices_are_sorted=True, unique_indices=u)\n)\n"
+            "jnp.asarray(x).at[(0,)].min(a).at[i].multiply(\n"
+            "    b, indices_are_sorted=True, unique_indices=u\n)\n"
         ),
     ),
     "an update that is passed on": (
@@ -194,7 +194,6 @@ FIXES: dict[str, tuple[str, str]] = {
         ),
         (
             "import functools\n"
-            "\n"
             "import numpy as np\n"
             "from flaxoptim_compat import era\n"
             "f = functools.partial(era.index_update, x, np.s_[0])\n"

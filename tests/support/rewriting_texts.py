@@ -51,6 +51,11 @@ def rewrite(program: str, target: str, language: str = "py", releases: Releases 
     return rewritten(file, target).text
 
 
+def in_one_line_each(text: str) -> str:
+    """A program with each of its statements in one line, and without its comments."""
+    return ast.unparse(ast.parse(text))
+
+
 def rewrite_all(program: Mapping[str, str], target: str) -> dict[str, str]:
     """All files of a program, by their modules, after its rewrite."""
     files = findings_of(program)

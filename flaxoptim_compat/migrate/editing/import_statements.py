@@ -6,7 +6,9 @@ Layout and comments stay.
 from __future__ import annotations
 
 import ast
+import bisect
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,50 +25,69 @@ class Placed(NamedTuple):
 
     Args:
       imports: the imports, in their order.
-      after: the statement that they follow or, if that goes, whose place they take.
-      before: the statement that they stand before, if there is none to follow; None for a file
-        without any.
+      beside: the import that they follow or, if that goes, whose place they take; or the statement
+        that they stand before. None for a file without any.
+      is_before: whether they stand before it.
+      is_apart: whether a blank line is between them.
     """
 
     imports: tuple[Import, ...]
-    after: ast.stmt | None
-    before: ast.stmt | None
+    beside: ast.stmt | None
+    is_before: bool
+    is_apart: bool
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that are written, the blank one among them."""
+        is_definition = isinstance(
+            self.beside, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        )
+        blank = [""] * (1 + is_definition) * self.is_apart
+        lines = [each.text for each in self.imports]
+        return [*lines, *blank] if self.is_before else [*blank, *lines]
 
 
 def placed(
     document: Document,
     aliases: Aliases,
     wanted: Mapping[Import, Sequence[ast.AST]],
-    changed: Mapping[Statement, object],
+    changed: Mapping[Statement, Collection[ast.alias]],
 ) -> list[Placed]:
-    """The place of each new import.
+    """The place of each new import, before its first use.
 
-    That is where an import goes that was for the same uses, else the end of the imports at the
-    top of the file, but in any case before the first use.
+    That is where an import of a function goes that was for the same uses, else beside the imports
+    of the same kind at the top of the file.
 
     Args:
       document: the file.
       aliases: its imports.
       wanted: the new imports, and where they are used.
-      changed: the statements of imports that change.
+      changed: the statements of imports that change, and what changes in them.
     """
-    places: dict[ast.stmt | None, list[Import]] = {}
+    places: dict[tuple[ast.stmt | None, bool, bool], list[Import]] = {}
     for each, uses in wanted.items():
-        places.setdefault(_statement_for(document, aliases, uses, changed), []).append(each)
-    first = _first_statement(document.tree)
+        local = _local_statement(document, aliases, uses, changed)
+        first_use = min(_top_level(document, each) for each in uses)
+        top = [each for each in document.tree.body[:first_use] if isinstance(each, Statement)]
+        if local or not top:
+            place = local or _first_statement(document.tree), not local, not local
+        else:
+            place = _beside_kin(document, each, top, changed)
+        places.setdefault(place, []).append(each)
     return [
-        Placed(tuple(sorted(imports, key=lambda each: each.sort_key)), after, first)
-        for after, imports in places.items()
+        Placed(tuple(sorted(imports, key=lambda each: each.sort_key)), *place)
+        # Those of the same section come first.
+        for place, imports in sorted(places.items(), key=lambda each: each[0][2])
     ]
 
 
-def _statement_for(
+def _local_statement(
     document: Document,
     aliases: Aliases,
     uses: Sequence[ast.AST],
-    changed: Mapping[Statement, object],
-) -> ast.stmt | None:
-    """The statement after which an import is needed; None if before all others."""
+    changed: Collection[Statement],
+) -> Statement | None:
+    """The import of a function that changes, if an import is needed only there."""
     scopes = {aliases.scope_at(each) for each in uses}
     first_line = min(document.statement(each).lineno for each in uses)
     for statement in changed:
@@ -75,10 +96,92 @@ def _statement_for(
         is_whole = scopes == {local} and document.parents[statement] is local.node
         if is_whole and local.parent is not None and statement.lineno < first_line:
             return statement
-    body = document.tree.body
-    first_use = min(_top_level(document, each) for each in uses)
-    top = [each for each in body[:first_use] if isinstance(each, Statement)]
-    return next((each for each in top if each in changed), top[-1] if top else None)
+    return None
+
+
+# Of what programs with optimizers import, what is certainly nobody's own.
+_KNOWN = {"absl", "chex", "clu", "flax", "haiku", "jax", "ml_collections", "numpy", "optax"} | {
+    *("orbax", "scipy", "tensorflow", "torch", "flaxoptim_compat"),
+}
+_FUTURE, _STANDARD, _OTHERS, _RELATIVE = range(4)
+
+
+def _beside_kin(
+    document: Document,
+    new: Import,
+    top: Sequence[Statement],
+    changed: Mapping[Statement, Collection[ast.alias]],
+) -> tuple[Statement, bool, bool]:
+    """Beside which statement an import comes, whether before it, and whether apart from it."""
+    section = _section(new.module or new.name)
+    staying = [each for each in top if set(each.names) - set(changed.get(each, ()))]
+    kin = [each for each in staying if _section(_module(each)) == section]
+    if not kin:
+        # In the place of one that goes; or else where its section would begin.
+        going = [each for each in top if each not in staying]
+        going = [each for each in going if not staying or _section(_module(each)) == section]
+        if going:
+            return going[0], False, False
+        above = [each for each in top if _section(_module(each)) < section]
+        return (above[-1], False, True) if above else (top[0], True, True)
+    kin = run = _of_others(document, kin)
+    forms = [isinstance(each, ast.ImportFrom) for each in run]
+    is_from, root = bool(new.module), _root(new.module or new.name)
+    # Where both forms are sorted as one, there are some of the first behind the second.
+    if forms == sorted(forms):
+        kin = [each for each in kin if isinstance(each, ast.ImportFrom) == is_from]
+        if not kin:
+            return (run[-1], False, False) if is_from else (run[0], True, False)
+    kin = [each for each in kin if _root(_module(each)) == root] or kin
+    if root == "flaxoptim_compat":
+        # What is imported from it is what was in flax.
+        kin = [each for each in kin if _root(_module(each)) in (root, "flax")] or kin
+    key = _key(new.module or new.name, new.name)
+    smaller = [_key(_module(each), each.names[0].name) <= key for each in kin]
+    # Its place in the order of the alphabet, or where fewest are on the wrong side of it.
+    wrong = [smaller[:at].count(False) + smaller[at:].count(True) for at in range(len(kin) + 1)]
+    at = len(wrong) - 1 - wrong[::-1].index(min(wrong))
+    # A comment above an import may be about it.
+    line_above = "".join(document.lines[: kin[0].lineno - 1][-1:])
+    if at or line_above.startswith("#"):
+        return kin[max(at - 1, 0)], False, False
+    return kin[0], True, False
+
+
+def _of_others(document: Document, kin: list[Statement]) -> list[Statement]:
+    """Those in paragraphs with a package that is nobody's own, up to other statements; else all."""
+    body, lines = document.tree.body, document.lines
+    others = [each.lineno for each in body if not isinstance(each, Statement)]
+    blank = [number for number, each in enumerate(lines, 1) if not each.strip()]
+    places = {
+        each: (bisect.bisect(others, each.lineno), bisect.bisect(blank, each.lineno))
+        for each in kin
+    }
+    known = {places[each] for each in kin if _root(_module(each)) in _KNOWN}
+    first = min(known, default=(0, 0))[0]
+    return [each for each in kin if places[each] in known and places[each][0] == first] or kin
+
+
+def _section(module: str) -> int:
+    root = _root(module)
+    if root in ("", "__future__"):
+        return _FUTURE if root else _RELATIVE
+    return _STANDARD if root in sys.stdlib_module_names else _OTHERS
+
+
+def _module(statement: Statement) -> str:
+    if isinstance(statement, ast.Import):
+        names = [each.name for each in statement.names]
+        return next((each for each in names if _root(each) in _KNOWN), names[0])
+    return "." * statement.level + (statement.module or "")
+
+
+def _key(module: str, name: str) -> tuple[str, str]:
+    return module.lower(), name.lower()
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0]
 
 
 def _top_level(document: Document, node: ast.AST) -> int:
@@ -147,7 +250,10 @@ def _with_surroundings(text: str, start: int, end: int) -> tuple[int, int]:
         return preceded.start(), end
     end_of_line = _END_OF_LINE.match(text, end)
     if end_of_line is not None:
-        return line_start, end_of_line.end()
+        # What stood in a paragraph of its own leaves the wider of the two gaps around it.
+        above, below = text[:line_start], text[end_of_line.end() :]
+        gaps = len(above) - len(above.rstrip("\n")) - 1, len(below) - len(below.lstrip("\n"))
+        return line_start - max(min(gaps), 0), end_of_line.end()
     comment = _BEFORE_COMMENT.match(text, end)
     return start, comment.end() if comment is not None else end
 
@@ -169,7 +275,10 @@ def edits(
       placed: the new imports.
     """
     found: list[Edit] = []
-    new = {each.after: [one.text for one in each.imports] for each in placed}
+    new: dict[ast.stmt | None, list[str]] = {}
+    for each in placed:
+        if not each.is_before:
+            new.setdefault(each.beside, []).extend(each.lines)
     going = {
         statement
         for statement, fates in changes.items()
@@ -184,13 +293,10 @@ def edits(
             found += _changed(document, statement, fates, new.pop(statement, []))
     found += removals(document, going)
     for each in placed:
-        if each.after not in new:
-            continue
-        lines = new[each.after]
-        if each.after is not None:
-            found.append(_after(document, each.after, lines))
-        else:
-            found.append(_at_top(document, each.before, lines))
+        if each.is_before:
+            found.append(_before(document, each.beside, each.lines))
+        elif each.beside in new and each.beside is not None:
+            found.append(_after(document, each.beside, each.lines))
     return found
 
 
@@ -300,18 +406,19 @@ def _after(document: Document, statement: ast.stmt, lines: Sequence[str]) -> Edi
     """Statements behind one: on the next lines, or on the same if it shares its line."""
     _, end = document.span(statement)
     if not document.has_its_lines(statement):
-        return Edit(end, end, (f"; {'; '.join(lines)}",))
+        return Edit(end, end, (f"; {'; '.join(filter(None, lines))}",))
     line_end, indentation = document.line_end(end), document.before(statement)
-    return Edit(line_end, line_end, ("".join(f"\n{indentation}{each}" for each in lines),))
+    text = "".join(f"\n{indentation}{each}".rstrip(" \t") for each in lines)
+    return Edit(line_end, line_end, (text,))
 
 
-def _at_top(document: Document, before: ast.stmt | None, lines: Sequence[str]) -> Edit:
-    """Statements before all others, behind the docstring."""
+def _before(document: Document, before: ast.stmt | None, lines: Sequence[str]) -> Edit:
+    """Statements above one of those at the top; without one, behind the docstring."""
     if before is None:
         end = len(document.text.rstrip("\n"))
         return Edit(end, end, ("".join(f"\n{each}" for each in lines),))
     start = document.offset(document.first_line(before), 0)
-    return Edit(start, start, ("".join(f"{each}\n" for each in lines) + "\n",))
+    return Edit(start, start, ("".join(f"{each}\n" for each in lines),))
 
 
 def without(document: Document, statement: ast.stmt) -> Edit:

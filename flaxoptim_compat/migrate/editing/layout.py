@@ -1,23 +1,20 @@
-"""How a file is written, and the statements that edits change, in as many lines as they need now.
+"""How a file is written, and the lines that edits make too long, broken in its way.
 
 Indentation, width and quotes are those of the file. Rules write in one line, and do not know what
-others write into the same statement. So statements are laid out after all of them: the whole of one
-that stood as formatters break lines, and of one that somebody laid out by hand what is new in it.
+others write into the same statement. So lines are broken after all of them.
 """
 
 from __future__ import annotations
 
 import ast
-import bisect
 import collections
 import functools
 import re
-import tokenize
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from flaxoptim_compat import line_breaks
-from flaxoptim_compat.migrate.editing.edits import Edit, Fragment, Span, apply_edits
+from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.program.document import Document
 
 # How many columns a tab is wide, when lines are measured.
@@ -131,48 +128,12 @@ def _with_single(edit: Edit) -> Edit:
     return edit._replace(fragments=changed)
 
 
-# Imports are laid out elsewhere; a match is not said in one line.
+# Imports are left to a sorter; a match is not said in one line.
 _OTHERS = (ast.Import, ast.ImportFrom, ast.Match)
-_BEGINNING = re.compile(r"\n( *)")
-_LAST_COMMA = re.compile(r",\n *[)\]}]")
-# A letter of Khoisan languages, so that it makes names, but hardly any of a program's.
-_MARK = "\u01c1"
-_NAMED = re.compile(f"({_MARK}\\d+{_MARK}+)")
-
-
-class _Place(NamedTuple):
-    """A line of a file.
-
-    Args:
-      margin: the blanks or tabs that it begins with.
-      unit: those that lines within brackets are indented by.
-      width: how many characters there is room for behind the margin.
-      step: how wide the unit is.
-    """
-
-    margin: str
-    unit: str
-    width: int
-    step: int
-
-    @classmethod
-    def of(cls, document: Document, start: int) -> _Place:
-        """The line of a place in the text."""
-        margin = margin_of(document.lines[document.position(start)[0] - 1])
-        unit = hanging(document)
-        return cls(margin, unit, width_of(document) - columns(margin), columns(unit))
-
-    def indented(self, lines: str) -> str:
-        """Lines that are indented as the file is, which were indented by blanks."""
-
-        def begin(line: re.Match[str]) -> str:
-            return f"\n{self.margin}{self.unit * (len(line[1]) // self.step)}"
-
-        return _BEGINNING.sub(begin, lines)
 
 
 def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
-    """The same edits, with others in place of those that have to be laid out.
+    """The same edits, with others in place of those that make lines too long.
 
     Args:
       document: the file.
@@ -184,24 +145,15 @@ def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
         inner = [each for each in remaining if _is_within(each, start, end)]
         if not inner or inner[0].start < start or max(each.end for each in inner) > end:
             continue
-        old = document.text[start:end]
         new = apply_edits(document.text, inner, Span(start, end))
-        text = _statement(document, start, old, new)
-        if text:
+        text = _statement(document, Span(start, end), inner)
+        margin = margin_of(document.lines[document.position(start)[0] - 1])
+        # There may be two statements now.
+        one, other = (textwrap.dedent(f"{margin}{each}") for each in (text, new))
+        if text != new and line_breaks.same(one, other):
             remaining = [each for each in remaining if each not in inner]
             whole.append(Edit(start, end, (text,)))
-    strings = [document.span(each) for each in document.of_kind(ast.JoinedStr)]
-    apart = (
-        _by_itself(document, each, remaining) if _may_break(each, strings) else each
-        for each in remaining
-    )
-    return [*whole, *apart]
-
-
-def _may_break(edit: Edit, strings: Iterable[tuple[int, int]]) -> bool:
-    """Whether an edit replaces something, and not within an f-string, which has one line."""
-    is_inside = any(start < edit.start and edit.end < end for start, end in strings)
-    return edit.start < edit.end and not is_inside
+    return [*whole, *remaining]
 
 
 def _is_within(edit: Edit, start: int, end: int) -> bool:
@@ -214,122 +166,78 @@ def _is_within(edit: Edit, start: int, end: int) -> bool:
     return start < edit.start < end or (edit.start == end and not text.startswith("\n"))
 
 
-def _statement(document: Document, start: int, old: str, new: str) -> str:
-    """The lines of a new statement; "" if nothing says how they are to be laid out."""
-    place = _Place.of(document, start)
-    margin, width, step = place.margin, place.width, place.step
-    # A comma before a closing bracket keeps each element on a line of its own.
-    keeps_commas = bool(_LAST_COMMA.search(old))
-    if "\n" not in old + new and len(new) <= width:
-        return new
-
-    def lines(text: str) -> str:
-        flat = line_breaks.joined(text, keeps_commas)
-        # It was too long before, and whoever wrote it did not mind.
-        minds = "\n" in old or len(old) <= width or len(flat) > len(old)
-        if (len(flat) > width or keeps_commas) and minds:
-            apart = line_breaks.joined(text, keeps_commas=True)
-            return place.indented(line_breaks.statement_in_lines(apart, step, width))
-        return flat
-
-    def of_one(text: str) -> str:
-        result = lines(line_breaks.without_brackets(text, keeps_commas))
-        return result if line_breaks.same(result, text) else ""
-
-    try:
-        if lines(old) != old:
-            return ""
-        texts = [of_one(each) for each in _statements(new, margin)]
-    except (line_breaks.Unclear, tokenize.TokenError, SyntaxError):
-        return ""
-    return f"\n{margin}".join(texts) if all(texts) else ""
+def _statement(document: Document, span: Span, edits: Sequence[Edit]) -> str:
+    """A statement after its edits; what is new in it is no longer than lines may be, or it was."""
+    margin = margin_of(document.lines[document.position(span.start)[0] - 1])
+    old = f"{margin}{document.text[span.start : span.end]}".split("\n")
+    # It was too long before, and whoever wrote it did not mind.
+    width = width_of(document)
+    longest = max(width, *map(_columns_of_code, old))
+    flat = _in_one_line(document, edits)
+    text = apply_edits(document.text, [*flat, *_aligned(document, span, flat)], span)
+    lines = f"{margin}{text}".split("\n")
+    long = [each for each in lines if each not in old and _columns_of_code(each) > longest]
+    if not all(map(line_breaks.is_closed, long)) and (whole := line_breaks.joined(text)):
+        lines = long = [f"{margin}{whole}"]
+    unit = hanging(document)
+    broken = (_broken(each, unit, width) if each in long else each for each in lines)
+    return "\n".join(broken).removeprefix(margin)
 
 
-def _statements(text: str, margin: str) -> list[str]:
-    """The statements of which an edit made one, or two."""
-    lines = text.split(f"\n{margin}")
-    try:
-        starts = [each.lineno - 1 for each in ast.parse("\n".join(lines)).body]
-    except SyntaxError:  # it is the head of one
-        return [text]
-    ends = [*starts[1:], len(lines)]
-    return [f"\n{margin}".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
+def _in_one_line(document: Document, edits: Sequence[Edit]) -> list[Edit]:
+    """Edits in place of those that take over lines, which would be indented as they were before."""
+    found: list[Edit] = []
+    done = -1
+    for edit in sorted(edits, key=lambda each: (each.start, -each.end)):
+        # What is within another one is a part of its text.
+        if edit.end <= done and edit.start < done:
+            continue
+        place = Span(edit.start, edit.end)
+        inner = [edit, *(each for each in edits if edit.start <= each.start < each.end <= edit.end)]
+        text = apply_edits(document.text, inner, place) if edit.start < edit.end else ""
+        flat = line_breaks.joined(text) if "\n" in text else None
+        if flat:
+            done = edit.end
+            edit = Edit(edit.start, edit.end, (flat,))
+        found.append(edit)
+    return found
 
 
-def _by_itself(document: Document, edit: Edit, edits: Sequence[Edit]) -> Edit:
-    """An edit that is laid out alone, where it makes a line too long.
-
-    What it takes over of the program in several lines keeps these.
-
-    Args:
-      document: the file.
-      edit: one that replaces something.
-      edits: all of them.
-    """
-    place = _Place.of(document, edit.start)
-    margin, width, step = place.margin, place.width, place.step
-    flat, names = _flat(document, edit, edits)
-    pieces = _statements(flat, margin) if "\n" in flat else [flat]
-    if len(pieces) > 1:
-        broken = [line_breaks.statement_in_lines(each, step, width) for each in pieces]
-    elif _is_expression(flat):
-        before = document.position(edit.start)[1] - 1 - len(margin)
-        after = _behind(document, edit, width - before)
-        broken = [line_breaks.expression_in_lines(flat, step, width, before, after)]
-    else:
-        return edit
-    lines = f"\n{margin}".join(map(place.indented, broken))
-    if lines == flat or not all(map(line_breaks.same, broken, pieces)):
-        return edit
-    fragments = (names.get(each, each) for each in _NAMED.split(lines) if each)
-    return edit._replace(fragments=tuple(fragments))
+def _aligned(document: Document, span: Span, edits: Sequence[Edit]) -> Iterator[Edit]:
+    """Edits that move the lines of a statement that stand below an open bracket, with it."""
+    text = document.text
+    pairs = [
+        (span.start + start, span.start + end)
+        for start, end in line_breaks.pairs(text[span.start : span.end])
+    ]
+    first, last = document.position(span.start)[0], document.position(span.end)[0]
+    by = {first: 0}
+    for line in range(first + 1, last + 1):
+        start, margin = document.line_starts[line - 1], margin_of(document.lines[line - 1])
+        opened = max((one for one, other in pairs if one < start <= other), default=span.start)
+        above, column = document.position(opened)
+        by[line] = by[above]
+        if not document.lines[above - 1][column:].isspace() and len(margin) >= column:
+            begin = document.line_starts[above - 1]
+            before = [each for each in edits if begin <= each.start and each.end <= opened]
+            new = apply_edits(text, before, Span(begin, opened))
+            by[line] += len(new) - (opened - begin) if "\n" not in new else 0
+        is_new = any(each.start < start < each.end for each in edits)
+        if by[line] > 0 and not is_new:
+            yield Edit(start, start, (" " * by[line],))
+        elif by[line] < 0 and not is_new and margin.startswith(" " * -by[line]):
+            yield Edit(start, start - by[line], ())
 
 
-def _behind(document: Document, edit: Edit, width: int) -> int:
-    """How many characters follow an edit on its last line.
-
-    Args:
-      document: the file.
-      edit: it.
-      width: how many characters there is room for.
-    """
-    rest = document.text[edit.end :].split("\n", 1)[0].split("#", 1)[0].rstrip()
-    # What calls a method of the old value will not follow the new one.
-    after = 0 if rest.startswith(".") else len(rest)
-    old = document.text[edit.start : edit.end]
-    # The line was too long before: what is no longer than the old value does not make it so.
-    return min(after, width - len(old)) if "\n" not in old else after
+def _broken(line: str, unit: str, width: int) -> str:
+    """A line, in as many as it needs; the comment behind it stays behind them."""
+    margin, comment = margin_of(line), line_breaks.comment_of(line)
+    code = line.removesuffix(comment).removeprefix(margin)
+    return f"{margin}{line_breaks.in_lines(code, unit, width, margin)}{comment}"
 
 
-def _flat(document: Document, edit: Edit, edits: Sequence[Edit]) -> tuple[str, dict[str, Fragment]]:
-    """What an edit writes, with names for what it takes over in several lines."""
-    parts: list[str] = []
-    names: dict[str, Fragment] = {}
-    for fragment in edit.fragments:
-        if isinstance(fragment, Span):
-            start, end = fragment
-            first, last = (
-                side(edits, place, key=lambda each: each.start)
-                for side, place in ((bisect.bisect_left, start), (bisect.bisect_right, end))
-            )
-            inner = [each for each in edits[first:last] if each.end <= end and each != edit]
-            text = apply_edits(document.text, inner, fragment)
-            if "\n" in text:
-                width = max(map(len, text.split("\n")))
-                text = f"{_MARK}{len(names)}{_MARK}".ljust(width, _MARK)
-                names[text] = fragment
-            parts.append(text)
-        else:
-            parts.append(fragment)
-    return "".join(parts), names
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        ast.parse(text, mode="eval")
-    except SyntaxError:
-        return False
-    return True
+def _columns_of_code(line: str) -> int:
+    return columns(line.removesuffix(line_breaks.comment_of(line)))
 
 
 def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[tuple[int, int]]:
@@ -347,18 +255,7 @@ def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[t
         below = document.first_line(body[0])
         if not changed.isdisjoint(range(node.lineno, below)) and not document.before(node).strip():
             start = document.span(node)[0]
-            end = _end_of_head(document.text[start : document.line_starts[below - 1]])
-            if end:
+            head = document.text[start : document.line_starts[below - 1]]
+            # Behind the colon there may be comments, and above the body.
+            if end := head.rfind(":\n") + 1:
                 yield start, start + end
-
-
-def _end_of_head(lines: str) -> int:
-    """Where the head of a statement ends, in lines up to its body; 0 if they are none."""
-    try:
-        tokens = [each for each in line_breaks.tokens(lines) if each.type != tokenize.COMMENT]
-    except (tokenize.TokenError, SyntaxError):
-        return 0
-    if not tokens or tokens[-1].string != ":":
-        return 0
-    row, column = tokens[-1].end
-    return sum(len(each) + 1 for each in lines.split("\n")[: row - 1]) + column

@@ -13,8 +13,7 @@ from flaxoptim_compat.addresses import page_of_rule
 from flaxoptim_compat.migrate.editing import marks
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
-from flaxoptim_compat.migrate.editing.import_order import in_order
-from flaxoptim_compat.migrate.editing.layout import hanging, laid_out, quoted_as_in, room
+from flaxoptim_compat.migrate.editing.layout import laid_out, quoted_as_in, room
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import FileFindings
 
@@ -55,7 +54,7 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:
         try:
-            text = in_order(document, text, hanging(document))
+            ast.parse(text)
         except SyntaxError as error:
             raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
     return Rewritten(text, done, left)

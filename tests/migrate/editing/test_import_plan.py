@@ -67,7 +67,7 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "out of several": (
         "from jax import api, jit\napi.jit, jit",
         moved("jax.api", "jax"),
-        "import jax as api\nfrom jax import jit\napi.jit, jit",
+        "from jax import jit\nimport jax as api\napi.jit, jit",
     ),
     "to an object": (
         "import jax.config as c\nc.update",
@@ -203,7 +203,7 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
     "in a function, before and behind it": (
         "def f():\n    HERE\n    import jax.api as a\n    a.x",
         lambda file: [file.release("jax.api.x"), file.name_of("optax")],
-        "import optax\n\ndef f():\n    HERE\n    a.x",
+        "import optax\n\n\ndef f():\n    HERE\n    a.x",
     ),
     "in a function, behind it": (
         "def f():\n    import jax.api as a\n    a.x\n    HERE",

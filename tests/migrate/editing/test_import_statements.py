@@ -64,7 +64,7 @@ PLANNED = {
     ),
     ("def f():\n    import optax\nHERE", "optax", ""): (
         "optax_lib",
-        "import optax as optax_lib\n\ndef f():\n    import optax\nHERE",
+        "import optax as optax_lib\n\n\ndef f():\n    import optax\nHERE",
     ),
     ("'''Doc.'''\nimport jax  # arrays\nimport os\nx = 1\nHERE", "optax", ""): (
         "optax",
@@ -97,6 +97,128 @@ def test_one_import_for_all_places() -> None:
     names = [file.name_of("optax"), file.name_of("optax:sgd", mark="THERE"), file.name_of("flax")]
     assert names == ["optax", "optax.sgd", "flax"]
     assert file.result() == "import flax\nimport jax\nimport optax\nHERE\nTHERE"
+
+
+# {what: (the imports, what is wanted, the imports then)}
+PLACES = {
+    "in the order of the alphabet": (
+        "import jax\nimport numpy as np\nimport tqdm\n",
+        "optax",
+        "import jax\nimport numpy as np\nimport optax\nimport tqdm\n",
+    ),
+    "before all others": (
+        "import jax\nimport numpy as np\n",
+        "flax",
+        "import flax\nimport jax\nimport numpy as np\n",
+    ),
+    "beside those of the same form": (
+        "import flax\nimport jax\nfrom absl import app\nfrom flax import nn\nfrom jax import lax\n",
+        "flax.training.train_state",
+        "import flax\nimport jax\nfrom absl import app\nfrom flax import nn\n"
+        "from flax.training import train_state\nfrom jax import lax\n",
+    ),
+    "behind those of the other form": (
+        "import jax\nimport numpy\n",
+        "flax.struct",
+        "import jax\nimport numpy\nfrom flax import struct\n",
+    ),
+    "before those of the other form": (
+        "import os\n\nfrom flax import nn\nfrom jax import lax\n",
+        "optax",
+        "import os\n\nimport optax\nfrom flax import nn\nfrom jax import lax\n",
+    ),
+    "both forms as one": (
+        "from absl import app\nimport flax\nfrom flax import nn\nimport jax\nimport numpy as np\n",
+        "flax.training.train_state",
+        "from absl import app\nimport flax\nfrom flax import nn\n"
+        "from flax.training import train_state\nimport jax\nimport numpy as np\n",
+    ),
+    "beside the same package, where there is no order": (
+        "import numpy\nfrom flax import struct\nimport jax\nimport os\n",
+        "flax.core",
+        "import numpy\nfrom flax import core\nfrom flax import struct\nimport jax\nimport os\n",
+    ),
+    "what was in flax, beside flax": (
+        "from torch import nn\nfrom flax import struct\nfrom absl import app\n",
+        "flaxoptim_compat.optim",
+        "from torch import nn\nfrom flax import struct\nfrom flaxoptim_compat import optim\n"
+        "from absl import app\n",
+    ),
+    "at the end, where there is no order": (
+        "import tqdm\nimport zarr\nimport jax\nimport clu\n",
+        "optax",
+        "import tqdm\nimport zarr\nimport jax\nimport clu\nimport optax\n",
+    ),
+    "not among the modules of the program": (
+        "import jax\nimport numpy\n\nimport models\nimport zoo\n",
+        "optax",
+        "import jax\nimport numpy\nimport optax\n\nimport models\nimport zoo\n",
+    ),
+    "not before what other statements prepare": (
+        "from stubs import stub\nstub()\nfrom flax import nn\nimport jax\n",
+        "optax",
+        "from stubs import stub\nstub()\nfrom flax import nn\nimport jax\nimport optax\n",
+    ),
+    "in a paragraph of its own": (
+        "import math\nimport os\n",
+        "optax",
+        "import math\nimport os\n\nimport optax\n",
+    ),
+    "above relative imports": (
+        "from . import models\n",
+        "optax",
+        "import optax\n\nfrom . import models\n",
+    ),
+    "of the standard library": (
+        "import abc\nimport os\n\nimport jax\n",
+        "math",
+        "import abc\nimport math\nimport os\n\nimport jax\n",
+    ),
+    "comments stay with theirs": (
+        "# Why.\nimport jax  # arrays\n# And why.\nimport numpy\n",
+        "flax",
+        "# Why.\nimport jax  # arrays\nimport flax\n# And why.\nimport numpy\n",
+    ),
+    "in the same cell of a notebook": (
+        "import jax\nimport numpy\nx = 1\n# flaxoptim-compat: cell 2\nimport jax\n",
+        "optax",
+        "import jax\nimport numpy\nimport optax\nx = 1\n# flaxoptim-compat: cell 2\nimport jax\n",
+    ),
+    "several on a line": (
+        "import os, jax\nimport optax_of_ours, numpy\n",
+        "flax",
+        "import flax\nimport os, jax\nimport optax_of_ours, numpy\n",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted", "expected"), PLACES.values(), ids=PLACES)
+def test_beside_which_import(text: str, wanted: str, expected: str) -> None:
+    file = File(f"{text}\nHERE\n")
+    file.name_of(wanted)
+    assert file.result() == f"{expected}\nHERE\n"
+
+
+def test_of_two_sections_behind_one_import() -> None:
+    file = File("import abc\n\nHERE\n")
+    for each in ("optax", "math", "jax"):
+        file.name_of(each)
+    assert file.result() == "import abc\nimport math\n\nimport jax\nimport optax\n\nHERE\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import os\n\nimport numpy as np\n\n\nnp.x\n", "import os\n\n\nnp.x\n"),
+        ("import os\n\n\nimport numpy as np\n\nnp.x\n", "import os\n\n\nnp.x\n"),
+        ("import os\nimport numpy as np\n\nnp.x\n", "import os\n\nnp.x\n"),
+        ("import os\n\nimport numpy as np\nnp.x\n", "import os\n\nnp.x\n"),
+    ],
+)
+def test_what_goes_leaves_one_gap(text: str, expected: str) -> None:
+    file = File(text)
+    file.release("numpy.x")
+    assert file.result() == expected
 
 
 def test_imports_are_sorted_as_isort_does() -> None:

@@ -154,13 +154,11 @@ tx = optax.inject_hyperparams(
         },
         lambda params: jax.tree_util.tree_map_with_path(
             lambda keys, leaf: (
-                lambda path, _: (
-                    "part_0"
-                    if "kernel" in path
-                    else "part_1"
-                    if is_bias(path, _)
-                    else "frozen"
-                )
+                lambda path, _: "part_0"
+                if "kernel" in path
+                else "part_1"
+                if is_bias(path, _)
+                else "frozen"
             )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
             params,
         ),

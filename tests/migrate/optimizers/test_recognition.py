@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
-from tests.support.rewriting_texts import findings_of, rewrite, rewrite_all
+from tests.support.rewriting_texts import findings_of, in_one_line_each, rewrite, rewrite_all
 
 
 def test_an_optimizer_that_is_matched_by_its_fields_stays_one() -> None:
@@ -423,7 +423,7 @@ def test_a_step_that_may_be_given_a_rate_may_have_needed_it() -> None:
             f"{APPLY}def run(p, g, name, settings, rate=None):\n"
             f"    return apply({made}.create(p), g, learning_rate=0.1)\n"
         )
-        text = rewrite(program, "optax")
+        text = in_one_line_each(rewrite(program, "optax"))
         assert text.count(".to_train_state(inject=False, learning_rate=0.0)") == 2, text
 
 

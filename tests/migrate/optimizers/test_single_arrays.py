@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.rewriting_texts import rewrite
+from tests.support.rewriting_texts import in_one_line_each, rewrite
 
 PROGRAM = """\
 import jax
@@ -115,7 +115,7 @@ def text(line: str) -> str:
 
 @pytest.mark.parametrize("line", ONE)
 def test_one_array_is_moved_by_the_state_that_takes_one(line: str) -> None:
-    rewritten = rewrite(text(line), "optax")
+    rewritten = in_one_line_each(rewrite(text(line), "optax"))
     assert ".to_train_state(inject=False)" in rewritten
     assert "(one).to_train_state" not in rewritten
 

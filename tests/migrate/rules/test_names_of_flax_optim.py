@@ -191,7 +191,7 @@ FIXES = {
     "in functions": (
         "def f():\n    import flax\n    return flax.optim.Adam(0.1)\n"
         "def g():\n    import flax\n    return flax.optim.Adam(0.1)\nx = f(), g()\n",
-        "from flaxoptim_compat import optim\n\ndef f():\n    return optim.Adam(0.1)\n"
+        "from flaxoptim_compat import optim\n\n\ndef f():\n    return optim.Adam(0.1)\n"
         "def g():\n    return optim.Adam(0.1)\nx = f(), g()\n",
     ),
     "tried": (
@@ -209,13 +209,13 @@ FIXES = {
     "after the docstring": (
         "'''What it does.'''\n\ndef f():\n    import flax\n    def g():\n"
         "        return flax.optim.Adam\n    return g, flax.struct\n",
-        "'''What it does.'''\n\nfrom flaxoptim_compat import optim\n\ndef f():\n    import flax\n"
+        "'''What it does.'''\n\nfrom flaxoptim_compat import optim\n\n\ndef f():\n    import flax\n"
         "    def g():\n        return optim.Adam\n    return g, flax.struct\n",
     ),
     "after future": (
         "from __future__ import annotations\nx = 1\n"
         "def f(x: flax.optim.Optimizer): ...\nimport flax\n",
-        "from __future__ import annotations\nfrom flaxoptim_compat import optim\nx = 1\n"
+        "from __future__ import annotations\n\nfrom flaxoptim_compat import optim\nx = 1\n"
         "def f(x: optim.Optimizer): ...\n",
     ),
     "in annotations": (
