@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_file_that_has_changed_since_is_not_believed(
 def test_it_does_the_same_after_the_rewrite(tmp_path: Path) -> None:
     shutil.copytree(PROGRAM, tmp_path / "agents")
     done = compat(
-        ["rewrite", ".", "--to", "optax", "--write", "--verify", "python main.py"],
+        ["rewrite", ".", "--to", "optax", "--write", "--verify", f"{sys.executable} main.py"],
         tmp_path / "agents",
     )
     assert done.returncode == 1, done.stdout + done.stderr
