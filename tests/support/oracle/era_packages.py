@@ -12,15 +12,21 @@ from pathlib import Path
 from .cache import OracleUnavailable, cache_directory, clean_environment, run_checked
 
 PINS = Path(__file__).with_suffix(".txt")
+# Of programs, which a test rewrites.
+PROGRAMS = PINS.with_name("era_programs.txt")
 
 
-def era_packages() -> Path:
-    """Return the folder, fetching the wheels on first use."""
-    digest = hashlib.sha256(PINS.read_bytes()).hexdigest()[:12]
-    target = cache_directory() / f"era-packages-{digest}"
+def era_packages(pins: Path = PINS) -> Path:
+    """Return the folder, fetching the wheels on first use.
+
+    Args:
+      pins: names, versions and hashes.
+    """
+    digest = hashlib.sha256(pins.read_bytes()).hexdigest()[:12]
+    target = cache_directory() / f"{pins.stem.replace('_', '-')}-{digest}"
     if not target.is_dir():
         with tempfile.TemporaryDirectory(dir=target.parent, prefix="fetch-") as scratch:
-            _fetch(Path(scratch))
+            _fetch(pins, Path(scratch))
             try:
                 os.rename(Path(scratch) / "unpacked", target)
             except OSError:  # another worker was first
@@ -29,10 +35,10 @@ def era_packages() -> Path:
     return target
 
 
-def _fetch(directory: Path) -> None:
+def _fetch(pins: Path, directory: Path) -> None:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--disable-pip-version-check", "--only-binary=:all:", "--require-hashes"]
-    command += ["--dest", str(directory), "--requirement", str(PINS)]
+    command += ["--dest", str(directory), "--requirement", str(pins)]
     try:
         run_checked(command, clean_environment())
     except (OSError, RuntimeError) as error:
