@@ -162,7 +162,8 @@ def _amount(gap: Gap) -> str:
     shape = " × ".join(map(str, gap.before.shape)) or "one number"
     off = f"{_named(gap)} ({gap.before.dtype}, {shape}) differs by {gap.error:.2g}"
     if gap.distance:
-        off += f", which is {gap.error / gap.distance:.2g} of the way that the leaf had come"
+        of = "of its usual size" if gap.is_moment else "of the way that the leaf had come"
+        off += f", which is {gap.error / gap.distance:.2g} {of}"
     elif gap.before.largest:
         off += f", with {gap.before.largest:.2g} as its largest value"
     return f"{off}; {gap.allowed:.2g} passes."

@@ -51,7 +51,7 @@ def test_a_wrong_rewrite_is_caught(tmp_path: Path, name: str, text: str, by: str
     program = PROGRAMS[name]
     assert text in program.new
     changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
-    with pytest.raises(VerificationError, match="The numbers part after the rewrite.") as caught:
+    with pytest.raises(VerificationError, match="The numbers part after") as caught:
         write_verified(changes, judge, lambda _: None)
     assert not caught.value.output
     assert changes[0].path.read_text() == program.old

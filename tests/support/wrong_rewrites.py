@@ -124,7 +124,8 @@ for x in batches:
         (
             "each second step left out",
             "    state = train_step(state, x)",
-            "    state = train_step(state, x) if int(state.step) % 2 else state.replace(step=state.step + 1)",
+            "    if int(state.step) % 2:\n        state = state.replace(step=state.step + 1)\n"
+            "    else:\n        state = train_step(state, x)",
         ),
         (
             "the last step left out",
@@ -145,7 +146,8 @@ for x in batches:
         (
             "parameters without their moments",
             "return state.apply_gradients(grads=grads)",
-            "return state.replace(params=state.apply_gradients(grads=grads).params, step=state.step + 1)",
+            "new = state.apply_gradients(grads=grads)\n"
+            "    return new.replace(opt_state=state.opt_state)",
         ),
         (
             "moments that are forgotten",
@@ -316,7 +318,8 @@ agent.update(batches[0], True)
         (
             "the step is not restored",
             "from_bytes((self.actor, self.critic), data)",
-            "from_bytes((self.actor, self.critic), data)\n        self.critic = self.critic.replace(step=0)",
+            "from_bytes((self.actor, self.critic), data)\n"
+            "        self.critic = self.critic.replace(step=0)",
         ),
         (
             "moments are not restored",
