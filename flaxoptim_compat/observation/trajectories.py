@@ -10,8 +10,10 @@ step that one of the runs never did.
 
 Two things are no states of a trajectory. A program that sets the step, and then the parameters, in
 two calls makes something in between, which a rewrite may make in one: it has the step of its
-neighbour on one side, and the parameters of the one on the other. And how often one and the same
-state is created, before any step, depends on how it is written.
+neighbour on one side, and the parameters of the one on the other. If only the rewritten program has
+it, its step and its parameters must be those of states that both have: where it is what goes on from
+there, later states differ too. And how often one and the same state is created, before any step,
+depends on how that is written.
 
 Moments are compared as long as the parameters that they came from are equal: a wrong decay rate
 shows in them one step earlier, and after the last step nowhere else. Putting them into another
@@ -118,7 +120,7 @@ def compare(before: Record, after: Record) -> Comparison:
 def _compare_kind(before: Sequence[State], after: Sequence[State]) -> Comparison:
     lonely = _without(before, after), _without(after, before)
     pairs, missing = _in_order(*lonely)
-    additional = _in_order(lonely[1], lonely[0])[1]
+    additional = _of_its_own(_in_order(lonely[1], lonely[0])[1], before, after)
     starts = [state for state in before if state.is_created] or list(before[:1])
     measured = _Measured(starts)
     partings: list[Parting] = []
@@ -182,6 +184,16 @@ def _without(states: Sequence[State], others: Sequence[State]) -> list[State]:
         and not (state.is_created and (state.step, state.bits) in created)
         and not _is_between(states[max(index - 1, 0) : index + 2])
     ]
+
+
+def _of_its_own(
+    additional: Sequence[State], before: Sequence[State], after: Sequence[State]
+) -> list[State]:
+    """The states of the second run only that are no mixture of two which both runs have."""
+    known = {_key(state) for state in before}
+    both = [state for state in after if _key(state) in known]
+    steps, bits = {state.step for state in both}, {state.bits for state in both}
+    return [state for state in additional if not (state.step in steps and state.bits in bits)]
 
 
 def _is_between(three: Sequence[State]) -> bool:
