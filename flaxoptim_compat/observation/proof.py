@@ -111,7 +111,7 @@ class Proof:
 
     def _told(self, parting: Parting) -> str:
         state, gap = parting.state, parting.gap
-        lines = list(dict.fromkeys(map(self._quoted, parting.created)))
+        lines = list(dict.fromkeys(map(self._quoted, parting.created or [state])))
         if gap is not None:
             lines.append(f"Step {_step(state)}: {_amount(gap)}")
         elif parting.is_missing:
@@ -123,11 +123,12 @@ class Proof:
         return "\n".join([*lines, *(["Rewritten lines on the way:", *through] if through else [])])
 
     def _quoted(self, state: State) -> str:
-        """The line that made a state, of the program as it was."""
+        """The line that made a state, of the program that made it."""
         path = os.path.realpath(state.place.file)
+        is_new = any(state is each for states in self._after[-1].states.values() for each in states)
         for change in self._changes:
             if os.path.realpath(change.path) == path:
-                return quoted(state.place, change.old)
+                return quoted(state.place, change.new if is_new else change.old)
         return quoted(state.place)
 
 

@@ -10,10 +10,10 @@ step that one of the runs never did.
 
 Two things are no states of a trajectory. A program that sets the step, and then the parameters, in
 two calls makes something in between, which a rewrite may make in one: it has the step of its
-neighbour on one side, and the parameters of the one on the other. If only the rewritten program has
-it, its step and its parameters must be those of states that both have: where it is what goes on from
-there, later states differ too. And how often one and the same state is created, before any step,
-depends on how that is written.
+neighbour on one side, and the parameters of the one on the other. If only the rewritten program
+has it, its step and its parameters must be those of states that both have: where a program goes on
+from there, later states differ too. And how often one and the same state is created, before any
+step, depends on how that is written.
 
 Moments are compared as long as the parameters that they came from are equal: a wrong decay rate
 shows in them one step earlier, and after the last step nowhere else. Putting them into another
