@@ -28,6 +28,9 @@ examples:
   flaxoptim-compat rewrite src --to shim --write       # do it
   flaxoptim-compat rewrite src --to optax --write --verify 'pytest -q'
 
+The command of --verify is run as "flaxoptim-compat run" runs a program, with all that it starts.
+All steps of all optimizers that it moves must have the same numbers before and after.
+
 What is not certain is left as it is; --to optax marks it with a comment. A file is rewritten whole
 or not at all. Files that are generated, read-only, links, in another encoding than UTF-8, or in
 folders of other people's code are left alone.

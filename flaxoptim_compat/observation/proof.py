@@ -114,7 +114,7 @@ class Proof:
 
     def _told(self, parting: Parting) -> str:
         state, gap = parting.state, parting.gap
-        lines = list(dict.fromkeys(map(self._quoted, parting.created)))
+        lines = list(dict.fromkeys(map(self._quoted, parting.created or [state])))
         if gap is not None:
             lines.append(f"Step {_step(state)}: {_amount(gap)}")
         elif parting.is_missing:
@@ -126,11 +126,12 @@ class Proof:
         return "\n".join([*lines, *(["Rewritten lines on the way:", *through] if through else [])])
 
     def _quoted(self, state: State) -> str:
-        """The line that made a state, of the program as it was."""
+        """The line that made a state, of the program that made it."""
         path = os.path.realpath(state.place.file)
+        is_new = any(state is each for states in self._after[-1].states.values() for each in states)
         for change in self.changes:
             if os.path.realpath(change.path) == path:
-                return quoted(state.place, change.old)
+                return quoted(state.place, change.new if is_new else change.old)
         return quoted(state.place)
 
 
@@ -165,7 +166,8 @@ def _amount(gap: Gap) -> str:
     shape = " × ".join(map(str, gap.before.shape)) or "one number"
     off = f"{_named(gap)} ({gap.before.dtype}, {shape}) differs by {gap.error:.2g}"
     if gap.distance:
-        off += f", which is {gap.error / gap.distance:.2g} of the way that the leaf had come"
+        of = "of its usual size" if gap.is_moment else "of the way that the leaf had come"
+        off += f", which is {gap.error / gap.distance:.2g} {of}"
     elif gap.before.largest:
         off += f", with {gap.before.largest:.2g} as its largest value"
     return f"{off}; {gap.allowed:.2g} passes."

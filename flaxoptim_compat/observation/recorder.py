@@ -14,7 +14,8 @@ were seen already, as in the second of two equal trainings, all that follow are 
 What it costs is bounded by leaving out, and the step alone decides on that, so that two runs leave
 out the same. Of parameters of more than ``_BYTES_PER_STEP`` each second, third, ... step is looked
 at, in proportion, after the first few. And what tells how far two states are apart, not only
-whether they are, is kept of fewer and fewer steps.
+whether they are, is kept of fewer and fewer steps. Moments of such parameters are looked at once,
+after the first step.
 """
 
 from __future__ import annotations
@@ -161,13 +162,16 @@ class Recorder:
         size = sum(int(getattr(leaf, "nbytes", 8)) for leaf in leaves)
         is_looked_at, is_kept = _chosen(abs(step[0] - group.start), size)
         arrays = list(map(_on_host, leaves)) if is_looked_at else []
-        bits = _hash(arrays) if is_looked_at else None
+        digests = list(map(digest, arrays))
+        bits = _hash(digests) if is_looked_at else None
         key = step, bits
         if key in group.seen and is_created:
             group.round += 1
             group.seen.clear()
-        its_moments = [_on_host(leaf) for leaf in _floats(moments)] if is_kept else []
-        of_moments = _hash(its_moments)
+        is_cheap = size <= _BYTES_PER_STEP or abs(step[0] - group.start) <= 1
+        its_moments = list(map(_on_host, _floats(moments))) if is_kept and is_cheap else []
+        digests_of_moments = list(map(digest, its_moments))
+        of_moments = _hash(digests_of_moments)
         known = group.seen.setdefault(key, set())
         if known and (of_moments in known or len(known) >= _MOMENTS_PER_STATE or not is_kept):
             return
@@ -184,8 +188,8 @@ class Recorder:
             "created": is_created,
         }
         if is_kept and self._written < _BYTES_PER_FILE:
-            line["leaves"] = [fingerprint(array).as_json() for array in arrays]
-            line["moments"] = [fingerprint(array).as_json() for array in its_moments]
+            line["leaves"] = _fingerprints(arrays, digests)
+            line["moments"] = _fingerprints(its_moments, digests_of_moments)
         self._write(line)
 
     def _structure(self, params: Any, treedef: Any) -> _Structure:
@@ -244,8 +248,12 @@ def _chosen(done: int, size: int) -> tuple[bool, bool]:
     return True, number % (1 << scale) == 0
 
 
-def _hash(arrays: list[Any]) -> str:
-    return hashlib.sha1(b"".join(map(digest, arrays)), usedforsecurity=False).hexdigest()[:16]
+def _hash(digests: list[bytes]) -> str:
+    return hashlib.sha1(b"".join(digests), usedforsecurity=False).hexdigest()[:16]
+
+
+def _fingerprints(arrays: list[Any], digests: list[bytes]) -> list[Any]:
+    return [fingerprint(array, bits).as_json() for array, bits in zip(arrays, digests, strict=True)]
 
 
 def _with_paths(tree: Any) -> list[tuple[Any, Any]]:
@@ -268,9 +276,15 @@ def _is_here(leaf: Any) -> bool:
             not isinstance(leaf, jax.core.Tracer)
             and not leaf.is_deleted()
             and leaf.is_fully_addressable
-            and not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.extended)
+            and not _is_extended(leaf.dtype)
         )
     return isinstance(leaf, np.ndarray | np.generic | int | float | complex)
+
+
+@functools.lru_cache(maxsize=64)
+def _is_extended(dtype: Any) -> bool:
+    """Whether it is one of random keys."""
+    return bool(jax.numpy.issubdtype(dtype, jax.dtypes.extended))
 
 
 def _on_host(leaf: Any) -> Any:
@@ -279,9 +293,10 @@ def _on_host(leaf: Any) -> Any:
         array = np.asarray(leaf)
         return array.astype(_canonical(array.dtype), copy=False)
     # Through arrays that nobody else has: jax keeps what numpy was given, and donates it no more.
-    shards = [leaf.addressable_data(each) for each in range(len(leaf.addressable_shards))]
-    if len(shards) == 1 and shards[0].shape == leaf.shape:
-        return np.asarray(shards[0])
+    count = len(leaf.sharding.device_set)
+    if count == 1:
+        return np.asarray(leaf.addressable_data(0))
+    shards = [leaf.addressable_data(each) for each in range(count)]
     whole = jax.make_array_from_single_device_arrays(leaf.shape, leaf.sharding, shards)
     return np.asarray(whole)
 

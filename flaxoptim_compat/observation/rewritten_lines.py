@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import difflib
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -83,7 +84,7 @@ def _changed(change: Change) -> Iterator[tuple[int, str]]:
         # Where lines were taken out, the one that follows stands for them.
         for index in range(start, stop if kind != "delete" else start + 1):
             text = new[index].strip() if kind != "equal" and index < len(new) else ""
-            if text and not text.startswith(("import ", "from ", "#")):
+            if re.search(r"\w", text) and not text.startswith(("import ", "from ", "#")):
                 yield index + 1, functions[index]
 
 

@@ -43,6 +43,10 @@ class Waiting:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """What the other finders find."""
+        if self in sys.meta_path[1:]:
+            # That of pytest, which came later, finds modules of this package itself.
+            sys.meta_path.remove(self)
+            sys.meta_path.insert(0, self)
         if name not in self._told:
             return None
         for finder in sys.meta_path:

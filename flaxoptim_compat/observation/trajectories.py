@@ -10,12 +10,15 @@ step that one of the runs never did.
 
 Two things are no states of a trajectory. A program that sets the step, and then the parameters, in
 two calls makes something in between, which a rewrite may make in one: it has the step of its
-neighbour on one side, and the parameters of the one on the other. And how often one and the same
-state is created, before any step, depends on how it is written.
+neighbour on one side, and the parameters of the one on the other. If only the rewritten program
+has it, its step and its parameters must be those of states that both have: where a program goes on
+from there, later states differ too. And how often one and the same state is created, before any
+step, depends on how that is written.
 
-Moments are compared where the parameters are equal: a wrong decay rate shows in them one step
-earlier, and after the last step nowhere else. Putting them into another structure is no arithmetic,
-so all that the definition kept must be somewhere in the state of optax; where, does not matter.
+Moments are compared as long as the parameters that they came from are equal: a wrong decay rate
+shows in them one step earlier, and after the last step nowhere else. Putting them into another
+structure is no arithmetic, so all that the definition kept must be somewhere in the state of optax;
+where, does not matter.
 """
 
 from __future__ import annotations
@@ -117,7 +120,7 @@ def compare(before: Record, after: Record) -> Comparison:
 def _compare_kind(before: Sequence[State], after: Sequence[State]) -> Comparison:
     lonely = _without(before, after), _without(after, before)
     pairs, missing = _in_order(*lonely)
-    additional = _in_order(lonely[1], lonely[0])[1]
+    additional = _of_its_own(_in_order(lonely[1], lonely[0])[1], before, after)
     starts = [state for state in before if state.is_created] or list(before[:1])
     measured = _Measured(starts)
     partings: list[Parting] = []
@@ -129,10 +132,10 @@ def _compare_kind(before: Sequence[State], after: Sequence[State]) -> Comparison
         other = partner.get(id(state), equal.get(_key(state)))
         if other is None:
             continue
-        gaps = list(measured.gaps(state, other))
+        gaps = list(measured.gaps(state, other, worst is None))
         is_same = state.bits is not None and state.bits == other.bits
         compared += _is_step(state, starts) and (is_same or bool(state.leaves and other.leaves))
-        gap = max(gaps, key=lambda gap: gap.excess, default=None)
+        gap = max(gaps, key=_weight, default=None)
         if gap is not None and gap.excess > 1:
             partings.append(Parting(state, gap, False, measured.created(state)))
             break
@@ -147,6 +150,11 @@ def _compare_kind(before: Sequence[State], after: Sequence[State]) -> Comparison
         worst,
         min(partings, key=_when, default=None),
     )
+
+
+def _weight(gap: Gap) -> tuple[bool, float]:
+    # Of what is too much, a parameter says more than a moment.
+    return gap.excess > 1 and not gap.is_moment, gap.excess
 
 
 def _when(parting: Parting) -> tuple[int, bool]:
@@ -176,6 +184,16 @@ def _without(states: Sequence[State], others: Sequence[State]) -> list[State]:
         and not (state.is_created and (state.step, state.bits) in created)
         and not _is_between(states[max(index - 1, 0) : index + 2])
     ]
+
+
+def _of_its_own(
+    additional: Sequence[State], before: Sequence[State], after: Sequence[State]
+) -> list[State]:
+    """The states of the second run only that are no mixture of two which both runs have."""
+    known = {_key(state) for state in before}
+    both = [state for state in after if _key(state) in known]
+    steps, bits = {state.step for state in both}, {state.bits for state in both}
+    return [state for state in additional if not (state.step in steps and state.bits in bits)]
 
 
 def _is_between(three: Sequence[State]) -> bool:
@@ -211,24 +229,33 @@ class _Measured:
 
     def created(self, state: State) -> list[State]:
         """The starts from which a state may have come: the nearest ones."""
-        distances = [self._distance(start, state) for start in self._starts]
+        starts = [start for start in self._starts if start.what == state.what] or self._starts
+        distances = [self._distance(start, state) for start in starts]
         nearest = min(distances, default=0.0)
         return [
             start
-            for start, distance in zip(self._starts, distances, strict=True)
+            for start, distance in zip(starts, distances, strict=True)
             if distance == nearest or math.isnan(distance)
         ]
 
-    def gaps(self, before: State, after: State) -> Iterator[Gap]:
-        """What differs in the bits: parameters, or else moments."""
+    def gaps(self, before: State, after: State, is_first: bool) -> Iterator[Gap]:
+        """What differs in the bits: parameters, and moments where those came from the same ones.
+
+        Args:
+          before: a state of the first run.
+          after: the state of the second.
+          is_first: whether nothing differed before.
+        """
         start = next(iter(self.created(before)), before)
-        leaves = list(zip(before.kind.paths, before.leaves, after.leaves, strict=False))
         done = max((*map(abs, before.step), 0))
-        for index, (path, one, other) in enumerate(leaves):
-            first = start.leaves[index] if start.leaves else one
+        leaves = zip(before.kind.paths, before.leaves, after.leaves, strict=False)
+        firsts = start.leaves or before.leaves
+        came = [_apart(*each)[1] for each in zip(firsts, before.leaves, strict=False)]
+        farthest = max(came, default=0.0)
+        for distance, (path, one, other) in zip(came, leaves, strict=False):
             if one.digest != other.digest or one.dtype != other.dtype:
-                yield _gap(path, one, other, _apart(first, one)[1], done)
-        if before.bits == after.bits and before.moments and after.moments:
+                yield _gap(path, one, other, (distance, farthest), done)
+        if (is_first or before.bits == after.bits) and before.moments and after.moments:
             yield from min(
                 (list(self._of_moments(before.kind, each, after, done)) for each in before.moments),
                 key=lambda gaps: max((gap.excess for gap in gaps), default=0.0),
@@ -238,6 +265,7 @@ class _Measured:
         self, kind: Kind, moments: Sequence[Fingerprint], after: State, done: int
     ) -> Iterator[Gap]:
         there = [each for some in after.moments for each in some]
+        farthest = max(map(_size, moments), default=0.0)
         for moment in moments:
             shapes = [each for each in there if each.shape == moment.shape]
             if any(each.digest == moment.digest for each in shapes):
@@ -245,7 +273,7 @@ class _Measured:
             if moment.shape not in kind.shapes or not shapes:
                 continue  # kept in another form than that of a parameter
             path = kind.paths[kind.shapes.index(moment.shape)]
-            came = _size(moment)
+            came = _size(moment), farthest
             gaps = [_gap(path, moment, each, came, done, is_moment=True) for each in shapes]
             yield min(gaps, key=lambda gap: gap.excess)
 
@@ -255,14 +283,22 @@ class _Measured:
 
 
 def _gap(
-    path: str, one: Fingerprint, other: Fingerprint, came: float, done: int, is_moment: bool = False
+    path: str,
+    one: Fingerprint,
+    other: Fingerprint,
+    came: tuple[float, float],
+    done: int,
+    is_moment: bool = False,
 ) -> Gap:
     largest, usual = _apart(one, other)
-    size = max(one.largest, other.largest)
-    allowed = Tolerance().at(done, came, size, one.dtype)
+    distance, farthest = came
+    # All gradients come from one pass. What cancels out in a leaf, as in a bias of keys, are
+    # roundings of numbers of the size of the others.
+    size = max(one.largest, other.largest, farthest)
+    allowed = Tolerance().at(done, distance, size, one.dtype)
     with np.errstate(divide="ignore"):
         excess = float(np.float64(largest) / allowed) if largest else 0.0
-    return Gap(path, one, usual, came, allowed, excess, is_moment)
+    return Gap(path, one, usual, distance, allowed, excess, is_moment)
 
 
 def _apart(one: Fingerprint, other: Fingerprint) -> tuple[float, float]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,11 +19,14 @@ from tests.support.observed_programs import InProcess
 from tests.support.wrong_rewrites import PROGRAMS
 
 RUN = InProcess()
-CASES = [
-    pytest.param(name, text, by, id=f"{name}: {what}")
-    for name, program in PROGRAMS.items()
-    for what, text, by in program.wrong
-]
+
+
+def cases(field: str) -> list[Any]:
+    return [
+        pytest.param(name, text, by, id=f"{name}: {what}")
+        for name, program in PROGRAMS.items()
+        for what, text, by in getattr(program, field)
+    ]
 
 
 def proof(folder: Path, old: str, new: str) -> tuple[list[Replacement], Proof]:
@@ -49,17 +54,29 @@ def test_a_right_rewrite_stays(tmp_path: Path, name: str) -> None:
     assert "optimizer" in said and "nothing" not in said, said
 
 
-@pytest.mark.parametrize(("name", "text", "by"), CASES)
+@pytest.mark.parametrize(("name", "text", "by"), cases("wrong"))
 def test_a_wrong_rewrite_is_caught(tmp_path: Path, name: str, text: str, by: str) -> None:
     program = PROGRAMS[name]
     assert text in program.new
     changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
-    with pytest.raises(VerificationError, match=r"The numbers part after the rewrite\.") as caught:
+    with pytest.raises(VerificationError, match="The numbers part after") as caught:
         write_verified(changes, judge, lambda _: None)
     assert not caught.value.output
     assert changes[0].path.read_text() == program.old
     assert "train.py:" in str(caught.value)
 
 
+@pytest.mark.parametrize(("name", "text", "by"), cases("harmless"))
+def test_what_is_looked_at_more_often_is_no_other_trajectory(
+    tmp_path: Path, name: str, text: str, by: str
+) -> None:
+    program = PROGRAMS[name]
+    assert text in program.new
+    changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
+    write_verified(changes, judge, lambda _: None)
+    (said,) = judge.account()
+    assert re.match(r"(1 optimizer, 6|6 optimizers, 21) steps: the same ", said), said
+
+
 def test_there_are_many_of_them() -> None:
-    assert len(CASES) >= 60
+    assert len(cases("wrong")) >= 60

@@ -1,4 +1,4 @@
-"""Programs, right rewrites of them, and what makes those wrong."""
+"""Programs, right rewrites of them, what makes those wrong, and what does not."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ class Program(NamedTuple):
       old: the program.
       new: rewritten as it should be.
       wrong: what is wrong, the text that is replaced in that, and by what.
+      harmless: the same of what only looks at states more often, or makes them in other ways.
     """
 
     old: str
     new: str
     wrong: list[tuple[str, str, str]]
+    harmless: list[tuple[str, str, str]] = []  # noqa: RUF012
 
 
 _DATA = """\
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -124,7 +128,8 @@ for x in batches:
         (
             "each second step left out",
             "    state = train_step(state, x)",
-            "    state = train_step(state, x) if int(state.step) % 2 else state.replace(step=state.step + 1)",
+            "    if int(state.step) % 2:\n        state = state.replace(step=state.step + 1)\n"
+            "    else:\n        state = train_step(state, x)",
         ),
         (
             "the last step left out",
@@ -145,7 +150,8 @@ for x in batches:
         (
             "parameters without their moments",
             "return state.apply_gradients(grads=grads)",
-            "return state.replace(params=state.apply_gradients(grads=grads).params, step=state.step + 1)",
+            "new = state.apply_gradients(grads=grads)\n"
+            "    return new.replace(opt_state=state.opt_state)",
         ),
         (
             "moments that are forgotten",
@@ -177,6 +183,28 @@ for x in batches:
             "params=params, tx",
             "params=jax.tree.map(lambda p: p.astype(jnp.bfloat16), params), tx",
         ),
+    ],
+    [
+        ("fetched", "state = train_step(state, x)", "state = jax.device_get(train_step(state, x))"),
+        ("copied", "train_step(state, x)\n", "train_step(jax.tree.map(jnp.copy, state), x)\n"),
+        (
+            "replaced",
+            "state = train_step(state, x)",
+            "state = train_step(state, x).replace(step=state.step + 1)",
+        ),
+        (
+            "evaluated",
+            "    state = train_step(state, x)",
+            "    state = train_step(state, x)\n"
+            "    jax.jit(lambda state: (state, loss(state.params, x)))(state)",
+        ),
+        ("donated", "@jax.jit\n", "@functools.partial(jax.jit, donate_argnums=0)\n"),
+        (
+            "saved and restored",
+            "train_step(state, x)\n",
+            "serialization.from_bytes(state, serialization.to_bytes(train_step(state, x)))\n",
+        ),
+        ("without jit", "@jax.jit\n", ""),
     ],
 )
 
@@ -316,7 +344,8 @@ agent.update(batches[0], True)
         (
             "the step is not restored",
             "from_bytes((self.actor, self.critic), data)",
-            "from_bytes((self.actor, self.critic), data)\n        self.critic = self.critic.replace(step=0)",
+            "from_bytes((self.actor, self.critic), data)\n"
+            "        self.critic = self.critic.replace(step=0)",
         ),
         (
             "moments are not restored",
@@ -332,6 +361,16 @@ agent.update(batches[0], True)
         ),
         ("nothing is restored", "agent.restore(saved)", "pass"),
         ("saved at another time", "if number == 3:", "if number == 4:"),
+    ],
+    [
+        (
+            "restored in two calls",
+            "self.actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)",
+            "actor, self.critic = serialization.from_bytes((self.actor, self.critic), data)\n"
+            "        self.actor = self.actor.replace(params=actor.params)\n"
+            "        self.actor = self.actor.replace(step=actor.step, opt_state=actor.opt_state)",
+        ),
+        ("created once more", "agent.restore(saved)", "agent.restore(Agent() and saved)"),
     ],
 )
 

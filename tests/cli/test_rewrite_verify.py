@@ -1,0 +1,129 @@
+"""``rewrite --verify``, whole: commands that train, before and after, and what is said of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.rewriting_folders import Rewrite, read
+
+PROGRAM = """\
+import multiprocessing, os, pickle, sys, time
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import optim
+
+text = open(__file__).read()
+IS_REWRITTEN = "opt" + "ax" in text
+RATE = 0.1
+
+def loss(params, x):
+    return jnp.mean((x @ params["w"] - 1.0) ** 2)
+
+def train(seed, steps):
+    draw = np.random.RandomState(seed)
+    params = {"w": jnp.asarray(draw.randn(3, 2), jnp.float32)}
+    optimizer = optim.Momentum(learning_rate=RATE, beta=0.9).create(params)
+    for _ in range(steps):
+        x = jnp.asarray(draw.randn(4, 3), jnp.float32)
+        optimizer = step(optimizer, x)
+    return optimizer
+
+@jax.jit
+def step(optimizer, x):
+    return optimizer.apply_gradient(jax.grad(loss)(optimizer.target, x))
+"""
+MAIN = (
+    f'{PROGRAM}\nif __name__ == "__main__":\n    train(int(sys.argv[1]), 5)\n    print("trained")\n'
+)
+
+
+def said(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_a_script_that_starts_two_programs_and_a_test(rewrite: Rewrite) -> None:
+    test = (
+        "from train import train\n\ndef test_it():\n    assert train(3, 2).state.step == 2\n\n"
+        "def test_it_once_more():\n    assert train(3, 2).state.step == 2\n"
+    )
+    Path("all.sh").write_text(
+        f"{sys.executable} train.py 0 &&\n"
+        f"{sys.executable} -m flaxoptim_compat run train.py 1 2> /dev/null"
+    )
+    commands = ("sh all.sh", f"{sys.executable} -m pytest -q -p no:cacheprovider test_it.py")
+    verify = [word for command in commands for word in ("--verify", command)]
+    done = rewrite("--write", *verify, to="optax", train=MAIN, test_it=test)
+    assert done.status == 1, done.errors
+    assert "optim." not in read("train.py")
+    assert "4 optimizers, 14 steps: the same bits before and after.\n" in done.output
+    assert "Next: run the program, or its tests, with python, as it is.\n" in done.output
+    assert "trained" not in done.output + done.errors
+    assert [line for line in done.errors.splitlines() if re.match("Before|After", line)] == [
+        f"{when}: {command}" for when in ("Before", "After") for command in commands
+    ]
+
+
+def test_a_trajectory_that_parts(rewrite: Rewrite) -> None:
+    # What rewrite writes is right, so the program itself does another thing then.
+    parts = MAIN.replace("RATE = 0.1", "RATE = 0.2 if IS_REWRITTEN else 0.1")
+    done = rewrite("--write", "--verify", f"{sys.executable} train.py 0", to="optax", train=parts)
+    assert (done.status, read("train.py")) == (2, parts)
+    line = parts.splitlines().index(next(each for each in parts.splitlines() if ".create(" in each))
+    assert (
+        "The numbers part after the rewrite. All files are as they were before.\n"
+        f"  train.py:{line + 1}  optimizer = optim.Momentum(learning_rate=RATE, beta=0.9)"
+        ".create(params)\nStep 1: ['w'] (float32, 3 × 2) differs by "
+    ) in done.errors
+    assert "\nRewritten lines on the way:\n  train.py:" in done.errors
+    assert "apply_gradients(" in done.errors.partition("Rewritten lines")[2]
+    assert "Once more, as it was: " in done.errors
+    assert not done.output
+
+
+def test_a_program_without_a_seed(rewrite: Rewrite) -> None:
+    unseeded = MAIN.replace("RandomState(seed)", "RandomState(None)")
+    done = rewrite(
+        "--write", "--verify", f"{sys.executable} train.py 0", to="optax", train=unseeded
+    )
+    assert (done.status, read("train.py")) == (2, unseeded)
+    text = "Two runs of the program as it was differ too, first in ['w'] of step 0: fix its seed,"
+    assert f"{text} then verify again." in said(done.errors)
+
+
+@pytest.mark.exhaustive
+def test_a_command_that_fails_after_training(rewrite: Rewrite) -> None:
+    fails = MAIN.replace('print("trained")', 'print("trained")\n    assert not IS_REWRITTEN')
+    done = rewrite("--write", "--verify", f"{sys.executable} train.py 0", to="optax", train=fails)
+    assert (done.status, read("train.py")) == (2, fails)
+    assert "trained\n" in done.errors and "AssertionError" in done.errors
+    assert "The command fails after the rewrite, with exit status 1. All files" in done.errors
+
+
+def test_a_command_without_optimizers(rewrite: Rewrite) -> None:
+    done = rewrite("--write", "--verify", "true", to="optax", train=MAIN)
+    assert done.status == 1 and "optim." not in read("train.py")
+    assert "The command ran no optimizer that moves: nothing was compared.\n" in done.output
+
+
+@pytest.mark.exhaustive
+def test_processes_of_a_program_and_the_shim(rewrite: Rewrite) -> None:
+    main = (
+        f'{PROGRAM}\nif __name__ == "__main__":\n'
+        '    with multiprocessing.get_context("spawn").Pool(2) as pool:\n'
+        "        pool.starmap(train, [(0, 3), (1, 2), (0, 3)], chunksize=1)\n"
+    )
+    done = rewrite("--write", "--verify", f"{sys.executable} train.py", to="shim", train=main)
+    assert done.status == 1, done.errors
+    assert re.search(r"[23] optimizers, [58] steps: the same bits before and after.", done.output)
+
+
+def test_lost_names_that_a_rewritten_program_uses_are_said(rewrite: Rewrite) -> None:
+    uses = MAIN.replace("RATE = 0.1", 'RATE = 0.1\ngetattr(jax, "tree" + "_map")(abs, RATE)')
+    done = rewrite("--write", "--verify", f"{sys.executable} train.py 0", to="optax", train=uses)
+    assert done.status == 1
+    assert "with flaxoptim-compat run, as --verify did: it\nstill uses jax.tree_map." in done.output
