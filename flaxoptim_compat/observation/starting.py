@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 # The folder that each observed process writes its files into.
 FOLDER = "FLAXOPTIM_COMPAT_OBSERVE"
 
-# {a module: what is told of it once it has been imported, as `module:function`}
-TOLD = {
-    "flaxoptim_compat.optim.optimizer": "flaxoptim_compat.observation.recorder:attach",
-    "flax.training.train_state": "flaxoptim_compat.observation.recorder:attach",
+# {a module: who is told once it has been imported, each as `module:function`}
+TOLD: dict[str, tuple[str, ...]] = {
+    "flaxoptim_compat.optim.optimizer": ("flaxoptim_compat.observation.recorder:attach",),
+    "flax.training.train_state": ("flaxoptim_compat.observation.recorder:attach",),
 }
 
 
@@ -59,8 +59,9 @@ def _tell_when_loaded(loader: object) -> None:
 
 def tell(module: ModuleType) -> None:
     """Have what observes the classes of a module begin."""
-    where, _, function = TOLD[module.__name__].partition(":")
-    getattr(importlib.import_module(where), function)(module)
+    for each in TOLD[module.__name__]:
+        where, _, function = each.partition(":")
+        getattr(importlib.import_module(where), function)(module)
 
 
 def start_from_environment() -> None:

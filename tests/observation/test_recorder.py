@@ -100,6 +100,22 @@ def test_what_has_no_numbers_is_left_alone(tmp_path: Path) -> None:
     assert not states(tmp_path)
 
 
+def test_a_folder_that_is_gone_stops_no_program(tmp_path: Path) -> None:
+    with recording(tmp_path / "gone"):
+        optimizer = step(optim.Adam(0.1).create(PARAMS))
+    assert int(optimizer.state.step) == 1
+
+
+def test_a_child_process_has_a_file_of_its_own(tmp_path: Path) -> None:
+    with recording(tmp_path):
+        optimizer = optim.Adam(0.1).create(PARAMS)
+        assert recorder._recorder is not None
+        recorder._recorder.after_fork()
+        step(optimizer)
+    assert len(list(tmp_path.iterdir())) == 2
+    assert [state.step for state in states(tmp_path)] == [(0,), (1,)]
+
+
 def test_of_large_parameters_the_same_steps_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
