@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flaxoptim_compat.cli import program_files, progress
+from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_styled, print_text
 
 if TYPE_CHECKING:
@@ -266,6 +266,8 @@ def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
 @contextlib.contextmanager
 def _running(text: str) -> Iterator[None]:
     """Say what is being run, and on a terminal that it still runs."""
+    from flaxoptim_compat.cli import progress
+
     _print_aside(text)
     with progress.spinning("running"):
         yield
