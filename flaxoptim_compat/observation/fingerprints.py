@@ -43,7 +43,8 @@ class Fingerprint(NamedTuple):
     @property
     def per_number(self) -> int:
         """How many elements each of the numbers is a sum of; 1 if they are the elements."""
-        return -(-int(np.prod(self.shape)) // NUMBERS) if len(self.numbers) else 1
+        count = int(np.prod(self.shape)) * (2 if self.dtype.startswith("complex") else 1)
+        return max(1, -(-count // NUMBERS))
 
     def as_json(self) -> list[Any]:
         """The same for a line of a record."""

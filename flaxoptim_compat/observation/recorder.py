@@ -41,6 +41,7 @@ import numpy as np
 
 from flaxoptim_compat.observation import starting
 from flaxoptim_compat.observation.fingerprints import digest, fingerprint
+from flaxoptim_compat.observation.records import SUFFIX
 
 _BYTES_PER_STEP = 1 << 24
 # How many steps are looked at whatever the size, and of how many all is kept.
@@ -110,14 +111,17 @@ class Recorder:
             with self._lock:
                 self._note(state)
         except Exception as error:
-            # An observer must not stop what it observes.
-            self._write({"trouble": f"{type(error).__name__}: {error}"})
+            # An observer must not stop what it observes, not even where the command has ended
+            # before its processes, and the folder is gone.
+            with contextlib.suppress(OSError):
+                self._write({"trouble": f"{type(error).__name__}: {error}"})
 
     def close(self) -> None:
         """Say which lost names the process used."""
         usage = sys.modules.get("flaxoptim_compat.legacy.usage")
         if usage is not None and usage.counts:
-            self._write({"names": sorted(usage.counts)})
+            with contextlib.suppress(OSError):
+                self._write({"names": sorted(usage.counts)})
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -225,7 +229,7 @@ class Recorder:
     def _write(self, line: dict[str, Any]) -> None:
         with self._lock:
             if self._file is None:
-                name = f"{time.time_ns()}-{os.getpid()}.jsonl"
+                name = f"{time.time_ns()}-{os.getpid()}{SUFFIX}"
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
                 self._file = os.open(self.folder / name, flags, 0o600)
                 self._write({"program": _program()})

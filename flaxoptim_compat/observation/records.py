@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 
 from flaxoptim_compat.observation.fingerprints import Fingerprint
 
+# What the names of the files end with.
+SUFFIX = ".states.jsonl"
+
 
 class Place(NamedTuple):
     """A line of a program.
@@ -92,7 +95,7 @@ def read(folder: Path) -> Record:
     record = Record()
     known: dict[tuple[Any, ...], State] = {}
     # Names begin with the time.
-    for file in sorted(folder.glob("*.jsonl")):
+    for file in sorted(folder.glob(f"*{SUFFIX}")):
         with file.open(encoding="utf-8") as lines:
             _read_file(lines, record, known)
     return record

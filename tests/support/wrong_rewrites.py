@@ -205,6 +205,11 @@ for x in batches:
             "serialization.from_bytes(state, serialization.to_bytes(train_step(state, x)))\n",
         ),
         ("without jit", "@jax.jit\n", ""),
+        (
+            "a TrainState of its own",
+            "state = TrainState.create(",
+            "class Own(TrainState):\n    more: int = 0\n\nstate = Own.create(",
+        ),
     ],
 )
 
