@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,7 +90,9 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
         raise settings.SettingsError(f"for: {error}") from error
     folder = Path(FOLDER)
     uses = read(folder) if target == "optax" and folder.is_dir() else None
-    return Task(target, codes, found, accept_changes, wanted, uses)
+    # Asked for without importing it, which takes seconds.
+    has_tensorflow = importlib.util.find_spec("tensorflow") is not None
+    return Task(target, codes, found, accept_changes, wanted, uses, has_tensorflow)
 
 
 def run_over(arguments: argparse.Namespace, task: Task) -> Report:

@@ -217,14 +217,23 @@ def _write(report: Report, arguments: argparse.Namespace, proof: Proof | None) -
 
 def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[str]:
     """What to do now that files have changed."""
+    from flaxoptim_compat.migrate.formats.until_then import needs_run
+    from flaxoptim_compat.versions.that_need_run import that_need_run
+
     names = proof.names if proof is not None else []
     texts = [each.new for each in report.files if each.new is not None]
-    if any(each.left for each in report.files):
+    needing = list(that_need_run(report.imported))
+    if report.unread:
+        yield "Next: mend what was not read, which the lines above name, and run rewrite again."
+    elif report.left:
         yield "Next: do what was left, which the lines above name, and run rewrite again."
+    if needs_run(report):
         yield "Until then the program may need: flaxoptim-compat run"
-    elif names:
+    if names and not (report.unread or report.left):
         yield "Next: run the program, or its tests, with flaxoptim-compat run, as --verify did: it"
         yield f"still uses {', '.join(names)}."
+    elif needing or report.unread or report.left:
+        yield from needing
     elif target == "shim":
         yield "Next: run the program with python, as it is, and go on with rewrite --to optax."
     else:

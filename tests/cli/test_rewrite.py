@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.cli import main
+from flaxoptim_compat.versions import that_need_run
 from tests.support.processes import compat
 from tests.support.rewriting_folders import NEW, OLD, Rewrite, read
 
@@ -319,3 +320,54 @@ def test_exit_status_of_the_process(tmp_path: Path) -> None:
     assert compat([*arguments, "--write"], tmp_path).returncode == 1
     assert compat(arguments, tmp_path).returncode == 0
     assert compat(["rewrite", "b.py", "--to", "shim"], tmp_path).returncode == 2
+
+
+WRITER = "from flax.metrics import tensorboard\n\nwriter = tensorboard.SummaryWriter('x')\n"
+
+
+def test_tensorboard_is_no_matter_where_the_program_imports_tensorflow(rewrite: Rewrite) -> None:
+    assert "FOC160 left: " in rewrite("--check", a=WRITER).output
+    assert "0 findings" in rewrite("--check", a=WRITER, b="import tensorflow as tf\n").output
+    # Also after a run that kept its results, without that file.
+    Path("b.py").unlink()
+    assert "FOC160 left: " in rewrite("--check").output
+
+
+@pytest.mark.parametrize(
+    ("target", "left", "needs_run"),
+    [
+        ("shim", "import flax.linen as nn\nnn.LSTMCell()\n", True),
+        ("shim", WRITER, False),
+        ("shim", "import jax.experimental.maps as m\nm.xmap\n", False),
+        ("optax", "import package\n\n\ndef f(p):\n    package.keep(made(p))\n", False),
+    ],
+)
+def test_who_needs_run_until_then(
+    rewrite: Rewrite, target: str, left: str, needs_run: bool
+) -> None:
+    made = "\n\ndef made(p):\n    return optim.Adam(0.1).create(p)\n"
+    output = rewrite("--write", to=target, a=f"from flax import optim\n{left}{made}").output
+    assert "Next: do what was left" in output
+    assert ("Until then" in output) is needs_run
+
+
+def test_a_file_that_is_not_read_comes_first(rewrite: Rewrite) -> None:
+    output = rewrite("--write", to="shim", a=OLD, b="from flax import optim\n(\n").output
+    assert "Next: mend what was not read" in output and "Next: run" not in output
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [
+        ("0.1.8", "chex 0.1.8 itself uses names that jax or flax lost: upgrade it to 0.1.84, or"),
+        ("0.1.84", ""),
+        (None, ""),
+    ],
+)
+def test_a_package_that_needs_run_is_named(
+    rewrite: Rewrite, monkeypatch: pytest.MonkeyPatch, installed: str | None, expected: str
+) -> None:
+    monkeypatch.setattr(that_need_run, "version_of", {"chex": installed}.get)
+    output = rewrite("--write", to="shim", a=OLD, b="from chex import assert_rank\n").output
+    assert ("Next: run the program with python" in output) is not bool(expected)
+    assert expected in output

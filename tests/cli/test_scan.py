@@ -187,7 +187,10 @@ def test_paths_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_nothing_to_read(scan: Scan) -> None:
     status, lines, _ = scan()
-    assert (status, lines[0]) == (2, "0 findings in 0 of 0 files.")
+    assert (status, lines[0]) == (
+        2,
+        "No Python file was found: no name ends in .py, .pyi, .ipynb, .gin.",
+    )
 
 
 IMPORTS_NOTHING = """
@@ -255,3 +258,10 @@ def test_hooks_for_pre_commit() -> None:
         # The files come last; that they are missing is the only thing wrong with these.
         done = start(["-m", "flaxoptim_compat", command, *options, "missing.py"], ROOT)
         assert done.returncode == 2 and "missing.py: not read" in done.stdout
+
+
+def test_what_is_no_python_by_its_name_is_not_read(scan: Scan) -> None:
+    Path("notes.txt").write_text("import jax\njax.tree_map\n")
+    status, lines, _ = scan("notes.txt")
+    assert status == 2
+    assert "notes.txt: not read: the name ends in none of .py, .pyi, .ipynb, .gin" in lines

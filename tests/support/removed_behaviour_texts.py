@@ -484,8 +484,8 @@ LEFT: dict[str, tuple[str, str, str]] = {
     "unpacked arguments beside an old one": (
         "import jax.numpy as jnp\njnp.clip(*args, a_max=1)\n",
         "FOC166",
-        "jax.numpy.clip does not take a_max any more, and what is unpacked here is not known:"
-        " write jax.numpy.clip(x, min=..., max=...)",
+        "jax.numpy.clip does not take a_max any more, and the keywords that are unpacked here"
+        " are not known: write jax.numpy.clip(x, min=..., max=...)",
     ),
     "an argument that could only be None": (
         "import jax\njax.make_jaxpr(f, abstracted_axes={0: 'n'})\n",
@@ -495,17 +495,17 @@ LEFT: dict[str, tuple[str, str, str]] = {
     "a value that is computed for an argument that is gone": (
         "import jax\njax.nn.softmax(x, initial=f())\n",
         "FOC166",
-        "what initial is given is computed here",
+        "the value for initial is computed here",
     ),
     "arguments in another order": (
         "import jax.numpy as jnp\njnp.where(y=f(), x=g(), condition=c)\n",
         "FOC166",
-        "its arguments stand in another order",
+        "the arguments stand in another order",
     ),
     "places that later arguments take": (
         "import functools\nimport jax.numpy as jnp\nfunctools.partial(jnp.where, condition=c)\n",
         "FOC166",
-        "which places the later arguments have is not known",
+        "the places of the later arguments are not known",
     ),
     "an argument in parentheses": (
         "import jax.numpy as jnp\njnp.array(x, d, (y))\n",
@@ -526,7 +526,7 @@ LEFT: dict[str, tuple[str, str, str]] = {
     "what only its name calls a mask": (
         "from flax import linen as nn\nnn.MultiHeadDotProductAttention(2)(x, y, my_mask)\n",
         "FOC166",
-        "that it is a mask only its name says",
+        "only its name says that it is a mask",
     ),
     "a method of what a compiled function returns": (
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from flaxoptim_compat.migrate.program.loading import SUFFIXES
 from flaxoptim_compat.migrate.run.reports import Noted, Report, Spot, UnitReport, line_of, place_of
 
 # What is listed for people of the lines that hold optimizers, and of those that make them.
@@ -179,6 +180,8 @@ def counts(report: Report) -> Iterator[str]:
 
 def found(report: Report) -> str:
     """How many findings there are, in how many files."""
+    if not report.files:
+        return f"No Python file was found: no name ends in {', '.join(SUFFIXES)}."
     with_findings = sum(bool(each.findings) for each in report.files)
     files = counted(len(report.files), "file")
     return f"{counted(report.findings, 'finding')} in {with_findings:,} of {files}."

@@ -108,7 +108,9 @@ def _imported(code: str) -> Iterator[GinName]:
 
 def _why_not(name: str) -> str:
     if is_dynamic_scale(name):
-        return "It is in flax.training.dynamic_scale, and gin knows it by how it was registered."
+        return (
+            "DynamicScale is in flax.training.dynamic_scale: gin knows it by how it was registered."
+        )
     return f"flaxoptim_compat.optim has no {name.removeprefix('flax.optim.')}."
 
 

@@ -234,7 +234,7 @@ def pairs(call: ast.Call) -> list[tuple[ast.expr, ast.expr]] | Refused:
     found = []
     for each in call.args:
         if isinstance(each, ast.Starred):
-            return Refused(f"its parts come from `{ast.unparse(each)}`: write them out as pairs")
+            return Refused(f"the parts come from `{ast.unparse(each)}`: write them out as pairs")
         if not isinstance(each, ast.Tuple | ast.List) or len(each.elts) != 2:
             return Refused("a part of the MultiOptimizer is not known here: it is no pair")
         traversal, optimizer = each.elts

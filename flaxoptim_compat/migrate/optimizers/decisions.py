@@ -36,7 +36,14 @@ from flaxoptim_compat.migrate.optimizers.targets import (
     why_refused,
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, is_simple, is_spelled_out
+from flaxoptim_compat.migrate.optimizers.use import (
+    RUN_TO_KNOW,
+    STEPS,
+    Sites,
+    Use,
+    is_simple,
+    is_spelled_out,
+)
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -47,8 +54,8 @@ _DEFINED_ELSEWHERE = (
     " or write here which one it is."
 )
 _TOO_MUCH = (
-    "It goes through code that everything else goes through too, which is not followed: give"
-    " rewrite the files that train, without that code."
+    "Too many optimizers and other values go through the same code here to tell them apart."
+    f" {RUN_TO_KNOW}"
 )
 
 
@@ -197,7 +204,7 @@ def _may_not_average(unit: Unit) -> list[Use]:
 
 
 _MAY_AVERAGE = (
-    "It may average its gradients after `replicate()`, or not: write"
+    "The step may average its gradients after `replicate()`, or not: write"
     " `flax.jax_utils.replicate(optimizer)`, and `jax.lax.pmean` where it does."
 )
 
@@ -279,8 +286,8 @@ def _default_rate(unit: Unit, without: Sequence[Use]) -> ast.expr | None:
 
 
 _BRIDGED = {
-    "FOC205": "Only some of its steps are given a hyper-parameter.",
-    "FOC207": "Its step is replaced.",
+    "FOC205": "Only some steps of the optimizer are given a hyper-parameter.",
+    "FOC207": "The program replaces the step of the optimizer.",
 }
 
 
@@ -320,7 +327,7 @@ def _start_differently(unit: Unit) -> list[Use]:
 
 
 _SOME_LACK_A_RATE = (
-    "Some of the definitions that come here have a learning rate, and others none: give each one."
+    "Some definitions that come here have a learning rate, and others none: give each one."
 )
 
 
@@ -376,7 +383,7 @@ def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traver
         if not touched:
             return {each: inline for unit in free for each, inline in found[unit].items()}
         for unit in touched:
-            unit.definition_stays = "Its traversal has other uses."
+            unit.definition_stays = "The traversal has other uses."
             unit.schedule = None
 
 
@@ -423,7 +430,10 @@ def _why_they_stay(points_to: PointsTo, unit: Unit) -> Iterator[tuple[Sites, str
     made = frozenset[Site | None]().union(*(use.sites for use in creates))
     made = made.union(*(inner_definitions(points_to, site) for site in unit.sites))
     if everything - made:
-        yield everything - made, "It is not seen where an optimizer is made of this definition."
+        yield (
+            everything - made,
+            f"The text does not show who makes an optimizer of this definition. {RUN_TO_KNOW}",
+        )
     for use in creates:
         if reason := why_refused(points_to, use):
             yield use.sites, reason
@@ -474,7 +484,7 @@ def _why_other_paths(points_to: PointsTo, unit: Unit) -> str:
     selects = _focuses(unit) or any(each.name == "MultiOptimizer" for each in unit.sites)
     if selects and may_be_models(points_to, unit.documents):
         return (
-            "Its parameters may be a model of `flax.nn`, whose paths are others in a TrainState:"
+            "The parameters may be a model of `flax.nn`, whose paths are others in a TrainState:"
             " `/params/dense/kernel` for `/dense/kernel`."
         )
     return ""

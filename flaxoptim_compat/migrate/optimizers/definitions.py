@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.optax_text.accepted import has_namesake, measured
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs, refusal
 from flaxoptim_compat.migrate.optax_text.text import Part, partition_refusal
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import bound_of, filters_of, is_inline
-from flaxoptim_compat.migrate.optimizers.use import sites_of
+from flaxoptim_compat.migrate.optimizers.use import RUN_TO_KNOW, sites_of
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.objects import Class, Definition, External, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
@@ -43,7 +43,7 @@ def why_no_text(
 ) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
     if not site.name or not is_certain(points_to, site):
-        return "Its class is not one of flax.optim, or not known before the program runs."
+        return f"The class of the definition is not one of flax.optim, or not known. {RUN_TO_KNOW}"
     if site.name == "MultiOptimizer":
         return _sentence(_why_no_partition(points_to, site, injected, scheduled, by_part))
     bound = bound_of(points_to, site)

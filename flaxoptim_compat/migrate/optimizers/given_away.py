@@ -18,7 +18,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     whose_fields,
 )
 from flaxoptim_compat.migrate.optimizers.taken_leaves import TAKE_LEAVES, leaves_taken
-from flaxoptim_compat.migrate.optimizers.use import Use, axes_of, sites_of
+from flaxoptim_compat.migrate.optimizers.use import RUN_TO_KNOW, Use, axes_of, shown, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values import containers, known_names
 from flaxoptim_compat.migrate.values.calls import FIELD_METHODS
@@ -49,16 +49,17 @@ def given_to_unread(points_to: PointsTo, document: Document, call: ast.Call) -> 
         if not objects:
             continue
         if sites := sites_of(objects, Optimizer):
-            given = "It is given to"
+            what = "an optimizer"
         elif sites := sites_of(points_to.data_inside(objects), Optimizer):
-            given = "What holds it is given to"
+            what = "an object that holds an optimizer"
         else:
             continue
         is_holder = not sites_of(objects, Optimizer)
         if _becomes_field(points_to, call, argument):
             continue
         if taker := _unread_taker(points_to, document, call, is_holder):
-            yield Use("FOC218", document, argument, sites, f"{given} {taker}.")
+            problem = f"`{shown(call)}` gives {what} to {taker}. {RUN_TO_KNOW}"
+            yield Use("FOC218", document, argument, sites, problem)
 
 
 def _becomes_field(points_to: PointsTo, call: ast.Call, argument: ast.expr) -> bool:
@@ -91,14 +92,14 @@ def _unread(
     }
     packages.update(*(_made_by_packages(points_to, each) for each in takers))
     if points_to.is_unknown(function):
-        return "one of more functions than are followed"
+        return "one of too many functions to follow"
     if packages:
         return f"{min(packages)}, which may expect an Optimizer"
     if takers or _keeps_things(function) or _is_known_method(points_to, call, function):
         return ""
     # Who hands this function a state hands it what works on such a state, as who gets one back.
     is_given = is_holder and points_to.is_parameter(document, function)
-    return "" if is_given else "a function that is not known here"
+    return "" if is_given else "a function whose code is not seen"
 
 
 def _called_by(points_to: PointsTo, call: ast.Call) -> Iterator[ast.expr]:
@@ -192,7 +193,9 @@ def put_into_unread(points_to: PointsTo, document: Document, node: ast.Assign) -
         if not owners and _is_imported(points_to, document, target.value):
             names = [ast.unparse(target.value)]
         if names:
-            problem = f"It is put into {min(names)}, which is not read here."
+            problem = (
+                f"An optimizer is put into `{min(names)}`, which is not read here. {RUN_TO_KNOW}"
+            )
             yield Use("FOC218", document, target, sites, problem)
 
 
@@ -219,7 +222,7 @@ def made_by_unread(points_to: PointsTo, document: Document, call: ast.Call) -> I
     names = {each for each in points_to.package_names(maker) if not _makes_no_optimizer(each)}
     if names or not points_to.values(maker):
         what = min(names, default=ast.unparse(maker))
-        problem = f"{what} may make an Optimizer, beside those of flax.optim."
+        problem = f"`{what}` may make an optimizer, beside those of flax.optim. {RUN_TO_KNOW}"
         yield Use("FOC219", document, call, sites, problem)
 
 
@@ -422,11 +425,11 @@ def _pickles_itself(each: Object) -> bool:
 _PICKLING = {"__getnewargs__", "__getnewargs_ex__", "__getstate__", "__reduce__", "__reduce_ex__"}
 _PICKLERS = {"pickle.dump", "pickle.dumps"}
 _PICKLED = (
-    "It is pickled, which the functions of optax in a TrainState cannot be: pickle"
+    "An optimizer is pickled. A TrainState cannot be, because of the functions in it: pickle"
     " `flax.serialization.to_state_dict(...)` of it."
 )
 _SERIALIZERS = ("flax.serialization.", "flax.training.checkpoints.")
 _FIRST_COPY = (
-    "It is stored as its first copy, a TrainState as all of them: store its `unreplicate()`, and"
-    " restore before `replicate()`."
+    "A replicated optimizer is stored as its first copy, and a TrainState as all of them: store its"
+    " `unreplicate()`, and restore before `replicate()`."
 )

@@ -20,7 +20,7 @@ from flaxoptim_compat.migrate.names.dotted import (
 )
 from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.optimizers.given_away import takes_any_tree
-from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import RUN_TO_KNOW, Use, shown, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import files_by_name
 from flaxoptim_compat.migrate.values import containers
@@ -67,13 +67,13 @@ def lost_to(points_to: PointsTo, document: Document, node: ast.AST, seen: str) -
     """
     for lost in _lost(points_to, document, node):
         if sites := sites_of(lost.held, Optimizer):
-            problem = f"{lost.what} and may be what has the {seen}: {_NAME_IT}"
+            problem = f"{lost.what}. The {seen} may be of that optimizer: {_NAME_IT} {RUN_TO_KNOW}"
             yield Use("FOC218", document, lost.place, sites, problem)
     if isinstance(node, ast.Attribute) and node.attr in points_to.optimizer_fields:
         yield from _of_unknown(points_to, document, node, seen)
 
 
-_NAME_IT = "if so, give that the name `optimizer` first."
+_NAME_IT = "if so, name it `optimizer` there."
 
 
 def _lost(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[Lost]:
@@ -96,7 +96,7 @@ def _put_unseen(points_to: PointsTo, node: ast.AST) -> Iterator[Lost]:
     for holder, method, value in _put(node):
         held = _given_by(points_to, points_to.legacy(value))
         if sites_of(held, Optimizer) and _is_put_unseen(points_to, holder, method):
-            what = f"It is put into `{ast.unparse(holder)}`, of which nothing is known,"
+            what = f"An optimizer is put into `{shown(holder)}`, of which nothing is known"
             yield Lost(value, held, what)
 
 
@@ -105,7 +105,11 @@ def _taken_by_operators(points_to: PointsTo, node: ast.AST) -> Iterator[Lost]:
         held = points_to.legacy(operand)
         within = points_to.data_inside(held) - held
         if sites_of(within, Optimizer) and not points_to.values(node):
-            yield Lost(operand, within, f"What `{ast.unparse(node)}` makes of it is not known,")
+            yield Lost(
+                operand,
+                within,
+                f"The result of `{shown(node)}` is not known, and may hold an optimizer",
+            )
 
 
 def _taken_out(points_to: PointsTo, node: ast.AST) -> Iterator[Lost]:
@@ -113,7 +117,7 @@ def _taken_out(points_to: PointsTo, node: ast.AST) -> Iterator[Lost]:
     for holder, is_known in _taken_from(points_to, node):
         held = points_to.legacy(holder)
         if held and not sites_of(held, Optimizer) and not is_known():
-            what = f"What `{ast.unparse(holder)}` gives here is not known,"
+            what = f"The text does not show the values in `{shown(holder)}`, where an optimizer is"
             yield Lost(holder, points_to.inside(held), what)
 
 
@@ -135,8 +139,8 @@ def _of_unknown(
 
 
 _FIELD = (
-    "It may be the `{}` of a `{}`, an optimizer, and have the {}: if so, name it"
-    " first, `optimizer = {}`."
+    "This may be the field `{}` of a `{}`, which holds an optimizer. The {} may be of that"
+    f" optimizer: if so, name it first, `optimizer = {{}}`. {RUN_TO_KNOW}"
 )
 
 
@@ -148,7 +152,9 @@ def _made(points_to: PointsTo, call: ast.Call) -> Iterator[Lost]:
         held = points_to.legacy(value)
         makers = frozenset(each for each in held if isinstance(each, Function | Class))
         if makers:
-            what = f"What `{ast.unparse(call.func)}` does with it is not known,"
+            what = (
+                f"`{shown(call.func)}` is given code that makes an optimizer, and is not known here"
+            )
             yield Lost(value, _given_by(points_to, makers), what)
 
 
@@ -170,7 +176,9 @@ def _looked_up(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
             values = points_to.values(owner)
             owners = frozenset(each for each in values if isinstance(each, Instance | Class | File))
             held = points_to.inside(owners) | _given_by(points_to, owners)
-            yield Lost(call, held, f"What `{ast.unparse(call)}` gives is not known,")
+            yield Lost(
+                call, held, f"The result of `{shown(call)}` is not known, and may be an optimizer"
+            )
 
 
 def _variables(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Lost]:
@@ -184,7 +192,7 @@ def _variables(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
         held = held.union(*(points_to.variable(scope.node, each) for each in scope.bindings))
         scope = scope.parent
     held = _given_by(points_to, held)
-    yield Lost(call, held, f"What `{ast.unparse(call)}` gives is not known,")
+    yield Lost(call, held, f"The result of `{shown(call)}` is not known, and may be an optimizer")
 
 
 _GIVE_VARIABLES = frozenset({"eval", "exec", "globals", "locals"})
@@ -201,7 +209,7 @@ def _imported(points_to: PointsTo, document: Document, call: ast.Call) -> Iterat
         return
     files = files_by_name(call, document, together) if is_named else together - {document}
     made = _given_by(points_to, frozenset(map(File, files)))
-    yield Lost(call, made, f"What `{ast.unparse(call)}` gives is not known,")
+    yield Lost(call, made, f"The result of `{shown(call)}` is not known, and may be an optimizer")
 
 
 _RUN_FILES = frozenset({"importlib.util.module_from_spec", "runpy.run_module", "runpy.run_path"})
@@ -215,7 +223,7 @@ def _kept_by_decorators(
         wrappers = (each for each in points_to.values(decorator) if isinstance(each, Function))
         keeps = any(not kept_by(each) and any(_put_in(each)) for each in wrappers)
         if keeps or _is_registry(points_to, decorator):
-            what = f"What `{ast.unparse(decorator)}` does with it is not known,"
+            what = f"`@{shown(decorator)}` makes something unknown of code that makes an optimizer"
             yield Lost(decorator, _given_by(points_to, frozenset({maker})), what)
 
 
@@ -236,7 +244,7 @@ def _asked_by_bases(points_to: PointsTo, node: ast.ClassDef, of: Class) -> Itera
     """A class with methods that return optimizers, derived from one that may call these."""
     for base in bases_of(node):
         if any(map(is_not_read, points_to.package_names(base))):
-            what = f"What `{ast.unparse(base)}` does with what methods return is not known,"
+            what = f"The class `{shown(base)}` may call a method that returns an optimizer"
             yield Lost(base, _given_by(points_to, frozenset({of})), what)
 
 

@@ -11,7 +11,14 @@ from flaxoptim_compat.migrate.names.dotted import (
     last_name,
 )
 from flaxoptim_compat.migrate.optimizers.lost import operands
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Use, becomes_train_state, sites_of
+from flaxoptim_compat.migrate.optimizers.use import (
+    RUN_TO_KNOW,
+    STEPS,
+    Use,
+    becomes_train_state,
+    shown,
+    sites_of,
+)
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.known_names import (
     TELLING,
@@ -116,8 +123,8 @@ def made_unseen(points_to: PointsTo, uses: Iterable[Use]) -> Iterator[Use]:
 
 
 _MADE_UNSEEN = (
-    "What this `create` makes is not known, and may be an optimizer that is used elsewhere: write"
-    " which one it is, as in `optim.Adam(...).create(...)`."
+    "The result of this `create` is not known, and may be an optimizer that is used elsewhere:"
+    f" write which one it is, as in `optim.Adam(...).create(...)`. {RUN_TO_KNOW}"
 )
 
 
@@ -131,11 +138,14 @@ def decorated(points_to: PointsTo, document: Document, function: ast.FunctionDef
             given = (points_to.variable(function, each) for each in names)
             held = points_to.returned(function).union(*given)
             if sites := sites_of(points_to.data_inside(held), Optimizer):
-                problem = _WRAPPED.format(ast.unparse(decorator), asked)
+                problem = _WRAPPED.format(shown(decorator), asked)
                 yield Use("FOC218", document, decorator, sites, problem)
 
 
-_WRAPPED = "`{}` is put around it, and may ask an optimizer for what stands in {}."
+_WRAPPED = (
+    "The decorator `@{}` asks for an attribute in {}, maybe of an optimizer of this function."
+    f" {RUN_TO_KNOW}"
+)
 
 
 def into_operator(
@@ -144,11 +154,14 @@ def into_operator(
     """An optimizer in brackets or beside an operator, which a class of the program understands."""
     for operand in [node.value] if isinstance(node, ast.AugAssign) else operands(node):
         if sites := sites_of(points_to.legacy(operand), Optimizer):
-            problem = _OPERATOR.format(ast.unparse(node))
+            problem = _OPERATOR.format(shown(node))
             yield Use("FOC218", document, operand, sites, problem)
 
 
-_OPERATOR = "It is not followed through `{}`: give it to a function or method instead."
+_OPERATOR = (
+    "The text does not show whether an optimizer goes through `{}`: give it to a function instead."
+    f" {RUN_TO_KNOW}"
+)
 
 
 def into_exception(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
@@ -159,11 +172,14 @@ def into_exception(points_to: PointsTo, document: Document, call: ast.Call) -> I
         return
     for value in arguments_of(call):
         if sites := sites_of(points_to.data_inside(points_to.legacy(value)), Optimizer):
-            problem = _RAISED.format(ast.unparse(call.func))
+            problem = _RAISED.format(shown(call.func))
             yield Use("FOC218", document, value, sites, problem)
 
 
-_RAISED = "It is not followed to who catches the `{}`: put it into a variable that both know."
+_RAISED = (
+    "The text does not show who catches the `{}` with the optimizer in it: put the optimizer into"
+    f" a variable that both know. {RUN_TO_KNOW}"
+)
 
 
 def _asks(points_to: PointsTo, wrapper: Function) -> str:

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
 from flaxoptim_compat.migrate.optimizers.out_of_sight import is_certain, not_understood
 from flaxoptim_compat.migrate.optimizers.recognition import Recognisers, uses
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
-from flaxoptim_compat.migrate.optimizers.use import Use
+from flaxoptim_compat.migrate.optimizers.use import Use, shown
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.values.evidence import Evidence
@@ -105,7 +105,7 @@ class Facts:
         # Where optimizers become TrainStates, what is left to say `.target` to one would fail.
         converts = document in self._converting
         return [
-            (node, why or f"what has `.{node.attr}` here is not known")
+            (node, why or f"the text does not show whether `{shown(node.value)}` is an optimizer")
             for node in self._not_understood[document]
             if converts or is_certain(self.points_to, node)
         ]

@@ -197,7 +197,7 @@ def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
     return use
 
 
-_NOT_AVERAGED = "It averages its gradients, which are not written out: write `grads=...`."
+_NOT_AVERAGED = "The step averages its gradients, which are not written out: write `grads=...`."
 # What an optimizer on every device has for a single copy, or the TrainState in another shape.
 _OTHER_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_dict"})
 _COPIES = "`{}` is asked of an optimizer that was replicated: ask before, or its `unreplicate()`."
@@ -220,7 +220,7 @@ def uses(
     found = list(_not_settled(points_to.evidence, found))
     for use in (*found, *restored_elsewhere(points_to, found)):
         if isinstance(use.node, ast.Call) and use.document.is_in_f_string(use.node):
-            problem = "It is a part of an f-string: give it a name before."
+            problem = "An optimizer stands in an f-string: give the expression a name before."
             yield dataclasses.replace(use, problem=problem, bridge="")
         else:
             yield use

@@ -281,8 +281,8 @@ def _reads_its_own(
 
 
 _ENTRY = (
-    "It may be saved in {}, and a TrainState has `{}` there: write that, or if other files are read"
-    " here, say so with `noqa: FOC215`."
+    "The optimizer may be saved in {}. A TrainState has `{}` there: write that, or if other files"
+    " are read here, say so with `noqa: FOC215`."
 )
 
 
@@ -354,11 +354,11 @@ def decay_differs(points_to: PointsTo, sites: Sites) -> bool:
 
 _SEVERAL = "MultiOptimizer"
 _OTHER_DEFINITION = (
-    "What is saved with the definition in {} may be restored with that in {}, which has another {}:"
+    "A checkpoint of the definition in {} may be restored with that in {}, which has another {}:"
     " give both the same."
 )
 _OTHER_PARTS = (
-    "It may be restored from what is saved with the definition in {}, of which a TrainState has"
+    "A checkpoint of the definition in {} may be restored here, of which a TrainState has"
     " other parts: write the same `MultiOptimizer` in both, or if other files are restored here,"
     " say so with `noqa: FOC215`."
 )

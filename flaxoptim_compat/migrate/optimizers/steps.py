@@ -261,4 +261,4 @@ def taken_apart(document: Document, call: ast.Call) -> list[ast.expr]:
     return []
 
 
-NOT_TAKEN_APART = "Its results are not taken apart where it is called."
+NOT_TAKEN_APART = "The results are not taken apart where the method is called."

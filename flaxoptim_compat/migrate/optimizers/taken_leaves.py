@@ -223,6 +223,6 @@ _PUT_TOGETHER = frozenset(["dump", "dumps", "save", "savez", "tree_unflatten", "
 # What gives them on, in their order.
 _HAND_ON = frozenset(["device_get", "device_put", "iter", "list", "map", "tuple", "zip"])
 _OTHER_LEAVES = (
-    "Its leaves are taken, and a TrainState has others, such as another count of steps: take"
+    "The leaves of an optimizer are taken. A TrainState has others, such as a count of steps: take"
     " those of its `target`."
 )

@@ -106,7 +106,7 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
       use: the call of ``create``.
     """
     if isinstance(use.node, ast.Call) and not _is_understood(use.node):
-        return "Its arguments are not written out."
+        return "The arguments of `create` are not written out."
     shown = points_to.evidence.kinds(use.sites)
     if shown is not None:
         found = {ARRAY: "single array", OBJECT: "object that does not know what `in` means"}

@@ -25,8 +25,10 @@ from flaxoptim_compat.migrate.values.objects import (
     Transformed,
 )
 
-MIXED = "This is an optimizer in some calls, and something else in others"
+MIXED = "A value is an optimizer in some calls, and something else in others"
 BY_HAND = "An optimizer is put together by hand."
+# What ends the reason of a place of which the text does not show enough.
+RUN_TO_KNOW = "Run with --verify to find out."
 
 # The rules about steps.
 STEPS = frozenset({"FOC205", "FOC206"})
@@ -79,6 +81,18 @@ def sites_of(values: Objects, kind: type[Optimizer | Definition | State | StateD
     """Where the definitions of all values of a kind were made; None only if no place is known."""
     found: Sites = frozenset(each.site for each in values if isinstance(each, kind))
     return found - {None} or found
+
+
+def shown(node: ast.AST) -> str:
+    """An expression as a message quotes it: on one line, and not too much of it."""
+    text = ast.unparse(node)
+    if len(text) > _LONGEST and isinstance(node, ast.Call):
+        text = f"{ast.unparse(node.func)}(...)"
+    text = " ".join(text.split())
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+_LONGEST = 50
 
 
 def becomes_train_state(document: Document, call: ast.Call) -> bool:

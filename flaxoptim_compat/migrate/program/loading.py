@@ -72,6 +72,9 @@ class FoundFiles:
         for path in paths:
             if path.is_dir():
                 self._walk(path, path)
+            elif path.is_file() and path.suffix and not path.name.endswith(SUFFIXES):
+                # A script may have no suffix.
+                self.unreadable.append((path, f"the name ends in none of {', '.join(SUFFIXES)}"))
             elif path.is_file():
                 self._add_unless_excluded(path, path.is_symlink())
             else:

@@ -72,7 +72,7 @@ def code_cells(text: str) -> list[RawCell]:
         )
     language = _language(notebook.get("metadata"))
     if "python" not in language.lower():
-        raise Unreadable(f"its language is {language}")
+        raise Unreadable(f"the language is {language}")
     # Of a key that is there twice the last counts, as for json.
     cells = {key: start for key, _, start, _ in _members(text, _skip(text, 0))}["cells"]
     return [

@@ -32,6 +32,6 @@ def find(reading: Reading) -> Iterator[Finding]:
                     f"a subclass of {name}",
                     "flaxoptim_compat.to_optax(definition) makes an optax transformation of it",
                     optax=None,
-                    reason="The class computes in its own way; flaxoptim_compat.to_optax takes it.",
+                    reason="The class computes in its own way: flaxoptim_compat.to_optax takes it.",
                 )
                 break

@@ -96,7 +96,7 @@ def _attention(reading: Reading) -> Iterator[Finding]:
         old = _old_call(reading.document, call, _OF_ATTENTION)
         if old is not None and reading.allows(RULE.code, call):
             if is_old is None:
-                old = old._replace(edits=(), doubt="that it is a mask only its name says")
+                old = old._replace(edits=(), doubt="only its name says that it is a mask")
             yield _finding(reading, _ATTENTION, _OF_ATTENTION, call.func, old)
 
 
@@ -201,7 +201,7 @@ class _Argument:
         assert self.parameter is not None
         today = self.parameter.today
         if today == "" and not _is_without_effect(self.value):
-            raise _Doubtful(f"what {self.parameter.name} is given is computed here")
+            raise _Doubtful(f"the value for {self.parameter.name} is computed here")
         if today == "-" and not self._is("None"):
             raise _Doubtful(f"{self.parameter.name} could only be None")
         if today in ("", "-") or (today != self.parameter.name and self._is("None")):
@@ -238,7 +238,7 @@ def _old_call(
         return found
     try:
         if any(_is_unpacked(each.node) for each in arguments):
-            raise _Doubtful("what is unpacked here is not known")
+            raise _Doubtful("the keywords that are unpacked here are not known")
         for each in arguments:
             each.settle()
         _check(arguments, is_given)
@@ -291,9 +291,9 @@ def _check(arguments: Sequence[_Argument], is_given: bool) -> None:
         before = kept[:place]
         named = any(one.is_by_name and one.becomes != _BY_PLACE for one in before)
         if named or each.place != place:
-            raise _Doubtful("its arguments stand in another order")
+            raise _Doubtful("the arguments stand in another order")
         if is_given:
-            raise _Doubtful("which places the later arguments have is not known")
+            raise _Doubtful("the places of the later arguments are not known")
 
 
 def _edits(document: Document, call: ast.Call, arguments: Sequence[_Argument]) -> Iterator[Edit]:
@@ -309,7 +309,7 @@ def _edits(document: Document, call: ast.Call, arguments: Sequence[_Argument]) -
             name = _NAMED.match(document.text, start)
             if name is None or name[1] != each.parameter.name:
                 # Before Python 3.12 the parser could be wrong about places in f-strings.
-                raise _Doubtful("where its arguments stand is not certain")
+                raise _Doubtful("the places of the arguments are not certain")
             if each.becomes == _BY_NAME:
                 yield Edit(start, name.end(1), (today,))
             else:

@@ -37,7 +37,7 @@ def _use(asked: Asked) -> Use | None:
     """Whatever the program asks a definition for."""
     if isinstance(asked.node.ctx, ast.Store):
         return None
-    return asked.use("FOC201", f"The program asks it for `{asked.node.attr}`.")
+    return asked.use("FOC201", f"The program asks the definition for `{asked.node.attr}`.")
 
 
 RECOGNISES = Recognises({Definition: {ANY: _use}})
@@ -65,7 +65,7 @@ def _traversals(reading: Reading, facts: Facts) -> Iterator[Finding]:
         edits = () if is_inline else (replaced(reading, call, span(reading, call.args[0])),)
         what = "a traversal, ModelParamTraversal"
         optax = Change(edits, drops=(call.func,))
-        yield Finding("FOC208", start, end, what, "its function", optax=optax)
+        yield Finding("FOC208", start, end, what, "the function of the traversal", optax=optax)
 
 
 def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) -> Finding:
@@ -89,7 +89,7 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
     instead, change = "exactly the same in optax", ""
     if reading.accept_changes and reading.writes:
         change = change_of(facts.points_to, site)
-        instead = f"its namesake in optax: {change}" if change else instead
+        instead = f"the namesake in optax: {change}" if change else instead
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         if facts.in_focus(site.node) is not None or not reading.writes:

@@ -15,6 +15,7 @@ from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.rules.version_questions import is_for_another_version
 from flaxoptim_compat.migrate.successors.rearranged_calls import (
     REARRANGED,
     YOUNG,
@@ -67,9 +68,16 @@ def find(code: str, reading: Reading) -> Iterator[Finding]:
 def _lost_names(reading: Reading) -> dict[str, list[tuple[NameUse, Successor]]]:
     """The uses of names that are gone, by the rules that are about them."""
     by_code: dict[str, list[tuple[NameUse, Successor]]] = {}
-    for use in reading.names.uses:
-        found = _successor_of(reading, use)
-        if found is not None:
+    lost = [(use, found) for use in reading.names.uses if (found := _successor_of(reading, use))]
+    gone = {use.node for use, _ in lost}
+
+    def is_gone(code: ast.AST) -> bool:
+        return any(each in gone for each in ast.walk(code))
+
+    for use, found in lost:
+        # A name that such an import brings is that of today already, wherever it is used.
+        asked = (use.node, *filter(None, [use.binding]))
+        if not any(is_for_another_version(reading.document, each, is_gone) for each in asked):
             by_code.setdefault(code_of(found), []).append((use, found))
     return by_code
 

@@ -64,7 +64,7 @@ def _unknown(asked: Asked) -> Use:
 
 
 def _assigned(asked: Asked) -> Use:
-    problem = f"The program assigns to its `{asked.node.attr}`, which optax has for good."
+    problem = f"The program assigns to `{asked.node.attr}`, which stays as it is in optax."
     return asked.use("FOC219", problem)
 
 

@@ -28,6 +28,8 @@ from flaxoptim_compat.migrate.run.settings import Settings
 from flaxoptim_compat.observation.places import Uses
 
 _RECURSION = 10_000
+# The rule for what works wherever TensorFlow is.
+TENSORFLOW_IS_MISSING = "FOC160"
 
 
 class Task(NamedTuple):
@@ -40,6 +42,7 @@ class Task(NamedTuple):
       accept_changes: whether changes of numbers are accepted.
       releases: the versions that the result is for.
       uses: where a run used optimizers; None: there was none.
+      has_tensorflow: whether TensorFlow is there, installed or because the program imports it.
     """
 
     target: str
@@ -48,6 +51,7 @@ class Task(NamedTuple):
     accept_changes: bool = False
     releases: Releases = NEWEST
     uses: Uses | None = None
+    has_tensorflow: bool = False
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -114,6 +118,8 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
     if task.target and loaded.off_limits:
         # An optimizer that a file which stays has a part in must stay itself.
         everywhere |= {code for code in task.codes if code.startswith(OF_OPTIMIZERS)}
+    if task.has_tensorflow:
+        everywhere |= {TENSORFLOW_IS_MISSING}
     return Ignored(ignored_lines(loaded.document.text), everywhere)
 
 
@@ -138,7 +144,7 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
         except Unwritable as error:
             report.off_limits = str(error)
         except Unreadable as error:
-            report.unread.append((None, f"what rewrite makes of it is no Python, {error}"))
+            report.unread.append((None, f"the result of rewrite is no Python, {error}"))
     return report
 
 

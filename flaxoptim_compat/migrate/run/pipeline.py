@@ -49,8 +49,10 @@ def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | Non
     if task.uses is not None:
         cache = None  # a run may show something else each time
     with deep_recursion(), _rare_collections():
-        reports = _Run(found.files, task, progress, Cache(cache, task)).reports()
-    return Report(reports, found.left_out, found.unreadable, found.unfinished)
+        program = _Run(found.files, task, progress, Cache(cache, task))
+        reports = program.reports()
+    places = (found.left_out, found.unreadable, found.unfinished)
+    return Report(reports, *places, program.imported())
 
 
 @contextlib.contextmanager
@@ -84,11 +86,15 @@ class _Run:
         self._examined: list[Examined] = []
         self._waiting = Waiting()
         self._reports: dict[int, FileReport] = {}
+        # Files of which something depends on what others import.
+        self._late: set[int] = set()
 
     def reports(self) -> list[FileReport]:
         for number, file in enumerate(self._files):
             self._progress(number, len(self._files), str(file.path))
             self._examine(number, file)
+        if "tensorflow" in self.imported():
+            self._task = self._task._replace(has_tensorflow=True)
         groups = self._joined(self._links().groups())
         together = frozenset[int]().union(*groups)
         for number in range(len(self._files)):
@@ -102,6 +108,11 @@ class _Run:
         if not self._has_changed:
             self._cache.save()
         return [self._reports[number] for number in range(len(self._files))]
+
+    def imported(self) -> frozenset[str]:
+        """What the files import, without what stands behind a dot."""
+        found = (one for each in self._examined for one in each.imports)
+        return frozenset((one.origin or one.name).partition(".")[0] for one in found)
 
     def _joined(self, groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         """The groups, those joined into one in which a run saw an optimizer."""
@@ -127,10 +138,13 @@ class _Run:
             self._reports[number] = unread(file, error)
             return
         key = self._keys[number] = key_of_file(file, source)
-        examined = self._cache.examined(key, file)
+        if b"tensorboard" in source:
+            self._late.add(number)
+        examined = None if number in self._late else self._cache.examined(key, file)
         if examined is None:
             examined = examine(file, source)
-            self._cache.keep_examined(key, examined)
+            if number not in self._late:
+                self._cache.keep_examined(key, examined)
         self._examined.append(examined._replace(loaded=None))
         if examined.report is not None:
             self._reports[number] = examined.report
@@ -138,7 +152,8 @@ class _Run:
                 examined.report.old = source
         elif examined.loaded is not None:
             self._waiting.keep(number, examined.loaded)
-            if number not in self._waiting and not examined.mentions.optimizers:
+            is_late = number in self._late or examined.mentions.optimizers
+            if number not in self._waiting and not is_late:
                 # Most files turn out to belong to no other.
                 self._report_alone(number, examined.loaded)
 
@@ -175,12 +190,14 @@ class _Run:
         except Exception as error:
             report = unread(loaded.file, error)
         self._reports[number] = report
-        known = self._examined[number]._replace(report=report)
-        self._cache.keep_examined(self._keys[number], known)
+        if number not in self._late:
+            known = self._examined[number]._replace(report=report)
+            self._cache.keep_examined(self._keys[number], known)
 
     def _read_together(self, group: Sequence[int], elsewhere: bool) -> None:
         """Read files that belong together, unless it is known what comes of that."""
-        key = key_of_group([self._keys.get(number, "") for number in group], elsewhere)
+        names = [self._keys.get(number, "") for number in group]
+        key = key_of_group([*names, str(self._task.has_tensorflow)], elsewhere)
         known = self._cache.together(key, [self._files[number] for number in group])
         if known is not None and self._take(group, known):
             return

@@ -131,12 +131,14 @@ class Report:
       left_out: folders and links that were not looked into, and why.
       unreadable: paths that could not be looked at, and why.
       unfinished: files that a rewrite which was killed left behind.
+      imported: what they import, without what stands behind a dot.
     """
 
     files: list[FileReport]
     left_out: list[tuple[Path, str]]
     unreadable: list[tuple[Path, str]]
     unfinished: list[Path]
+    imported: frozenset[str] = frozenset()
 
     @property
     def findings(self) -> int:
@@ -177,6 +179,13 @@ class Report:
         """Whether something could not be read, or there is nothing to read."""
         is_asked_for = any(why == EXCLUDED for _, why in self.left_out)
         return bool(self.unread) or not (self.files or is_asked_for)
+
+    @property
+    def left(self) -> list[Noted]:
+        """What stays as it is."""
+        return [
+            one for each in self.files for one in (each.findings if each.off_limits else each.left)
+        ]
 
     @property
     def status(self) -> int:

@@ -187,12 +187,13 @@ def test_what_stays_and_why(scan: Scan) -> None:
         "def train(p, g):\n    o = make(p)\n    send(o)\n    return o.apply_gradient(g).target\n"
     )
     _, lines = scan(a=makes, b=uses, c="from flax import optim\n")
-    assert lines[:7] == [
+    assert lines[:8] == [
         "8 findings in 3 of 3 files.",
         "",
         "rewrite --to shim deals with all 8.",
         "rewrite --to optax deals with 3 and leaves 5, most for these reasons:",
-        "  5  It is given to unknown.send, which may expect an Optimizer. (b.py:5)",
+        "  5  `send(o)` gives an optimizer to unknown.send, which may expect an",
+        "     Optimizer. Run with --verify to find out. (b.py:5)",
         "Of 1 optimizer 0 become TrainStates, 1 stays. b.py:5 holds it.",
         "Nothing stays in c.py.",
     ]

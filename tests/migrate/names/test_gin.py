@@ -33,8 +33,8 @@ SAME = (
 LEFT = {
     "f.x = 'flax.optim.Adam'": "Only the program knows",
     "f.x = %flax.optim.rate": "Only the program knows",
-    "flax.optim.DynamicScale.scale = 1": "It is in flax.training.dynamic_scale",
-    "from flax.optim import dynamic_scale": "It is in flax.training.dynamic_scale",
+    "flax.optim.DynamicScale.scale = 1": "DynamicScale is in flax.training.dynamic_scale",
+    "from flax.optim import dynamic_scale": "DynamicScale is in flax.training.dynamic_scale",
     "flax.optim.Mine.rate = 1": "flaxoptim_compat.optim has no Mine.rate",
     "from __gin__ import dynamic_registration\nimport flax\nflax.optim.Adam.eps = 1": (
         "Another import brings this"

@@ -84,7 +84,7 @@ def refused(text: str, **changes: Any) -> str:
     ("arguments", "reason"),
     [
         ("", "takes pairs"),
-        ("*parts", "its parts come from `*parts`: write them out as pairs"),
+        ("*parts", "the parts come from `*parts`: write them out as pairs"),
         ("(a, *b)", "it is no pair"),
         ("part", "it is no pair"),
         (f"({KERNELS}, optim.Adam())", "no learning rate"),

@@ -13,27 +13,30 @@ IMPORTS = "import functools\nimport jax\nimport package\n"
 @pytest.mark.parametrize(
     ("given", "holds"),
     [
-        ("functools.partial(package.asked, a)()", "It is"),
-        ("list(map(package.asked, [a, b]))", "What holds it is"),
-        ("functools.reduce(package.asked, g, a)", "It is"),
-        ("sorted([a, b], key=package.asked)[0]", "What holds it is"),
-        ("jax.lax.scan(package.asked, a, g)[0]", "It is"),
-        ("jax.lax.fori_loop(0, n, package.asked, a)", "It is"),
-        ("jax.lax.while_loop(lambda o: True, functools.partial(package.asked, n), a)", "It is"),
-        ("jax.lax.cond(n, lambda o: o, package.asked, a)", "It is"),
-        ("jax.jit(package.asked)(a)", "It is"),
-        ("jax.tree_util.tree_map(package.asked, a, is_leaf=lambda x: x is a)", "It is"),
+        ("functools.partial(package.asked, a)()", "an optimizer"),
+        ("list(map(package.asked, [a, b]))", "an object that holds an optimizer"),
+        ("functools.reduce(package.asked, g, a)", "an optimizer"),
+        ("sorted([a, b], key=package.asked)[0]", "an object that holds an optimizer"),
+        ("jax.lax.scan(package.asked, a, g)[0]", "an optimizer"),
+        ("jax.lax.fori_loop(0, n, package.asked, a)", "an optimizer"),
+        (
+            "jax.lax.while_loop(lambda o: True, functools.partial(package.asked, n), a)",
+            "an optimizer",
+        ),
+        ("jax.lax.cond(n, lambda o: o, package.asked, a)", "an optimizer"),
+        ("jax.jit(package.asked)(a)", "an optimizer"),
+        ("jax.tree_util.tree_map(package.asked, a, is_leaf=lambda x: x is a)", "an optimizer"),
     ],
 )
 def test_it_is_so_by_what_calls_that_function_too(given: str, holds: str) -> None:
-    reason = f"{holds} given to package.asked, which may expect an Optimizer."
+    reason = f"gives {holds} to package.asked, which may expect an Optimizer."
     assert_left(IMPORTS, "", f"package.kept = {given}\n    x = a", reason)
 
 
 @pytest.mark.parametrize("given", ["C(a)", "C(of=a)"])
 def test_it_is_so_by_a_class_that_a_package_constructs(given: str) -> None:
     top = "class C(package.Trainer):\n    def asked(self):\n        return self.of\n"
-    reason = "It is given to package.Trainer, which may expect an Optimizer."
+    reason = "` gives an optimizer to package.Trainer, which may expect an Optimizer."
     assert_left(IMPORTS, top, f"{given}.run()\n    x = a", reason)
 
 
@@ -53,4 +56,4 @@ def test_a_loop_over_optimizers_holds_nothing(held: str) -> None:
 @pytest.mark.parametrize("put", ["box[0], box[1] = a, b", "box[0], (n, box[1]) = a, (1, b)"])
 def test_it_is_put_into_something_unknown_among_others(put: str) -> None:
     lines = f"box = package.Box()\n    {put}\n    x = box[0]"
-    assert_left(IMPORTS, "", lines, "It is put into `box`, of which nothing is known,")
+    assert_left(IMPORTS, "", lines, "An optimizer is put into `box`, of which nothing is known")

@@ -92,7 +92,7 @@ def export(file):
     return entries["optimizer"]['target']
 """,
 }
-HOLDS = "# FOC215: It may be saved in train.py"
+HOLDS = "# FOC215: The optimizer may be saved in train.py"
 
 
 @pytest.mark.parametrize("reader", READS)
@@ -164,7 +164,7 @@ def {name}(params):
 """
 SAVES = '    checkpoints.save_checkpoint("run", optimizer.apply_gradient(params), 3)\n'
 RESTORES = '    return checkpoints.restore_checkpoint("run", optimizer).target\n'
-OTHER_PARTS = "FOC215: It may be restored from what is saved with the definition in train.py"
+OTHER_PARTS = "FOC215: A checkpoint of the definition in train.py"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_of_several_that_save_the_first_file_is_named(tmp_path: Path) -> None:
         name: PARTS.format(name=name, path=name, given="0.1") + SAVES for name in ("train", "again")
     }
     found = rewritten(tmp_path, **files, evaluate=EVALUATE.format("Adam(1e-3)"))
-    assert "with the definition in again.py" in found["evaluate.py"]
+    assert "of the definition in again.py" in found["evaluate.py"]
     rewrite(tmp_path, "optax")
     assert texts(tmp_path) == found
 
@@ -268,8 +268,8 @@ def test_what_a_process_reads_of_its_own_holds(read: str) -> None:
             f"def export(file):\n    return {read}\n"
         )
         found = rewrite_all({"train": text}, "optax")["train"]
-        assert "# FOC215: It may be saved in train.py" in found
-        assert "TrainState" not in found.replace("a TrainState has", "")
+        assert "# FOC215: The optimizer may be saved in train.py" in found
+        assert "TrainState" not in found.replace("A TrainState has", "")
 
 
 WRITTEN = "import json, pickle\n\nimport numpy as np\nfrom flax import optim, serialization\n\n\n"
@@ -289,7 +289,7 @@ READS_BACK = {
 @pytest.mark.parametrize("dicts", ["serialization.to_state_dict(o)", "o.state_dict()"])
 def test_what_was_written_as_dicts_is_not_read_by_entries_of_others(reads: str, dicts: str) -> None:
     text = after_rewriting(WRITTEN + MAKES.format(dicts) + reads)
-    assert text.count("# FOC215: It may be saved in") == 1
+    assert text.count("# FOC215: The optimizer may be saved in") == 1
     # Data have such entries, too.
     apart = WRITTEN + MAKES.replace("    d = {}\n", "    d = o.target\n") + reads
     assert "FOC215" not in after_rewriting(apart)

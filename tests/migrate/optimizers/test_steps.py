@@ -75,12 +75,12 @@ def test_the_step_sets_its_rate() -> None:
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("return optimizer.optimize(loss_fn)", "Its results are not taken apart"),
-        ("optimizer, *rest = optimizer.optimize(loss_fn)", "Its results are not taken apart"),
-        ("optimizer, a, b, c = optimizer.optimize(loss_fn)", "Its results are not taken apart"),
-        ("(optimizer,), a = optimizer.optimize(loss_fn)", "Its results are not taken apart"),
-        ("result = optimizer, loss = optimizer.optimize(loss_fn)", "Its results are not taken"),
-        ("step = lambda: optimizer.optimize(loss_fn)", "Its results are not taken apart"),
+        ("return optimizer.optimize(loss_fn)", "The results are not taken apart"),
+        ("optimizer, *rest = optimizer.optimize(loss_fn)", "The results are not taken apart"),
+        ("optimizer, a, b, c = optimizer.optimize(loss_fn)", "The results are not taken apart"),
+        ("(optimizer,), a = optimizer.optimize(loss_fn)", "The results are not taken apart"),
+        ("result = optimizer, loss = optimizer.optimize(loss_fn)", "The results are not taken"),
+        ("step = lambda: optimizer.optimize(loss_fn)", "The results are not taken apart"),
         ("step = optimizer.optimize", "The method is not called where it stands."),
         ("optimizer, a = optimizer.optimize(*loss_fn)", "The arguments are not written out."),
         (

@@ -108,7 +108,7 @@ _NOISE = "draws = np.random.RandomState(0)\n\n\ndef noisy(x):\n    return x + dr
     ],
 )
 def test_where_they_are_looked_at_the_optimizer_stays(top: str, asked: str) -> None:
-    assert_left(IMPORTS, top, f"{asked}\n    x = a", "Its leaves are taken, and a TrainState has")
+    assert_left(IMPORTS, top, f"{asked}\n    x = a", "The leaves of an optimizer are taken.")
 
 
 @pytest.mark.parametrize(
@@ -137,6 +137,6 @@ def test_what_is_done_for_each_of_them_may_show_how_many_there_are(
     )
     lines = f"x = jax.tree_util.tree_map({called}, a)"
     if stays:
-        assert_left(imports, top, lines, "Its leaves are taken, and a TrainState has")
+        assert_left(imports, top, lines, "The leaves of an optimizer are taken.")
     else:
         assert_followed(imports, top, lines)

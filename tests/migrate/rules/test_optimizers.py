@@ -551,7 +551,7 @@ def test_definitions_of_which_no_optimizer_is_seen_to_be_made_stay() -> None:
     text = rewrite(program, "optax")
     assert "TABLE = some.table(optim.Adam(0.1))\n" in text
     # A step may be of what the table makes.
-    assert "    # FOC202: What this `create` makes is not known" in text
+    assert "    # FOC202: The result of this `create` is not known" in text
     assert "    return optim.GradientDescent(0.1).create(p)\n" in text
 
 

@@ -76,17 +76,23 @@ def test_it_is_followed(name: str) -> None:
 
 # What takes it is not read, and lines that give it to that.
 LOST = {
-    "a thread": ("threading.Thread(target=package.keep, args=(a,)).start()", "What holds it is"),
-    "a pool": ("ThreadPoolExecutor().submit(package.keep, a)", "It is"),
-    "what a pool maps": ("ThreadPoolExecutor().map(package.keep, [a, b])", "What holds it is"),
-    "the end of the program": ("atexit.register(package.keep, a)", "It is"),
+    "a thread": (
+        "threading.Thread(target=package.keep, args=(a,)).start()",
+        "an object that holds an optimizer",
+    ),
+    "a pool": ("ThreadPoolExecutor().submit(package.keep, a)", "an optimizer"),
+    "what a pool maps": (
+        "ThreadPoolExecutor().map(package.keep, [a, b])",
+        "an object that holds an optimizer",
+    ),
+    "the end of the program": ("atexit.register(package.keep, a)", "an optimizer"),
 }
 
 
 @pytest.mark.parametrize("name", LOST)
 def test_what_calls_a_function_that_is_not_read_holds_it(name: str) -> None:
     lines, given = LOST[name]
-    reason = f"{given} given to package.keep, which may expect an Optimizer."
+    reason = f"gives {given} to package.keep, which may expect an Optimizer."
     assert_left(IMPORTS, "", f"{lines}\n    x = a", reason)
 
 
@@ -97,5 +103,5 @@ def test_a_pool_of_processes_is_not_followed() -> None:
         "    return pool.submit(made, p).result().target\n"
     )
     left = rewrite(program, "optax")
-    assert "# FOC218: What `pool.submit` does with it is not known" in left
+    assert "# FOC218: `pool.submit` is given code that makes an optimizer" in left
     assert "return optim.Adam(0.3).create(p)" in left and ".result().target\n" in left

@@ -141,17 +141,17 @@ LOST = {
     "into an object that is not read": (
         "store = some_package.Store()\n    store.add(a)\n",
         "store.get()",
-        "It is put into `store`, of which nothing is known",
+        "An optimizer is put into `store`, of which nothing is known",
     ),
     "into an array": (
         "store = np.empty(2, dtype=object)\n    store[0] = a\n",
         "store[0]",
-        "It is put into `store`, of which nothing is known",
+        "An optimizer is put into `store`, of which nothing is known",
     ),
     "into an array that is made of it": (
         "store = np.array([a, b])\n",
         "store[0]",
-        "What holds it is given to numpy.array, which may expect an Optimizer",
+        "`np.array([a, b])` gives an object that holds an optimizer to",
     ),
 }
 

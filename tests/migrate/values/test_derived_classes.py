@@ -148,21 +148,21 @@ LOST = {
     "a class that keeps things in its own way": (
         "import package\n\n\nclass Kept(package.Box):\n    pass\n",
         "kept = Kept()\n    kept['a'] = a\n    x = kept['a']",
-        "It is put into `kept`, of which nothing is known",
+        "An optimizer is put into `kept`, of which nothing is known",
     ),
     "a class of which the base is not known": (
         "class Base:\n    def __init__(self, held):\n        self.held = held\n\n\n"
         "class Mine(globals()['Ba' + 'se']):\n    def asked(self):\n"
         "        return self.held.target\n",
         "Base(a)\n    x = Mine(a).held",
-        "It may be the `held` of a `Base`, an optimizer",
+        "This may be the field `held` of a `Base`",
     ),
     "a class whose objects get fields by names that are not seen": (
         "class Base:\n    def __init__(self, held):\n        self.held = held\n\n\n"
         "class Mine:\n    def __init__(self, **fields):\n        vars(self).update(fields)\n\n"
         "    def asked(self):\n        return self.held.target\n",
         "x = Mine(held=Base(a).held).held",
-        "It may be the `held` of a `Base`, an optimizer",
+        "This may be the field `held` of a `Base`",
     ),
 }
 

@@ -62,7 +62,7 @@ def test_a_file_that_is_run_otherwise_holds_what_it_makes(module: str) -> None:
         f"def f(p, name):\n    config = {module}\n    return config.made(p).target\n"
     )
     texts = rewrite_all({"configs.a": MADE, "configs.__init__": "", "main": main}, "optax")
-    assert "# FOC218: What" in texts["main"] and texts["main"].endswith(".target\n")
+    assert "# FOC218: The result of" in texts["main"] and texts["main"].endswith(".target\n")
     assert "optim.Adam(0.1).create(p)" in texts["configs.a"]
 
 
@@ -72,6 +72,6 @@ def test_one_of_more_files_than_are_followed_holds_what_they_make() -> None:
         "    return importlib.import_module(f'configs.{name}').made(p).target\n"
     )
     texts = rewrite_all({**{f"configs.c{n}": MADE for n in range(11)}, "main": main}, "optax")
-    assert "# FOC218: What `importlib.import_module(f'configs.{name}')` gives" in texts["main"]
+    assert "# FOC218: The result of `importlib.import_module(f'configs.{name}')`" in texts["main"]
     assert texts["main"].endswith(".target\n")
     assert "optim.Adam(0.1).create(p)" in texts["configs.c10"]

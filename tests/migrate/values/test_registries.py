@@ -73,7 +73,7 @@ def test_what_finds_a_function_around_it_holds_it() -> None:
         f"{_MAKES}{_RESULTS.format('REG')}"
     )
     left = rewrite(program, "optax")
-    assert "# FOC218: What `register` does with it is not known" in left
+    assert "# FOC218: `@register` makes something unknown" in left
     assert left.endswith(_RESULTS.format("REG"))
 
 
@@ -101,7 +101,7 @@ def test_a_registry_of_a_package_holds_what_it_may_give(made: str, asked: str) -
         f"def f(p, name):\n    return registry.get(name)(p){asked}.target\n"
     )
     left = rewrite(program, "optax")
-    assert "# FOC218: What `registry.register('adam')` does with it is not known" in left
+    assert "# FOC218: `@registry.register('adam')` makes something unknown" in left
     assert left.endswith(".target\n") and "optim.Adam(0.1).create(p)" in left
 
 
@@ -113,6 +113,6 @@ def test_a_base_that_is_not_read_may_ask_methods_for_optimizers() -> None:
         "def f(p):\n    return Mine().make(p).target\n"
     )
     left = rewrite(program, "optax")
-    assert "# FOC218: What `package.Template` does with what methods return" in left
+    assert "# FOC218: The class `package.Template` may call a method" in left
     assert left.endswith("Mine().make(p).target\n")
     assert "params" in rewrite(program.replace("(package.Template)", ""), "optax")

@@ -272,7 +272,7 @@ def test_what_averages_gets_the_mean(name: str) -> None:
 @pytest.mark.parametrize("name", NOT_CERTAIN)
 def test_what_may_not_average_stays(name: str) -> None:
     text = rewrite(program(NOT_CERTAIN[name]), "optax")
-    assert "    # FOC205: It may average its gradients after" in text
+    assert "    # FOC205: The step may average its gradients after" in text
     assert "apply_gradients" not in text and "TrainState" not in text
 
 
@@ -282,7 +282,7 @@ def test_what_another_file_assigns_may_not_average() -> None:
         "main": "import train\nfrom flax import optim\n\n"
         "train.optimizer = optim.Momentum(0.2).create(2.0)\n",
     }
-    assert "# FOC205: It may average" in rewrite_all(texts, "optax")["train"]
+    assert "# FOC205: The step may average" in rewrite_all(texts, "optax")["train"]
     assert "pmean" in rewrite_all({"train": texts["train"]}, "optax")["train"]
 
 
