@@ -51,12 +51,14 @@ class Seen:
       name: the attribute; of a definition that was made its class; of what an optimizer was created
         for, the kind of parameters.
       made: where the definition was made that the object has or is; None: in none of the files.
+      axis: that over which an optimizer averages its gradients, since it replicated itself.
     """
 
     position: Position
     of: Literal["optimizer", "definition", "made", "created"]
     name: str
     made: Position | None
+    axis: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +95,7 @@ def line_of(one: Seen | tuple[str, str]) -> bytes:
     """A line of the file of a process: a place, or a file and its digest."""
     if isinstance(one, Seen):
         made = None if one.made is None else dataclasses.astuple(one.made)
-        entry = ["seen", dataclasses.astuple(one.position), one.of, one.name, made]
+        entry = ["seen", dataclasses.astuple(one.position), one.of, one.name, made, one.axis]
     else:
         entry = ["file", *one]
     return f"{json.dumps(entry)}\n".encode()
@@ -112,8 +114,8 @@ def read(folder: Path) -> Uses:
     entries = [*_entries(sorted(folder.rglob(f"*{SUFFIX}")))]
     return Uses(
         frozenset(
-            Seen(Position(*position), of, name, None if made is None else Position(*made))
-            for kind, position, of, name, made in (each for each in entries if each[0] == "seen")
+            Seen(Position(*position), of, name, None if made is None else Position(*made), axis)
+            for _, position, of, name, made, axis in (each for each in entries if each[0] == "seen")
         ),
         frozenset((each[1], each[2]) for each in entries if each[0] == "file"),
     )

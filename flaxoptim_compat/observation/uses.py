@@ -34,7 +34,7 @@ from flaxoptim_compat.observation.places import (
     digest,
     line_of,
 )
-from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.base import OptimizerDef, ReplicatedOptimizer
 from flaxoptim_compat.optim.optimizer import Optimizer
 
 _OURS = str(Path(__file__).parents[1]) + os.sep
@@ -78,7 +78,8 @@ class Recorder:
         """
         asking = self._beyond(frame)
         if asking is not None and not self._is_ours(asking):
-            self._note(Seen(self._position(asking), of, name, made_at(whose)))
+            axis = whose.axis_name if isinstance(whose, ReplicatedOptimizer) else ""
+            self._note(Seen(self._position(asking), of, name, made_at(whose), axis))
 
     def made(self, frame: FrameType, definition: OptimizerDef) -> None:
         """Note where a definition is made, unless this package makes it of another one.

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
+from flaxoptim_compat.observation.places import new_folder
 from tests.support.places import DATA
 from tests.support.program_results import errors, results
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts, without_imports
@@ -129,6 +131,31 @@ def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) 
     assert {name: ulps for name, ulps in different.items() if ulps > FUSED_OTHERWISE} == {}
     staying = tuple(f"{Path(path).stem}[" for path in STAY)
     assert [name for name in different if name.startswith(staying)] == []
+
+
+# An object of the program, and not only optimizers, is asked by the same expressions, of which a
+# run sees the optimizers only: `--verify` puts it back.
+ASKED_LIKE_ONE = "not_certain"
+
+
+@pytest.mark.exhaustive
+def test_with_a_run_they_end_on_the_same_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    programs = copied(PROGRAMS, tmp_path / "programs")
+    monkeypatch.chdir(tmp_path)
+    before = results(programs, tmp_path / "a.npz", "--install", observed=new_folder())
+    main(["scan", str(programs)])
+    (from_the_text,) = re.findall(r"Of 1.. optimizers (\d+) become", capsys.readouterr().out)
+    rewrite(programs, "optax")
+    (with_a_run,) = re.findall(r"Of 1.. optimizers (\d+) become", capsys.readouterr().out)
+    assert int(with_a_run) > int(from_the_text)
+    after = results(programs, tmp_path / "b.npz")
+    failed = [name for name in after if name.endswith("/error")]
+    assert failed == [f"{ASKED_LIKE_ONE}/error"]
+    known = {name: each for name, each in before.items() if not name.startswith(ASKED_LIKE_ONE)}
+    different = errors({name: after[name] for name in known}, known)
+    assert {name: ulps for name, ulps in different.items() if ulps > FUSED_OTHERWISE} == {}
 
 
 @pytest.mark.parametrize("program", MARKED)

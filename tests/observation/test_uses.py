@@ -63,7 +63,9 @@ def test_what_comes_out_of_jit_is_the_optimizer_that_went_in(
     made: dict[str, set[str]] = {}
     for (node, of), shown in evidence.shown.items():
         if of == "optimizer":
-            made.setdefault(ast.unparse(node), set()).update(map(ast.unparse, shown.made))
+            made.setdefault(ast.unparse(node), set()).update(
+                (ast.unparse(call) for call, _ in shown.made)
+            )
     # Equal definitions of two lines are two, though both went through the same function.
     assert made["optimizer"] == {"optim.Adam(0.1)", "make()"}
     assert made["self.first"] == made["é"] == {"optim.Adam(0.1)"}

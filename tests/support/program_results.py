@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from flaxoptim_compat.legacy import launching
+from flaxoptim_compat.observation import starting
 from tests.support import compiling
 from tests.support.places import ROOT
 from tests.support.processes import output_of
 
 
-def results(folder: Path, file: Path, *options: str) -> dict[str, Any]:
+def results(
+    folder: Path, file: Path, *options: str, observed: Path | None = None
+) -> dict[str, Any]:
     """What the programs in a folder return, by program and place.
 
     Args:
       folder: the programs.
       file: where the process that runs them is to write it down.
       options: those of ``tests.support.wild_runs``.
+      observed: the folder that is to say where they used optimizers.
     """
     environment = {
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
         **compiling.variables(devices=2),
     }
+    if observed is not None:
+        environment["PYTHONPATH"] += f"{os.pathsep}{launching.STARTUP}"
+        environment[starting.USES] = str(observed)
     output_of(
         ["-m", "tests.support.wild_runs", str(folder), str(file), *options], ROOT, environment
     )

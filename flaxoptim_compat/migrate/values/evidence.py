@@ -20,12 +20,13 @@ class Shown(NamedTuple):
     Args:
       node: the expression.
       of: ``optimizer`` or ``definition``.
-      made: the calls that made the definitions of what it was.
+      made: the calls that made the definitions of what it was, each with the axis over which the
+        optimizer averages its gradients, or "".
     """
 
     node: ast.expr
     of: str
-    made: list[ast.Call]
+    made: list[tuple[ast.Call, str]]
 
 
 class Evidence:
@@ -65,7 +66,8 @@ class Evidence:
                 continue
             owners = [*self._asked_at(each)]
             for node in owners:
-                self.shown.setdefault((node, each.of), Shown(node, each.of, [])).made.append(made)
+                shown = self.shown.setdefault((node, each.of), Shown(node, each.of, []))
+                shown.made.append((made, each.axis))
             if not owners:
                 is_read = each.position.file in self._documents
                 others = self.not_understood if is_read else self.elsewhere

@@ -170,7 +170,7 @@ class PointsTo:
         if not self._exactly or not objects:
             return objects
         if node in self._exactly:
-            return _of_sites(objects, self._exactly[node]) or self._exactly[node]
+            return self._exactly[node]
         return self._as_shown(objects, self._cells_of(node))
 
     def is_unknown(self, node: ast.AST) -> bool:
@@ -396,8 +396,11 @@ class PointsTo:
                 self._calls.define(Call(document, call, None), "", held)
         sites = {each.node: each for each in self._calls.sites}
         for shown in self.evidence.shown.values():
-            kind = Optimizer if shown.of == "optimizer" else Definition
-            made = frozenset[Object](kind(sites[each]) for each in shown.made if each in sites)
+            made = frozenset[Object](
+                Optimizer(sites[call], axis) if shown.of == "optimizer" else Definition(sites[call])
+                for call, axis in shown.made
+                if call in sites
+            )
             held = memory.of(shown.node)
             if not made or not isinstance(held, Variable):
                 continue
