@@ -474,4 +474,16 @@ for start in (0, 3):
     ],
 )
 
-PROGRAMS = {"adam": ADAM, "agent": AGENT, "parts": PARTS}
+# After a single step decay rates show in moments only.
+ONE_STEP = Program(
+    ADAM.old.replace("in batches:", "in batches[:1]:"),
+    ADAM.new.replace("in batches:", "in batches[:1]:"),
+    [
+        ("another b1", "b1=0.9", "b1=0.91"),
+        ("another b2", "b2=0.99", "b2=0.999"),
+        ("b1 and b2 exchanged", "b1=0.9, b2=0.99", "b1=0.99, b2=0.9"),
+        ("a step left out", "in batches[:1]:", "in batches[:0]:"),
+    ],
+)
+
+PROGRAMS = {"adam": ADAM, "one_step": ONE_STEP, "agent": AGENT, "parts": PARTS}

@@ -257,11 +257,15 @@ def write_verified(
         return Outcome([], outcome.failed)
     if verdict is not None:
         said = _put_back(journal)
-        verdict = judge.put_back(verdict)
+        if said == _ALL_ARE_BACK:
+            verdict = judge.put_back(verdict)
         lines = filter(None, (f"{verdict.message} {said}", verdict.details))
         raise VerificationError("\n".join(lines), verdict.output, verdict.is_of_command)
     journal.remove()
     return outcome
+
+
+_ALL_ARE_BACK = "All files are as they were before."
 
 
 def _put_back(journal: Journal) -> str:
@@ -269,7 +273,7 @@ def _put_back(journal: Journal) -> str:
     left = journal.put_back()
     if not left:
         journal.remove()
-        return "All files are as they were before."
+        return _ALL_ARE_BACK
     those = ", ".join(f"{path} ({why})" for path, why in left)
     return (
         "The files are as they were before, but not these, which stay as they are:"
