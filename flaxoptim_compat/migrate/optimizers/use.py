@@ -83,7 +83,7 @@ def sites_of(values: Objects, kind: type[Optimizer | Definition | State | StateD
     return found - {None} or found
 
 
-def shown(node: ast.expr) -> str:
+def shown(node: ast.AST) -> str:
     """An expression as a message quotes it: on one line, and not too much of it."""
     text = ast.unparse(node)
     if len(text) > _LONGEST and isinstance(node, ast.Call):
