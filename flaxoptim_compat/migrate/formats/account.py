@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from flaxoptim_compat.migrate.formats.old_comments import old_comments
 from flaxoptim_compat.migrate.formats.sentences import (
     asides,
     counted,
@@ -53,6 +54,7 @@ def account(
                 yield f"{place}: {each.code} changes numbers: {each.change}"
     files = [f"{each.path}: {verb}: {_findings(each.done)}" for each in changed]
     yield from first_of(files, _FILES, "the patch") if is_patch else files
+    yield from old_comments(report, target)
     for lines in asides(report):
         yield from first_of(lines, _ASIDES, "scan --format concise")
     yield from counts(report)

@@ -91,3 +91,28 @@ print(optimizer.target, optimizer.state.step)
 """
     (line, *_) = rewrite("--check", to="optax", a=uses).output.splitlines()
     assert line.startswith("a.py: would be changed: ") and line.endswith(" kinds)")
+
+
+COMMENTED = """\
+from flax import optim
+
+
+def train(params, grads):
+    optimizer = optim.Adam(0.1).create(params)
+    text = "# optimizer.target"
+    # The parameters are handed on via optimizer.target.
+    return optimizer.apply_gradient(grads).target, text
+"""
+
+
+def test_a_comment_on_what_has_gone_is_named(rewrite: Rewrite) -> None:
+    said = [
+        line
+        for line in rewrite("--check", to="optax", a=COMMENTED).output.splitlines()
+        if "the comment speaks of" in line
+    ]
+    (line,) = said
+    assert line.endswith("the comment speaks of `optimizer.target`: see whether it still holds")
+    assert Path("a.py").read_text().count("optimizer.target") == 2
+    # It holds as long as the optimizer is one.
+    assert "the comment" not in rewrite("--check", to="shim").output
