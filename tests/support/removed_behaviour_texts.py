@@ -339,6 +339,7 @@ FIXES: dict[str, tuple[str, str]] = {
             "from flax.training.checkpoints import save_checkpoint\n"
             "import os\n"
             "\n"
+            "# Checkpoints stay msgpack files, as they were before Flax 0.6.11.\n"
             'flax.config.update("flax_use_orbax_checkpointing", False)\n'
             "\n"
             "# Why.\n"
@@ -362,6 +363,7 @@ FIXES: dict[str, tuple[str, str]] = {
             "import flax\n"
             "from flaxoptim_compat import optim\n"
             "\n"
+            "# init and apply return FrozenDicts, as they did before Flax 0.7.\n"
             'flax.config.update("flax_return_frozendict", True)\n'
             "\n"
             "x: optim.Optimizer\n"

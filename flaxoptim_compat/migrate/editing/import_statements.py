@@ -460,10 +460,11 @@ class Gap(NamedTuple):
     after: str
     following: ast.stmt
 
-    def edits(self, line: str) -> tuple[Edit, ...]:
-        """Put a line there; those of several rules stand together."""
+    def edits(self, comment: str, line: str) -> tuple[Edit, ...]:
+        """Put a line and its comment there; those of several rules stand together."""
         return (
             Edit(self.start, self.start, (self.before,)),
+            Edit(self.start, self.start, (f"# {comment}\n",)),
             Edit(self.start, self.start, (f"{line}\n{self.after}",)),
         )
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import collections
+import textwrap
 from collections.abc import Container, Iterator
 from pathlib import Path
 
+from flaxoptim_compat.migrate.formats.old_comments import old_comments
 from flaxoptim_compat.migrate.formats.sentences import (
     asides,
     counted,
@@ -18,6 +20,7 @@ from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, plac
 
 # Short on a whole repository as well; files that change, and changes of numbers, are listed all.
 _LEFT = 12
+_WIDTH = 100
 _ASIDES = 5
 _FILES = 8
 _CODES = 7
@@ -40,7 +43,10 @@ def account(
       is_patch: whether they stand in a patch, which names them.
     """
     changed = [each for each in report.files if each.new is not None and each.path not in failed]
-    yield from first_of(list(_left(report)), _LEFT, "scan --format concise")
+    for line in first_of(list(_left(report)), _LEFT, "scan --format concise"):
+        yield from textwrap.wrap(
+            line, _WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+        )
     for file in changed:
         for each in file.done:
             if each.change:
@@ -48,6 +54,7 @@ def account(
                 yield f"{place}: {each.code} changes numbers: {each.change}"
     files = [f"{each.path}: {verb}: {_findings(each.done)}" for each in changed]
     yield from first_of(files, _FILES, "the patch") if is_patch else files
+    yield from old_comments(report, target)
     for lines in asides(report):
         yield from first_of(lines, _ASIDES, "scan --format concise")
     yield from counts(report)

@@ -19,8 +19,11 @@ RULES = (
     Rule("FOC162", "msgpack-checkpoints"),
     Rule("FOC165", "frozen-variables"),
 )
-# The setting that each of them writes, and its value.
-_SETTINGS = {"FOC162": (_ORBAX, False), "FOC165": (_FROZEN, True)}
+# The setting that each of them writes, its value, and what a reader of the result is told of it.
+_SETTINGS = {
+    "FOC162": (_ORBAX, False, "Checkpoints stay msgpack files, as they were before Flax 0.6.11."),
+    "FOC165": (_FROZEN, True, "init and apply return FrozenDicts, as they did before Flax 0.7."),
+}
 _SAVING = tuple(
     f"flax.training.checkpoints.{name}"
     for name in ("save_checkpoint", "save_checkpoint_multiprocess")
@@ -34,13 +37,13 @@ _FREEZING = frozenset(
 
 def find(code: str, reading: Reading) -> Iterator[Finding]:
     """The first place that needs a setting, unless the file mentions that itself."""
-    setting, value = _SETTINGS[code]
+    setting, value, why = _SETTINGS[code]
     if setting in reading.document.text:
         return
     needs = _saves if code == "FOC162" else _freezes
     for node, what in needs(reading):
         if reading.allows(code, node):
-            yield _set_once(reading, code, node, what, f'config.update("{setting}", {value})')
+            yield _set_once(reading, code, node, what, f'config.update("{setting}", {value})', why)
             return
 
 
@@ -75,8 +78,10 @@ def _has_to_do_with_optimizers(reading: Reading) -> bool:
     return any(next(facts.of(code, reading.document), None) is not None for code in codes)
 
 
-def _set_once(reading: Reading, code: str, node: ast.expr, what: str, call: str) -> Finding:
-    """Call something of flax behind the imports."""
+def _set_once(
+    reading: Reading, code: str, node: ast.expr, what: str, call: str, why: str
+) -> Finding:
+    """Call something of flax behind the imports, and say why above."""
     start, end = reading.document.span(node)
     instead = f"flax.{call}"
     gap = gap_after_imports(reading.document)
@@ -86,6 +91,6 @@ def _set_once(reading: Reading, code: str, node: ast.expr, what: str, call: str)
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         config = imports.name_of("flax:config", gap.following)
-        return gap.edits(f"{config}{call.removeprefix('config')}")
+        return gap.edits(why, f"{config}{call.removeprefix('config')}")
 
     return Finding(code, start, end, what, instead, Change(edits), Change(edits))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import io
+import re
 import tokenize
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -50,7 +51,8 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits = quoted_as_in(document, edits)
     if not document.is_gin:
         edits = laid_out(document, edits)
-    edits += _comments_as_edits(document, _moved_comments(document, edits), _marks(document, left))
+    comments = [_moved_comments(document, edits), _marks(document, left), _notes(document, edits)]
+    edits += _comments_as_edits(document, *comments)
     text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:
         try:
@@ -65,6 +67,26 @@ def _is_done(finding: Finding, target: str) -> bool:
     edits = finding.edits(target)
     works = target == "shim" and finding.code.startswith(OF_OPTIMIZERS)
     return bool(edits) or (edits is not None and not works)
+
+
+# What a reader of the result may take for a mistake, and why it stands there.
+_NOTES = {
+    re.compile(r"\blearning_rate=0\.0\b"): "# learning_rate: each step sets it.",
+    re.compile(r"\bstatic_args="): "# static_args: these stay Python's numbers, with all digits.",
+    re.compile(r"\bstep=[\w.]+\(0, [\w.]*int32\)"): "# step: an array, as it was.",
+}
+
+
+def _notes(document: Document, edits: Iterable[Edit]) -> dict[int, list[str]]:
+    """A few words on what nobody expects, by the line of its statement."""
+    found: dict[int, list[str]] = {}
+    for edit in [] if document.is_gin else edits:
+        text = "".join(each for each in edit.fragments if isinstance(each, str))
+        notes = [note for sign, note in _NOTES.items() if sign.search(text)]
+        if notes:
+            mine = found.setdefault(_first_line(document, edit.start), [])
+            mine += [each for each in notes if each not in mine]
+    return found
 
 
 def _marks(document: Document, left: Iterable[Finding]) -> dict[int, list[str]]:

@@ -17,9 +17,15 @@ print(optimizer.state.step)
 """
 
 
+def unfolded(output: str) -> str:
+    """The lines with those that go on in the next, which are all short."""
+    assert all(len(each) <= 100 for each in output.splitlines() if " left: " in each)
+    return output.replace("\n    ", " ")
+
+
 def test_a_reason_is_said_where_it_is_met_and_counts_what_stays_for_it(rewrite: Rewrite) -> None:
     done = rewrite("--check", to="optax", a=GIVEN_AWAY)
-    left = [line for line in done.output.splitlines() if " left: " in line]
+    left = [line for line in unfolded(done.output).splitlines() if " left: " in line]
     assert left == [
         "a.py:5:17: FOC218 left: `my_project.keep(optimizer)` gives an optimizer to"
         " my_project.keep, which may expect an Optimizer. Run with --verify to find out."
@@ -36,7 +42,7 @@ def test_a_reason_of_another_file_is_not_said_again(rewrite: Rewrite) -> None:
         made=made,
         used="import my_project\nimport made\n\nmy_project.keep(made.optimizer)\n",
     )
-    left = [line for line in done.output.splitlines() if " left: " in line]
+    left = [line for line in unfolded(done.output).splitlines() if " left: " in line]
     assert len(left) == 1
     assert left[0].startswith("used.py:4:") and " 2 other places stay " in left[0]
 
@@ -85,3 +91,28 @@ print(optimizer.target, optimizer.state.step)
 """
     (line, *_) = rewrite("--check", to="optax", a=uses).output.splitlines()
     assert line.startswith("a.py: would be changed: ") and line.endswith(" kinds)")
+
+
+COMMENTED = """\
+from flax import optim
+
+
+def train(params, grads):
+    optimizer = optim.Adam(0.1).create(params)
+    text = "# optimizer.target"
+    # The parameters are handed on via optimizer.target.
+    return optimizer.apply_gradient(grads).target, text
+"""
+
+
+def test_a_comment_on_what_has_gone_is_named(rewrite: Rewrite) -> None:
+    said = [
+        line
+        for line in rewrite("--check", to="optax", a=COMMENTED).output.splitlines()
+        if "the comment speaks of" in line
+    ]
+    (line,) = said
+    assert line.endswith("the comment speaks of `optimizer.target`: see whether it still holds")
+    assert Path("a.py").read_text().count("optimizer.target") == 2
+    # It holds as long as the optimizer is one.
+    assert "the comment" not in rewrite("--check", to="shim").output

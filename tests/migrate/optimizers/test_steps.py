@@ -149,7 +149,8 @@ def test_a_step_that_is_set_is_none_of_a_parameter() -> None:
     assert ".tree_utils.tree_set(" in rewrite(f"{HEAD}{body}", "optax")
     named = rewrite(f"{HEAD}    params = {{'count': loss_fn(1)}}\n{body}", "optax")
     assert "tree_set" not in named
-    assert "from_train_state(optimizer).replace(state=" in in_one_line_each(named)
+    assert "from_train_state(optimizer))" in in_one_line_each(named)
+    assert ".replace(state=" in in_one_line_each(named)
 
 
 @pytest.mark.parametrize(
@@ -434,3 +435,25 @@ def test_a_method_that_is_seen_to_change_nothing_may_be_called_later(
         f"        return o.apply_gradient({grads}, learning_rate=self.lr)\n"
     )
     assert ("optim.Momentum(0.1)" in rewrite(program, "optax")) is matters
+
+
+@pytest.mark.parametrize(
+    ("given", "is_bound"),
+    [
+        ("optimizer.state.replace(step=rate)", True),
+        # It is asked later, or another optimizer.
+        ("(lambda: optimizer.state)().replace(step=rate)", False),
+        ("other.state.replace(step=rate)", False),
+    ],
+)
+def test_an_optimizer_that_is_asked_twice_in_one_call_has_a_name(
+    given: str, is_bound: bool
+) -> None:
+    program = (
+        "from flax import optim\n\n\ndef train(params, legacy, rate):\n"
+        "    optimizer = other = optim.Momentum(0.1).create(params)\n"
+        f"    return optimizer.replace(state={given})\n"
+    )
+    text = rewrite(program, "optax")
+    assert ("legacy_2 := optim.Optimizer.from_train_state(optimizer)" in text) is is_bound
+    assert text.count("from_train_state(") == (1 if is_bound else 2)

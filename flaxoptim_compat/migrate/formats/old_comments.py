@@ -1,0 +1,39 @@
+"""Comments of rewritten files that speak of what has gone, for the reader to look at."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.editing.marks import marks_in
+from flaxoptim_compat.migrate.run.reports import Report
+
+_OMNISTAGING = r"omnistaging"
+_OF_OPTIMIZERS = r"\w*opt(?:imizer)?\.(?:target|state)\b|flax\.optim\b|\bapply_gradient\b"
+
+
+def old_comments(report: Report, target: str) -> Iterator[str]:
+    """The lines that name these comments, by their places in the new files.
+
+    Args:
+      report: of a rewrite.
+      target: ``shim`` or ``optax``: only optax has no names of flax.optim any more.
+    """
+    moves = target == "optax" and bool(report.moved) and not report.staying
+    gone = re.compile(f"{_OMNISTAGING}|{_OF_OPTIMIZERS}" if moves else _OMNISTAGING)
+    for each in report.files:
+        if each.new is None or each.path.suffix != ".py":
+            continue
+        try:
+            tokens = list(tokenize.tokenize(io.BytesIO(each.new).readline))
+        except (tokenize.TokenError, SyntaxError):
+            continue
+        for token in tokens:
+            found = gone.search(token.string) if token.type == tokenize.COMMENT else None
+            if found and not list(marks_in(token.string)):
+                yield (
+                    f"{each.path}:{token.start[0]}: the comment speaks of `{found[0]}`: see whether"
+                    " it still holds"
+                )
