@@ -32,11 +32,12 @@ def document() -> Document:
     return Document(PROGRAM, text, ast.parse(text))
 
 
-def asked(document: Document, seen: Seen) -> Iterator[str]:
+def asked(document: Document, seen: Seen, uses: Uses) -> Iterator[str]:
     """What was asked at a place, as the program writes it."""
+    made = frozenset(each for each in uses.seen if each.of == "made")
     if seen.of == "made":
         yield "made"
-    evidence = Evidence(Uses(frozenset([seen])), [document])
+    evidence = Evidence(Uses(made | {seen}), [document])
     yield from (f"{ast.unparse(each.node)}.{seen.name}" for each in evidence.shown.values())
     if evidence.not_understood:
         yield "not understood"
@@ -46,8 +47,8 @@ def test_a_run_sees_each_use_at_its_expression(uses: Uses, document: Document) -
     found: dict[int, set[str]] = {}
     for seen in uses.seen:
         assert seen.position.file == str(PROGRAM)
-        for each in asked(document, seen):
-            found.setdefault(seen.position.end_line, set()).add(each)
+        for each in asked(document, seen, uses):
+            found.setdefault(seen.position.end_line or seen.position.line, set()).add(each)
     expected = {
         number: {each.strip() for each in comment[1].split(";")}
         for number, line in enumerate(document.lines, 1)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.values.objects import Site
 from flaxoptim_compat.observation.places import Position, Seen, Uses
@@ -47,6 +48,11 @@ class Evidence:
         self.changed = changed
         self._documents = {os.path.abspath(each.path): each for each in documents}
         self._ends: dict[Document, _Ends] = {}
+        # The classes of the definitions that were made at each place.
+        self._classes: dict[Position, set[str]] = {}
+        for each in uses.seen if uses is not None else ():
+            if each.of == "made":
+                self._classes.setdefault(each.position, set()).add(each.name)
         self.shown: dict[tuple[ast.AST, str], Shown] = {}
         # The calls that make definitions.
         self.makers: dict[ast.Call, Document] = {}
@@ -104,6 +110,9 @@ class Evidence:
         if position is None or document is None:
             return None, None
         calls = self._of(document).calls(position)
+        if len(calls) > 1:  # all on one line
+            names = self._classes.get(position, set())
+            calls = [each for each in calls if last_name(each.func) in names]
         return document, calls[0] if calls else None
 
     def _asked_at(self, seen: Seen) -> Iterator[ast.expr]:
