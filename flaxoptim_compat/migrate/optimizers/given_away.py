@@ -58,7 +58,7 @@ def given_to_unread(points_to: PointsTo, document: Document, call: ast.Call) -> 
         if _becomes_field(points_to, call, argument):
             continue
         if taker := _unread_taker(points_to, document, call, is_holder):
-            problem = f"`{shown(call)}` gives {what} to {taker}. {RUN_TO_KNOW}"
+            problem = f"`{shown(call)}` may give {what} to {taker}. {RUN_TO_KNOW}"
             yield Use("FOC218", document, argument, sites, problem)
 
 

@@ -19,7 +19,7 @@ def test_what_holds_optimizers(scan: Scan) -> None:
     _, lines = scan("--format", "github", a=HELD)
     assert lines[-4:] == [
         "::notice file=a.py,line=7,endLine=7,col=18,endColumn=27,title=holds optimizers"
-        "::1 optimizer, made in a.py:6: `get_target(optimizer)` gives an optimizer to a function"
+        "::1 optimizer, made in a.py:6: `get_target(optimizer)` may give an optimizer to a function"
         " whose code is not seen. Run with --verify to find out.",
         "5 findings in 1 of 1 file.",
         "1 file parsed, 0 without any name in question, 0 not read, 0 names not understood.",

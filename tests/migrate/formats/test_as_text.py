@@ -192,7 +192,7 @@ def test_what_stays_and_why(scan: Scan) -> None:
         "",
         "rewrite --to shim deals with all 8.",
         "rewrite --to optax deals with 3 and leaves 5, most for these reasons:",
-        "  5  `send(o)` gives an optimizer to unknown.send, which may expect an",
+        "  5  `send(o)` may give an optimizer to unknown.send, which may expect an",
         "     Optimizer. Run with --verify to find out. (b.py:5)",
         "Of 1 optimizer 0 become TrainStates, 1 stays. b.py:5 holds it.",
         "Nothing stays in c.py.",

@@ -29,14 +29,14 @@ IMPORTS = "import functools\nimport jax\nimport package\n"
     ],
 )
 def test_it_is_so_by_what_calls_that_function_too(given: str, holds: str) -> None:
-    reason = f"gives {holds} to package.asked, which may expect an Optimizer."
+    reason = f"may give {holds} to package.asked, which may expect an Optimizer."
     assert_left(IMPORTS, "", f"package.kept = {given}\n    x = a", reason)
 
 
 @pytest.mark.parametrize("given", ["C(a)", "C(of=a)"])
 def test_it_is_so_by_a_class_that_a_package_constructs(given: str) -> None:
     top = "class C(package.Trainer):\n    def asked(self):\n        return self.of\n"
-    reason = "` gives an optimizer to package.Trainer, which may expect an Optimizer."
+    reason = "` may give an optimizer to package.Trainer, which may expect an Optimizer."
     assert_left(IMPORTS, top, f"{given}.run()\n    x = a", reason)
 
 

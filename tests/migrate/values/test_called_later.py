@@ -92,7 +92,7 @@ LOST = {
 @pytest.mark.parametrize("name", LOST)
 def test_what_calls_a_function_that_is_not_read_holds_it(name: str) -> None:
     lines, given = LOST[name]
-    reason = f"gives {given} to package.keep, which may expect an Optimizer."
+    reason = f"may give {given} to package.keep, which may expect an Optimizer."
     assert_left(IMPORTS, "", f"{lines}\n    x = a", reason)
 
 

@@ -151,7 +151,7 @@ LOST = {
     "into an array that is made of it": (
         "store = np.array([a, b])\n",
         "store[0]",
-        "`np.array([a, b])` gives an object that holds an optimizer to",
+        "`np.array([a, b])` may give an object that holds an optimizer to",
     ),
 }
 
