@@ -298,7 +298,7 @@ def _on_host(leaf: Any) -> Any:
         return array.astype(_canonical(array.dtype), copy=False)
     # Through arrays that nobody else has: jax keeps what numpy was given, and donates it no more.
     count = len(leaf.sharding.device_set)
-    if count == 1:
+    if count == 1 or leaf.is_fully_replicated:
         return np.asarray(leaf.addressable_data(0))
     shards = [leaf.addressable_data(each) for each in range(count)]
     whole = jax.make_array_from_single_device_arrays(leaf.shape, leaf.sharding, shards)

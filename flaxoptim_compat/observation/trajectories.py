@@ -105,7 +105,7 @@ def compare(before: Record, after: Record) -> Comparison:
     ]
     gaps = [each.worst for each in found if each.worst is not None]
     return Comparison(
-        sum(each.optimizers for each in found),
+        _optimizers(before),
         sum(each.steps for each in found),
         sum(each.all_steps for each in found),
         max(gaps, key=lambda gap: gap.excess, default=None),
@@ -114,6 +114,18 @@ def compare(before: Record, after: Record) -> Comparison:
             key=lambda parting: (parting.gap is None, _when(parting)),
             default=None,
         ),
+    )
+
+
+def _optimizers(record: Record) -> int:
+    """How many optimizers moved: those that were created, of which copies have other shapes."""
+    by_paths: dict[tuple[str, ...], list[list[State]]] = {}
+    for kind, states in record.states.items():
+        by_paths.setdefault(kind.paths, []).append(states)
+    return sum(
+        max(1, sum(state.is_created for states in several for state in states))
+        for several in by_paths.values()
+        if any(map(_moves, several))
     )
 
 
@@ -144,7 +156,7 @@ def _compare_kind(before: Sequence[State], after: Sequence[State]) -> Comparison
     for states, is_missing in ((missing, True), (additional, False)):
         partings += [Parting(each, None, is_missing, measured.created(each)) for each in states[:1]]
     return Comparison(
-        max(1, sum(state.is_created for state in before)) if _moves(before) else 0,
+        int(_moves(before)),
         compared,
         sum(_is_step(state, starts) for state in before),
         worst,

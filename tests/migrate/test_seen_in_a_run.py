@@ -84,6 +84,25 @@ def test_a_file_that_has_changed_since_is_not_believed(
     assert "`tools.py` has changed since the run: run the program again." in said
 
 
+@pytest.mark.parametrize("reached", [["train.py"], ["train.py", "evaluate.py"]])
+def test_who_restores_a_checkpoint_has_the_form_of_who_saves_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    reached: list[str],
+) -> None:
+    shutil.copytree(DATA / "observed_programs" / "resumed", tmp_path / "resumed")
+    monkeypatch.chdir(tmp_path / "resumed")
+    for each in reached:
+        command = ["-m", "flaxoptim_compat", "run", "--observe", each, "saved"]
+        output_of(command, tmp_path / "resumed")
+    assert main(["rewrite", ".", "--to", "optax", "--write"]) == 1
+    assert "Of 2 optimizers 2 become TrainStates, 0 stay." in capsys.readouterr().out
+    # The learning rate is set by the steps of the one, and so it is in the state of the other.
+    for name in ("train.py", "evaluate.py"):
+        assert "optax.inject_hyperparams(" in Path(name).read_text()
+
+
 def test_it_does_the_same_after_the_rewrite(tmp_path: Path) -> None:
     shutil.copytree(PROGRAM, tmp_path / "agents")
     done = compat(

@@ -91,6 +91,18 @@ def test_copies_on_several_devices(tmp_path: Path) -> None:
     np.testing.assert_array_equal(copies.leaves[0].numbers, np.ones(3 * count))
 
 
+def test_copies_that_are_one_array(tmp_path: Path) -> None:
+    mesh = jax.sharding.Mesh(jax.devices()[:2], "x")
+    everywhere = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+    with recording(tmp_path):
+        optimizer = optim.Momentum(0.1).create({"w": jnp.ones(3)})
+        optimizer = jax.device_put(optimizer, everywhere)
+        optimizer.apply_gradient({"w": jnp.ones(3)})
+    record = records.read(tmp_path)
+    assert not record.trouble
+    assert [state.step for states in record.states.values() for state in states] == [(0,), (1,)]
+
+
 def test_what_has_no_numbers_is_left_alone(tmp_path: Path) -> None:
     optimizer = optim.Adam(0.1).create(PARAMS)
     with recording(tmp_path):

@@ -60,6 +60,8 @@ def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
         if others := len(each.held) - 1:
             holds = "holds" if others == 1 else "hold"
             text += f" {counted(others, 'other line')} {holds} it too."
+        if each.is_reached is False:
+            text += " The run made no such optimizer: run a command that does."
         yield Held(each.held[0], each, text, _joining(each) if each.joined else "")
 
 

@@ -436,7 +436,8 @@ def _why_they_stay(points_to: PointsTo, unit: Unit) -> Iterator[tuple[Sites, str
         )
     for use in creates:
         if reason := why_refused(points_to, use):
-            yield use.sites, reason
+            place = use.document.place(use.node)
+            yield use.sites, f"In {place}: {reason}" if len(creates) > 1 else reason
     if reason := _why_other_paths(points_to, unit):
         yield everything, reason
     for focus in _focuses(unit):

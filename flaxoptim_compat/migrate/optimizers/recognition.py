@@ -237,12 +237,16 @@ def _doubts(find: OfNode, points_to: PointsTo, document: Document, node: Any) ->
 def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
     """The uses, those left out that a run has settled: of what it reached it saw the uses.
 
-    Where the text alone says that an optimizer may be one that it reached, or another, it is the
-    other. Doubts about those that it reached are none.
+    Where the text alone says that an optimizer may be one that it reached, or another of which the
+    text does not tell enough, it is the other. Doubts about those that it reached are none.
     """
     for use in found:
         reached = frozenset(filter(evidence.has_reached, use.sites))
-        others = use.sites - reached - {None}
+        others = frozenset(
+            each
+            for each in use.sites - reached - {None}
+            if use.is_doubt or not evidence.is_followed(each)
+        )
         if not evidence.makers:
             yield use
         elif use.sites == {None}:

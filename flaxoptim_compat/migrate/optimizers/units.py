@@ -106,6 +106,8 @@ def units(points_to: PointsTo, uses: Sequence[Use]) -> list[Unit]:
     for use in uses:
         if use.joins:
             groups.join([site for site in use.sites if site is not None])
+    for sites in points_to.shown_together:
+        groups.join(sites)
     for site in points_to.definitions():
         groups.join([site, *inner_definitions(points_to, site)])
     made = {each for use in uses if use.makes for each in use.sites if each is not None}

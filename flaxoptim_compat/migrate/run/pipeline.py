@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.source_text import Unreadable
-from flaxoptim_compat.migrate.run.analysis import analyse
+from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse
 from flaxoptim_compat.migrate.run.cache import Cache, key_of_file, key_of_group
 from flaxoptim_compat.migrate.run.examination import (
     Examined,
@@ -251,18 +251,9 @@ class _Run:
         return loaded
 
     def _analysed(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
-        evidence = self._evidence(loaded)
         try:
-            found = analyse(
-                [each.document for each in loaded.values()],
-                {each.file.path: ignored_in(each, self._task) for each in loaded.values()},
-                writes=self._task.target == "optax",
-                accept_changes=self._task.accept_changes,
-                elsewhere=elsewhere,
-                targets=self._task.targets,
-                releases=self._task.releases,
-                evidence=evidence,
-            )
+            evidence = self._evidence(loaded, elsewhere)
+            found = self._found(loaded, elsewhere, evidence)
         except Exception as error:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}
         reports = {}
@@ -276,7 +267,21 @@ class _Run:
                 reports[number].off_limits = mistake(error)
         return reports
 
-    def _evidence(self, loaded: Mapping[int, Loaded]) -> Evidence | None:
+    def _found(
+        self, loaded: Mapping[int, Loaded], elsewhere: bool, evidence: Evidence | None
+    ) -> list[FileFindings]:
+        return analyse(
+            [each.document for each in loaded.values()],
+            {each.file.path: ignored_in(each, self._task) for each in loaded.values()},
+            writes=self._task.target == "optax",
+            accept_changes=self._task.accept_changes,
+            elsewhere=elsewhere,
+            targets=self._task.targets,
+            releases=self._task.releases,
+            evidence=evidence,
+        )
+
+    def _evidence(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> Evidence | None:
         """What a run showed of files, as far as they have not changed since."""
         uses = self._task.uses
         if uses is None:
@@ -289,7 +294,14 @@ class _Run:
                 unchanged.append(each.document)
             elif path in uses.files:
                 changed.append(path)
-        return Evidence(uses, unchanged, changed)
+        moved = [
+            site.node
+            for file in self._found(loaded, elsewhere, None)
+            for unit in file.units
+            if unit.converts
+            for site in unit.sites
+        ]
+        return Evidence(uses, unchanged, changed, moved)
 
     def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
         """What can be said of a file if reading it together with others has failed."""

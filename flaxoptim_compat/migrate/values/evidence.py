@@ -37,6 +37,8 @@ class Evidence:
       uses: what a run saw.
       documents: the files of the program that have not changed since.
       changed: the full paths of those that have.
+      moved: the calls that make definitions which the text alone moves: where a run did not reach
+        them, they are still followed.
     """
 
     def __init__(
@@ -44,8 +46,10 @@ class Evidence:
         uses: Uses | None = None,
         documents: Iterable[Document] = (),
         changed: Collection[str] = (),
+        moved: Collection[ast.Call] = (),
     ) -> None:
         self.changed = changed
+        self._moved = moved
         self._documents = {os.path.abspath(each.path): each for each in documents}
         self._ends: dict[Document, _Ends] = {}
         # The classes of the definitions that were made at each place.
@@ -87,11 +91,17 @@ class Evidence:
     def shows(self, node: ast.AST) -> bool:
         """Whether a run saw what an expression asks for something, or what it makes."""
         asked = node.func if isinstance(node, ast.Call) and node not in self.makers else node
+        while isinstance(asked, ast.Attribute) and asked.value not in self.nodes:
+            asked = asked.value  # as in `optimizer.state.step`
         return asked in self.makers or getattr(asked, "value", None) in self.nodes
 
     def has_reached(self, site: Site | None) -> bool:
         """Whether a run made a definition here, or used it."""
         return site is not None and site.node in self.makers
+
+    def is_followed(self, site: Site | None) -> bool:
+        """Whether a run did not reach a definition, and the text alone moves it."""
+        return site is not None and site.node in self._moved and site.node not in self.makers
 
     def kinds(self, sites: Iterable[Site | None]) -> AbstractSet[str] | None:
         """The kinds of parameters that optimizers were created for; None: a run did not come there.

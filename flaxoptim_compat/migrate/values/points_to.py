@@ -413,6 +413,13 @@ class PointsTo:
             for cell in self._cells_of(node):
                 self._cells[cell] = self._cells.get(cell, NOTHING) | objects
 
+    @property
+    def shown_together(self) -> Iterator[list[Site]]:
+        """The definitions that a run saw in one variable, or one field."""
+        for objects in self._cells.values():
+            sites = (each.site for each in objects if isinstance(each, Definition | Optimizer))
+            yield [each for each in sites if each is not None]
+
     @functools.cached_property
     def _names(self) -> Mapping[ast.AST, Document]:
         """The files in which names stand."""
@@ -436,7 +443,11 @@ class PointsTo:
         shown = NOTHING.union(*(self._cells.get(each, NOTHING) for each in cells))
         if not shown:
             return objects
-        others = (each for each in objects if not isinstance(each, Definition | Optimizer))
+        others = (
+            each
+            for each in objects
+            if not isinstance(each, Definition | Optimizer) or self.evidence.is_followed(each.site)
+        )
         return _of_sites(objects, shown).union(others)
 
     def _to_keep_apart(self) -> Iterator[ast.AST]:

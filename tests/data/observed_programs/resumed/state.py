@@ -1,0 +1,6 @@
+import flax
+
+
+@flax.struct.dataclass
+class State:
+    optimizer: flax.optim.Optimizer
