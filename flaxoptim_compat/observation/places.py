@@ -6,10 +6,12 @@ a process that is killed has written all that it saw.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,12 +34,14 @@ class Position:
       line: where the expression begins; Python 3.10 knows no more than this.
       end_line: where it ends; 0 if that is not known.
       end_column: behind its last character, in bytes of UTF-8.
+      digest: of the text of the file, once it is read back.
     """
 
     file: str
     line: int
     end_line: int = 0
     end_column: int = 0
+    digest: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,23 +71,42 @@ class Uses:
 
     Args:
       seen: each place once.
-      digests: of the files in which those places are, as they were.
     """
 
     seen: frozenset[Seen] = frozenset()
-    digests: frozenset[tuple[str, str]] = frozenset()
 
     def __or__(self, other: Uses) -> Uses:
-        return Uses(self.seen | other.seen, self.digests | other.digests)
+        return Uses(self.seen | other.seen)
+
+    @functools.cached_property
+    def files(self) -> Mapping[str, frozenset[str]]:
+        """The files with places in them, each with the digests of the texts that were run."""
+        found: dict[str, set[str]] = {}
+        for each in self.seen:
+            for position in filter(None, (each.position, each.made)):
+                found.setdefault(position.file, set()).add(position.digest)
+        return {file: frozenset(digests) for file, digests in found.items()}
 
     def is_of(self, file: str, content: bytes) -> bool:
         """Whether a file, as it is now, is what was run."""
-        return (file, digest(content)) in self.digests
+        return digest(content) in self.files.get(file, ())
 
-    @property
-    def files(self) -> frozenset[str]:
-        """The files with places in them."""
-        return frozenset(file for file, _ in self.digests)
+    def of_today(self, contents: Mapping[str, bytes]) -> Uses:
+        """What was seen in files as they are now, and in those that have not been run since.
+
+        Args:
+          contents: of files, by their full paths.
+        """
+        now = {file: digest(each) for file, each in contents.items() if self.is_of(file, each)}
+
+        def is_past(position: Position | None) -> bool:
+            return position is not None and now.get(position.file) not in (None, position.digest)
+
+        return Uses(
+            frozenset(
+                each for each in self.seen if not is_past(each.position) and not is_past(each.made)
+            )
+        )
 
 
 def digest(content: bytes) -> str:
@@ -111,17 +134,27 @@ def new_folder() -> Path:
 
 def read(folder: Path) -> Uses:
     """What all processes have written into a folder."""
-    entries = [*_entries(sorted(folder.rglob(f"*{SUFFIX}")))]
-    return Uses(
-        frozenset(
-            Seen(Position(*position), of, name, None if made is None else Position(*made), axis)
-            for _, position, of, name, made, axis in (each for each in entries if each[0] == "seen")
-        ),
-        frozenset((each[1], each[2]) for each in entries if each[0] == "file"),
-    )
-
-
-def _entries(files: Iterable[Path]) -> Iterator[list[Any]]:
-    for file in files:
+    seen: set[Seen] = set()
+    for file in folder.rglob(f"*{SUFFIX}"):
+        digests: dict[str, str] = {}
         for line in file.read_bytes().split(b"\n")[:-1]:  # what has no end was cut off
-            yield json.loads(line)
+            with contextlib.suppress(ValueError):  # of no use, whoever wrote it
+                seen |= _seen(json.loads(line), digests)
+    return Uses(frozenset(seen))
+
+
+def _seen(entry: Any, digests: dict[str, str]) -> set[Seen]:
+    """What a line says that was seen; of a file it notes the digest."""
+    match entry:
+        case ["file", str(name), str(of)]:
+            digests[name] = of
+        case ["seen", [*position], ("optimizer" | "definition" | "made" | "created") as of, *rest]:
+            name, made, axis = rest
+            place = None if made is None else _position(made, digests)
+            return {Seen(_position(position, digests), of, name, place, axis)}
+    return set()
+
+
+def _position(entry: list[Any], digests: Mapping[str, str]) -> Position:
+    file, line, end_line, end_column, *_ = entry
+    return Position(file, line, end_line, end_column, digests.get(file, ""))

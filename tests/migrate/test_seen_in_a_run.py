@@ -84,6 +84,20 @@ def test_a_file_that_has_changed_since_is_not_believed(
     assert "`tools.py` has changed since the run: run the program again." in said
 
 
+def test_of_two_runs_the_one_of_the_text_of_today_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(PROGRAM, tmp_path / "agents")
+    monkeypatch.chdir(tmp_path / "agents")
+    for _ in range(2):
+        output_of(["-m", "flaxoptim_compat", "run", "--observe", "main.py"], tmp_path / "agents")
+        before = checked(capsys, ".")
+        # All that stands below is elsewhere then, for the second run as well.
+        Path("agent.py").write_text(f"import os\n{Path('agent.py').read_text()}")
+    assert "`agent.py` has changed since the run" not in before
+    assert "10 places seen in the run, 1 inferred, 1 left." in before
+
+
 @pytest.mark.parametrize("reached", [["train.py"], ["train.py", "evaluate.py"]])
 def test_who_restores_a_checkpoint_has_the_form_of_who_saves_it(
     tmp_path: Path,

@@ -78,3 +78,9 @@ def test_a_file_that_has_changed_since_is_not_what_was_run(uses: Uses) -> None:
     content = PROGRAM.read_bytes()
     assert uses.is_of(str(PROGRAM), content)
     assert not uses.is_of(str(PROGRAM), content + b"#")
+
+
+def test_what_is_no_line_of_a_run_is_passed_over(tmp_path: Path) -> None:
+    content = b'no json\n{}\n["seen"]\n["seen", [1], "made"]\n["file", "a.py"]\nhalf a li'
+    (tmp_path / "1.uses").write_bytes(content)
+    assert places.read(tmp_path) == Uses()

@@ -286,6 +286,9 @@ class _Run:
         uses = self._task.uses
         if uses is None:
             return None
+        uses = uses.of_today(
+            {os.path.abspath(each.file.path): each.source for each in loaded.values()}
+        )
         unchanged: list[Document] = []
         changed: list[str] = []
         for each in loaded.values():
