@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -21,8 +22,8 @@ SUFFIX = ".uses"
 
 
 # Kinds of parameters of which not every TrainState can be made: a single array, an object that does
-# not know what `in` means, whole numbers among others, and a model of flax.nn.
-ARRAY, OBJECT, WHOLE, MODEL = "array", "object", "whole numbers", "model"
+# not know what `in` means, and whole numbers among others.
+ARRAY, OBJECT, WHOLE = "array", "object", "whole numbers"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,17 +88,17 @@ class Uses:
                 found.setdefault(position.file, set()).add(position.digest)
         return {file: frozenset(digests) for file, digests in found.items()}
 
-    def is_of(self, file: str, content: bytes) -> bool:
-        """Whether a file, as it is now, is what was run."""
-        return digest(content) in self.files.get(file, ())
+    def is_of(self, file: str, digest: str) -> bool:
+        """Whether a file with this digest is what was run."""
+        return digest in self.files.get(file, ())
 
-    def of_today(self, contents: Mapping[str, bytes]) -> Uses:
+    def of_today(self, digests: Mapping[str, str]) -> Uses:
         """What was seen in files as they are now, and in those that have not been run since.
 
         Args:
-          contents: of files, by their full paths.
+          digests: of files, by their full paths.
         """
-        now = {file: digest(each) for file, each in contents.items() if self.is_of(file, each)}
+        now = {file: each for file, each in digests.items() if self.is_of(file, each)}
 
         def is_past(position: Position | None) -> bool:
             return position is not None and now.get(position.file) not in (None, position.digest)
@@ -107,6 +108,12 @@ class Uses:
                 each for each in self.seen if not is_past(each.position) and not is_past(each.made)
             )
         )
+
+
+def from_here(file: str) -> str:
+    """A file as people call it: from the current folder, if it is below."""
+    inside = os.path.relpath(file)
+    return file if inside.startswith(os.pardir) else inside
 
 
 def digest(content: bytes) -> str:

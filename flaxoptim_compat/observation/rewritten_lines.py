@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from flaxoptim_compat.observation.places import from_here
 from flaxoptim_compat.observation.records import Place
 
 _MOST = 8
@@ -45,9 +46,7 @@ def quoted(place: Place, text: bytes | None = None) -> str:
             text = b""
     lines = text.decode(errors="replace").splitlines()
     line = lines[place.line - 1].strip() if 0 < place.line <= len(lines) else ""
-    path = os.path.relpath(place.file)
-    shown = place.file if path.startswith("..") else path
-    return f"  {shown}:{place.line}  {line}".rstrip()
+    return f"  {from_here(place.file)}:{place.line}  {line}".rstrip()
 
 
 def rewritten_lines(changes: Iterable[Change], places: Iterable[Place]) -> list[str]:

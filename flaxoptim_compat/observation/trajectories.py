@@ -27,6 +27,7 @@ import dataclasses
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -129,7 +130,16 @@ def _optimizers(record: Record) -> int:
     )
 
 
-def _compare_kind(before: Sequence[State], after: Sequence[State]) -> Comparison:
+class _OfKind(NamedTuple):
+    """What two runs have in common of states that may be of one optimizer; see ``Comparison``."""
+
+    steps: int
+    all_steps: int
+    worst: Gap | None
+    parting: Parting | None
+
+
+def _compare_kind(before: Sequence[State], after: Sequence[State]) -> _OfKind:
     lonely = _without(before, after), _without(after, before)
     pairs, missing = _in_order(*lonely)
     additional = _of_its_own(_in_order(lonely[1], lonely[0])[1], before, after)
@@ -155,8 +165,7 @@ def _compare_kind(before: Sequence[State], after: Sequence[State]) -> Comparison
             worst = gap
     for states, is_missing in ((missing, True), (additional, False)):
         partings += [Parting(each, None, is_missing, measured.created(each)) for each in states[:1]]
-    return Comparison(
-        int(_moves(before)),
+    return _OfKind(
         compared,
         sum(_is_step(state, starts) for state in before),
         worst,

@@ -25,7 +25,6 @@ import numpy as np
 from flaxoptim_compat.observation import starting
 from flaxoptim_compat.observation.places import (
     ARRAY,
-    MODEL,
     OBJECT,
     SUFFIX,
     WHOLE,
@@ -174,13 +173,8 @@ def _kinds(target: Any) -> Iterator[str]:
         yield ARRAY
     elif not any(hasattr(target, each) for each in ("__contains__", "__getitem__", "__iter__")):
         yield OBJECT
-    if type(target).__module__.startswith(_OLD_MODELS):
-        yield MODEL
     if any(np.issubdtype(np.result_type(each), np.integer) for each in jax.tree.leaves(target)):
         yield WHOLE
-
-
-_OLD_MODELS = ("flaxoptim_compat.nn.", "flax.nn.", "flax.deprecated.")
 
 
 def attach(module: ModuleType) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import os
 from collections.abc import Iterator, Sequence
 
 from flaxoptim_compat.catalogue import PLAIN, RATE
@@ -47,6 +46,7 @@ from flaxoptim_compat.migrate.optimizers.use import (
 from flaxoptim_compat.migrate.values.evidence import Evidence
 from flaxoptim_compat.migrate.values.objects import Definition, Optimizer, Site, Traversal
 from flaxoptim_compat.migrate.values.points_to import PointsTo
+from flaxoptim_compat.observation.places import from_here
 
 _MADE_ELSEWHERE = "Nothing in these files makes this optimizer: give rewrite the files that do."
 _DEFINED_ELSEWHERE = (
@@ -157,20 +157,14 @@ def _used_elsewhere(evidence: Evidence, unit: Unit) -> Iterator[Use]:
     """The definitions that a run saw used in files which are not read here."""
     for site in unit.sites:
         for seen in evidence.elsewhere.get(site.node, ())[:1]:
-            file, line = _shown(seen.position.file), seen.position.line
+            file, line = from_here(seen.position.file), seen.position.line
             has_changed = seen.position.file in evidence.changed
             problem = (_CHANGED if has_changed else _ELSEWHERE).format(file, line)
             yield Use("FOC218", site.document, site.node, frozenset({site}), problem)
         for seen in evidence.not_understood.get(site.node, ())[:1]:
-            file, line = _shown(seen.position.file), seen.position.line
+            file, line = from_here(seen.position.file), seen.position.line
             problem = _NOT_UNDERSTOOD.format(file, line, seen.of, seen.name)
             yield Use("FOC218", site.document, site.node, frozenset({site}), problem)
-
-
-def _shown(file: str) -> str:
-    """A file as people call it: from the current folder, if it is below."""
-    inside = os.path.relpath(file)
-    return file if inside.startswith(os.pardir) else inside
 
 
 _NOT_UNDERSTOOD = "`{}:{}` asks the {} for `{}`, without a dot: write it with one."

@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
+from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.program.source_text import Unreadable
-from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse
+from flaxoptim_compat.migrate.run.analysis import analyse
 from flaxoptim_compat.migrate.run.cache import Cache, key_of_file, key_of_group
 from flaxoptim_compat.migrate.run.examination import (
     Examined,
@@ -27,6 +27,7 @@ from flaxoptim_compat.migrate.run.examination import (
 )
 from flaxoptim_compat.migrate.run.reports import FileReport, Report, unit_reports
 from flaxoptim_compat.migrate.values.evidence import Evidence
+from flaxoptim_compat.observation.places import digest
 
 # After so many the garbage collector looks for circles among them; usual are 700.
 _NEW_OBJECTS = 1_000_000
@@ -253,7 +254,16 @@ class _Run:
     def _analysed(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
         try:
             evidence = self._evidence(loaded, elsewhere)
-            found = self._found(loaded, elsewhere, evidence)
+            found = analyse(
+                [each.document for each in loaded.values()],
+                self._ignored(loaded),
+                writes=self._task.target == "optax",
+                accept_changes=self._task.accept_changes,
+                elsewhere=elsewhere,
+                targets=self._task.targets,
+                releases=self._task.releases,
+                evidence=evidence,
+            )
         except Exception as error:
             return {number: self._by_itself(each, error) for number, each in loaded.items()}
         reports = {}
@@ -267,44 +277,41 @@ class _Run:
                 reports[number].off_limits = mistake(error)
         return reports
 
-    def _found(
-        self, loaded: Mapping[int, Loaded], elsewhere: bool, evidence: Evidence | None
-    ) -> list[FileFindings]:
-        return analyse(
-            [each.document for each in loaded.values()],
-            {each.file.path: ignored_in(each, self._task) for each in loaded.values()},
-            writes=self._task.target == "optax",
-            accept_changes=self._task.accept_changes,
-            elsewhere=elsewhere,
-            targets=self._task.targets,
-            releases=self._task.releases,
-            evidence=evidence,
-        )
-
     def _evidence(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> Evidence | None:
         """What a run showed of files, as far as they have not changed since."""
-        uses = self._task.uses
-        if uses is None:
+        if self._task.uses is None:
             return None
-        uses = uses.of_today(
-            {os.path.abspath(each.file.path): each.source for each in loaded.values()}
+        files = {os.path.abspath(each.file.path): each for each in loaded.values()}
+        digests = {path: digest(each.source) for path, each in files.items()}
+        uses = self._task.uses.of_today(digests)
+        unchanged = [
+            each.document for path, each in files.items() if uses.is_of(path, digests[path])
+        ]
+        changed = [
+            path
+            for path, each in files.items()
+            if path in uses.files and each.document not in unchanged
+        ]
+        if not unchanged:
+            return Evidence(uses, changed=changed)
+        from_the_text = analyse(
+            [each.document for each in files.values()],
+            self._ignored(loaded),
+            writes=False,
+            elsewhere=elsewhere,
+            targets=(),
         )
-        unchanged: list[Document] = []
-        changed: list[str] = []
-        for each in loaded.values():
-            path = os.path.abspath(each.file.path)
-            if uses.is_of(path, each.source):
-                unchanged.append(each.document)
-            elif path in uses.files:
-                changed.append(path)
         moved = [
             site.node
-            for file in self._found(loaded, elsewhere, None)
+            for file in from_the_text
             for unit in file.units
             if unit.converts
             for site in unit.sites
         ]
         return Evidence(uses, unchanged, changed, moved)
+
+    def _ignored(self, loaded: Mapping[int, Loaded]) -> dict[Path, Ignored]:
+        return {each.file.path: ignored_in(each, self._task) for each in loaded.values()}
 
     def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
         """What can be said of a file if reading it together with others has failed."""

@@ -148,7 +148,7 @@ class Report:
     @property
     def becoming(self) -> int:
         """How many optimizers become TrainStates with ``rewrite --to optax``."""
-        return sum(one.optimizers for each in self.files for one in each.units if not one.held)
+        return sum(each.optimizers for each in self.moved)
 
     @property
     def staying(self) -> list[UnitReport]:
