@@ -49,11 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is written runs on these versions, such as jax==0.4.30,numpy==1.26.4; of flax,"
         " jax, numpy and optax those count that are installed here, unless they are given",
     )
-    parser.add_argument(
-        "--no-cache",
-        action="store_true",
-        help="read every file anew, and keep nothing in .flaxoptim_compat_cache for the next run",
-    )
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -99,8 +94,6 @@ def run_over(arguments: argparse.Namespace, task: Task) -> Report:
     """Read all files; if that takes more than a second, a line says how far it is."""
     from flaxoptim_compat.cli.progress import FileProgress
     from flaxoptim_compat.migrate.run import pipeline
-    from flaxoptim_compat.migrate.run.cache import NAME
 
-    cache = None if arguments.no_cache else Path(NAME)
     with FileProgress(delay=1.0) as progress:
-        return pipeline.run(arguments.paths, task, progress, cache)
+        return pipeline.run(arguments.paths, task, progress)

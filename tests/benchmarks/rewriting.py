@@ -14,7 +14,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.run.cache import NAME
 from tests.benchmarks.measurement import Bar, Effort, Measurement
 from tests.benchmarks.repositories import write_repository
 from tests.support.oracle.wheel import genuine_wheel
@@ -22,11 +21,10 @@ from tests.support.places import ROOT
 
 PARSED = "parse + walk"
 COMMANDS = {
-    "scan": ["scan", "--no-cache"],
-    "--to shim": ["rewrite", "--no-cache", "--to", "shim", "--check"],
-    "--to optax": ["rewrite", "--no-cache", "--to", "optax", "--check"],
+    "scan": ["scan"],
+    "--to shim": ["rewrite", "--to", "shim", "--check"],
+    "--to optax": ["rewrite", "--to", "optax", "--check"],
 }
-FIRST, AGAIN = "the first time", "again, nothing changed"
 BARS = {
     "scan": Bar("scan", PARSED, 6),
     "--to shim": Bar("--to shim", PARSED, 8),
@@ -68,7 +66,6 @@ def measure(effort: Effort) -> Iterator[Measurement]:
         for seed in range(5):
             write_repository(folder / "five", 20, seed + 1, f"project_{seed}")
         yield from _tree(effort, clock, folder / "five", "five repositories of 20 files as one")
-        yield from _again(effort, clock, folder)
         if not effort.quick:
             setting = "the wheel of Flax 0.5.3"
             yield from _tree(effort, clock, genuine_wheel() / "flax", setting)
@@ -86,22 +83,6 @@ def _tree(
     for label in COMMANDS:
         functions[label] = functools.partial(clock.run, label, tree)
     yield from clock.rows(setting, functions, effort.rounds(5), bars)
-
-
-def _again(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement]:
-    """A scan that finds nothing in its cache, and one that finds everything there."""
-    size = max(effort.up_to(_SIZES))
-    tree = folder / "kept" / "project"
-    write_repository(tree, size)
-    effort.report("a second scan")
-
-    def first() -> float:
-        shutil.rmtree(tree.parent / NAME, ignore_errors=True)
-        return clock.run_in(tree.parent, ["scan", tree.name])
-
-    functions = {FIRST: first, AGAIN: lambda: clock.run_in(tree.parent, ["scan", tree.name])}
-    setting = f"scan of {size:,} files, twice"
-    yield from clock.rows(setting, functions, effort.rounds(5), (), in_turn=False)
 
 
 def _copies(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement]:
@@ -159,13 +140,11 @@ class _Clock:
         rounds: int,
         bars: Sequence[Bar],
         note: str = "",
-        *,
-        in_turn: bool = True,
     ) -> Iterator[Measurement]:
         """A row with what some functions take, if there is time for it."""
         if time.monotonic() > self._ends:
             return
-        samples = self.interleaved(functions, rounds, in_turn=in_turn)
+        samples = self.interleaved(functions, rounds)
         stopped = ", ".join(self._stopped)
         if stopped:
             note = f"stopped after {self._timeout} s, and would have taken longer: {stopped}"
@@ -180,14 +159,14 @@ class _Clock:
         return bar.numerator in self._stopped and row.reached(bar) is not False
 
     def interleaved(
-        self, functions: Mapping[str, Callable[[], float]], rounds: int, *, in_turn: bool = True
+        self, functions: Mapping[str, Callable[[], float]], rounds: int
     ) -> dict[str, list[float]]:
-        """The times of each, in every round all of them; the first one in turn, or always."""
+        """The times of each, in every round all of them, each the first in turn."""
         self._stopped = {}
         labels = list(functions)
         samples: dict[str, list[float]] = {label: [] for label in labels}
         for number in range(rounds):
-            shift = number % len(labels) if in_turn else 0
+            shift = number % len(labels)
             for label in labels[shift:] + labels[:shift]:
                 if label not in self._stopped:
                     try:
@@ -206,10 +185,6 @@ class _Clock:
     def run(self, label: str, tree: Path) -> float:
         """One of the commands, without what it takes for next to nothing."""
         return max(self._user(self._command(label, tree)) - self._starts[label], 0.001)
-
-    def run_in(self, folder: Path, arguments: Sequence[str]) -> float:
-        """A command in a folder, with its start."""
-        return self._user(["-m", "flaxoptim_compat", *arguments], folder)
 
     def _command(self, label: str, tree: Path) -> list[str]:
         return ["-m", "flaxoptim_compat", *COMMANDS[label], str(tree)]

@@ -258,7 +258,7 @@ def test_verify(rewrite: Rewrite) -> None:
     # With nothing to write, nothing is run.
     assert rewrite("--write", "--verify", "echo run >> runs").status == 0
     assert read("runs") == "run\nrun\n"
-    assert sorted(os.listdir()) == [".flaxoptim_compat_cache", "a.py", "runs"]
+    assert sorted(os.listdir()) == ["a.py", "runs"]
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_verify_that_fails_after(rewrite: Rewrite) -> None:
     assert "1 failed\n" in done.errors
     assert "The command fails after the rewrite" in done.errors
     assert "All files are as they were before." in " ".join(done.errors.split())
-    assert sorted(os.listdir()) == [".flaxoptim_compat_cache", "a.py", "b.py"]
+    assert sorted(os.listdir()) == ["a.py", "b.py"]
 
 
 def test_verify_that_fails_before(rewrite: Rewrite) -> None:

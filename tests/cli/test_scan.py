@@ -241,7 +241,7 @@ def test_files_that_name_nothing_are_not_parsed(
     (tmp_path / "one.py").write_text(MAP)
     texts: list[str] = []
     monkeypatch.setattr(loading, "parse", lambda text: texts.append(text) or ast.parse(text))
-    assert main(["scan", str(tmp_path), "--no-cache"]) == 1
+    assert main(["scan", str(tmp_path)]) == 1
     assert texts == [MAP]
 
 

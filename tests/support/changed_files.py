@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from flaxoptim_compat.migrate.editing.replacing_files import Replacement
-from flaxoptim_compat.migrate.run.cache import NAME
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
 NEW = b"import jax\njax.tree.map(f, x)\n"
@@ -19,9 +18,9 @@ def changes(folder: Path, *names: str) -> list[Replacement]:
 
 
 def content(folder: Path) -> dict[str, bytes]:
-    """All files but those of the cache."""
+    """All files, and what is in them."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and path.parent.name != NAME
+        if path.is_file()
     }

@@ -13,7 +13,6 @@ from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Load
 from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.program.source_text import Unreadable
 from flaxoptim_compat.migrate.run.analysis import analyse
-from flaxoptim_compat.migrate.run.cache import Cache, key_of_file, key_of_group
 from flaxoptim_compat.migrate.run.examination import (
     Examined,
     Task,
@@ -35,7 +34,7 @@ _NEW_OBJECTS = 1_000_000
 Progress = Callable[[int, int, str], None]
 
 
-def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | None = None) -> Report:
+def run(paths: Iterable[Path], task: Task, progress: Progress) -> Report:
     """Look for what is gone in files and folders, and work out what is to become of them.
 
     Nothing is written.
@@ -44,13 +43,10 @@ def run(paths: Iterable[Path], task: Task, progress: Progress, cache: Path | Non
       paths: files and folders.
       task: what the run is to do.
       progress: is told how many files are done, of how many, and what is read next.
-      cache: the folder in which results are kept for the next run; None: they are not.
     """
     found = FoundFiles(paths, task.settings.is_excluded)
-    if task.uses is not None:
-        cache = None  # a run may show something else each time
     with deep_recursion(), _rare_collections():
-        program = _Run(found.files, task, progress, Cache(cache, task))
+        program = _Run(found.files, task, progress)
         reports = program.reports()
     places = (found.left_out, found.unreadable, found.unfinished)
     return Report(reports, *places, program.imported())
@@ -73,17 +69,10 @@ def _rare_collections() -> Iterator[None]:
 class _Run:
     """The files of a run, and what is known of them by now."""
 
-    def __init__(
-        self, files: Sequence[FoundFile], task: Task, progress: Progress, cache: Cache
-    ) -> None:
+    def __init__(self, files: Sequence[FoundFile], task: Task, progress: Progress) -> None:
         self._files = files
         self._task = task
         self._progress = progress
-        self._cache = cache
-        # The names of the files as they are, for the cache; of those that can be read.
-        self._keys: dict[int, str] = {}
-        # Whether a file was another one when it was read again.
-        self._has_changed = False
         self._examined: list[Examined] = []
         self._waiting = Waiting()
         self._reports: dict[int, FileReport] = {}
@@ -106,8 +95,6 @@ class _Run:
         for group in groups:
             self._say(group)
             self._read_together(group, elsewhere)
-        if not self._has_changed:
-            self._cache.save()
         return [self._reports[number] for number in range(len(self._files))]
 
     def imported(self) -> frozenset[str]:
@@ -138,19 +125,12 @@ class _Run:
             self._examined.append(Examined(unread(file, error)))
             self._reports[number] = unread(file, error)
             return
-        key = self._keys[number] = key_of_file(file, source)
         if b"tensorboard" in source:
             self._late.add(number)
-        examined = None if number in self._late else self._cache.examined(key, file)
-        if examined is None:
-            examined = examine(file, source)
-            if number not in self._late:
-                self._cache.keep_examined(key, examined)
+        examined = examine(file, source)
         self._examined.append(examined._replace(loaded=None))
         if examined.report is not None:
             self._reports[number] = examined.report
-            if examined.report.new is not None:
-                examined.report.old = source
         elif examined.loaded is not None:
             self._waiting.keep(number, examined.loaded)
             is_late = number in self._late or examined.mentions.optimizers
@@ -191,35 +171,12 @@ class _Run:
         except Exception as error:
             report = unread(loaded.file, error)
         self._reports[number] = report
-        if number not in self._late:
-            known = self._examined[number]._replace(report=report)
-            self._cache.keep_examined(self._keys[number], known)
 
     def _read_together(self, group: Sequence[int], elsewhere: bool) -> None:
-        """Read files that belong together, unless it is known what comes of that."""
-        names = [self._keys.get(number, "") for number in group]
-        key = key_of_group([*names, str(self._task.has_tensorflow)], elsewhere)
-        known = self._cache.together(key, [self._files[number] for number in group])
-        if known is not None and self._take(group, known):
-            return
+        """Read files that belong together."""
         found = ((number, self._loaded(number)) for number in group)
         loaded = {number: each for number, each in found if each is not None}
         self._reports |= self._together(loaded, elsewhere)
-        reports = [self._reports[number] for number in group]
-        self._cache.keep_together(key, reports)
-
-    def _take(self, group: Sequence[int], known: Sequence[FileReport]) -> bool:
-        """Take what is known of files, unless one that is to change is another one by now."""
-        for number, report in zip(group, known, strict=True):
-            if report.new is not None:
-                try:
-                    report.old = report.path.read_bytes()
-                except OSError:
-                    return False
-                if key_of_file(report.file, report.old) != self._keys[number]:
-                    return False
-        self._reports |= dict(zip(group, known, strict=True))
-        return True
 
     def _together(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
         mistakes: dict[int, FileReport] = {}
@@ -245,7 +202,6 @@ class _Run:
             file = self._files[number]
             try:
                 source = file.path.read_bytes()
-                self._has_changed |= key_of_file(file, source) != self._keys[number]
                 loaded = load(file, source)
             except (OSError, Unreadable) as error:
                 self._reports[number] = unread(file, error)

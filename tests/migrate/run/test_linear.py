@@ -15,9 +15,9 @@ from flaxoptim_compat.cli import main
 from tests.support.places import DATA
 
 COMMANDS = {
-    "scan": ["scan", "--no-cache"],
-    "shim": ["rewrite", "--no-cache", "--to", "shim", "--check"],
-    "optax": ["rewrite", "--no-cache", "--to", "optax", "--check"],
+    "scan": ["scan"],
+    "shim": ["rewrite", "--to", "shim", "--check"],
+    "optax": ["rewrite", "--to", "optax", "--check"],
 }
 COPIES = 10
 

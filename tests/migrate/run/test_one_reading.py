@@ -59,7 +59,7 @@ def test_each_file_is_parsed_and_walked_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     folder = DATA / program
-    main([*COMMANDS[command], str(folder), "--no-cache"])
+    main([*COMMANDS[command], str(folder)])
     capsys.readouterr()
     texts = {path.read_text() for path in folder.rglob("*.py")}
     read = {text: count for text, count in parsed.items() if text in texts}
@@ -73,11 +73,11 @@ def test_what_there_is_no_room_for_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = str(DATA / "legacy_programs")
-    main(["scan", folder, "--no-cache", "--format", "concise"])
+    main(["scan", folder, "--format", "concise"])
     expected = capsys.readouterr().out
     assert set(parsed.values()) == {1}
     monkeypatch.setattr(loading, "MOST_WAITING", 10_000)
-    main(["scan", folder, "--no-cache", "--format", "concise"])
+    main(["scan", folder, "--format", "concise"])
     assert capsys.readouterr().out == expected
     assert 3 in parsed.values()
 
@@ -86,6 +86,6 @@ def test_a_file_that_mentions_nothing_old_is_not_parsed(
     tmp_path: Path, parsed: collections.Counter[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.py").write_text("import os\n\nprint(os.name)\n")
-    assert main(["scan", str(tmp_path), "--no-cache", "--format", "concise"]) == 0
+    assert main(["scan", str(tmp_path), "--format", "concise"]) == 0
     assert "0 files parsed, 1 without" in capsys.readouterr().out
     assert not parsed

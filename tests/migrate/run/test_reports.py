@@ -111,7 +111,7 @@ def scan(
     monkeypatch.chdir(tmp_path)
 
     def scan() -> dict[str, Any]:
-        main(["scan", ".", "--format", "json", "--no-cache"])
+        main(["scan", ".", "--format", "json"])
         found: dict[str, Any] = json.loads(capsys.readouterr().out)["plan"]
         return found
 
@@ -235,7 +235,7 @@ def test_nine_tenths_of_all_programs_become_train_states(
             for each in files
             for place in creations(each.read_text(), str(each), modules)
         }
-        main(["scan", name, "--format", "json", "--no-cache"])
+        main(["scan", name, "--format", "json"])
         findings = json.loads(capsys.readouterr().out)["findings"]
         made += len(sites)
         moved += sum(
