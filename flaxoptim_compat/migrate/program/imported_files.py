@@ -98,7 +98,7 @@ def imported_files(documents: Sequence[Document]) -> Mapping[Document, Mapping[s
     return {
         document: {
             name: by_module[module]
-            for name in dict.fromkeys(_names(document))
+            for name in dict.fromkeys(import_names(document))
             if (module := meant(name, document.module, document.is_package, by_module)) is not None
         }
         for document in documents
@@ -165,7 +165,8 @@ def _pattern(name: ast.expr) -> str:
     return _ANYTHING
 
 
-def _names(document: Document) -> Iterator[str]:
+def import_names(document: Document) -> Iterator[str]:
+    """The modules that the imports of a file name, and what may be one: relative with dots."""
     for node in document.imports:
         if isinstance(node, ast.Import):
             for alias in node.names:

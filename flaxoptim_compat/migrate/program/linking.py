@@ -1,273 +1,165 @@
-"""Which files of a program belong together: by the names that they take, or in one process.
+"""Which files of a program belong together: by what they import, or in one process.
 
-Names are told from the text of import statements, since most files need not be parsed. In one
-process, one file may be given what another one makes.
+In one process, one file may be given what another one makes.
 """
 
 from __future__ import annotations
 
-import collections
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.imported_files import in_one_tree, joined, meant
+from flaxoptim_compat.migrate.program.imported_files import in_one_tree, meant, package_of
+from flaxoptim_compat.migrate.program.loading import FoundFile
 from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS, Mentions
 
-# In a notebook, lines start with a quotation mark.
-_START = rb'(?:^|[:;])[ \t"]*'
-_FROM = re.compile(
-    _START + rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;]*)", re.MULTILINE
-)
-_IMPORT = re.compile(_START + rb"import[ \t]+([^\n;]*)", re.MULTILINE)
-_NAME = re.compile(rb"([\w.]+|\*)(?:[ \t\n\\]+as[ \t\n\\]+(\w+))?")
-_ATTRIBUTE = re.compile(rb"\.\s*(\w+)")
-_OLD = ("flax", "jax", "jaxlib", "numpy")
-# Beyond as many files, what they import in turn is not read for the sake of optimizers.
-_MOST_FOLLOWED = 1_000
+Node = TypeVar("Node")
+
+# Of more files, only those are read together that may have to do with optimizers.
+_MOST_TOGETHER = 1_000
 
 
-class Imported(NamedTuple):
-    """One name of an import statement.
+class Part(NamedTuple):
+    """What is known of a file of the program, so far.
 
     Args:
-      origin: the module, dots of a relative import before it; "" for a plain import.
-      name: what is imported, ``*`` for all.
-      local: what the file calls it.
+      file: where it is.
+      mentions: what it may have to do with.
+      words: those of its words, as bytes, that modules of the program are called.
+      imports: the names in its import statements; None: it was not parsed.
     """
 
-    origin: str
-    name: str
-    local: str
-
-
-def imports_in(source: bytes) -> tuple[Imported, ...]:
-    """What the import statements of a file name, whatever they stand in.
-
-    Args:
-      source: the content of the file.
-    """
-    if b"import" not in source:
-        return ()
-    source = source.replace(b"\\\n", b" ")
-    found = []
-    for match in _FROM.finditer(source):
-        for name, local in _names(match[2]):
-            found.append(Imported(match[1].decode(), name, local))
-    for match in _IMPORT.finditer(source):
-        found += [Imported("", name, local) for name, local in _names(match[1])]
-    return tuple(dict.fromkeys(found))
-
-
-def attributes_in(source: bytes) -> set[str]:
-    """All that stands behind a dot in a file."""
-    return {each.decode("latin-1") for each in _ATTRIBUTE.findall(source)}
-
-
-def old_exports(exported: Mapping[str, str]) -> frozenset[str]:
-    """Those names of a module that other files may import from it and that may be gone.
-
-    Args:
-      exported: its names, and what they are.
-    """
-    return frozenset(name for name, full in exported.items() if full.partition(".")[0] in _OLD)
-
-
-class Module(NamedTuple):
-    """One file of the program, as far as names go from one to another.
-
-    Args:
-      name: its dotted name.
-      is_package: whether it is the ``__init__.py`` of that.
-      imports: what it imports.
-      exports: the names of its own that may be gone.
-      mentions: what it may have to do with. What has to do with optimizers counts with all that is
-        imported from it.
-      folder: where it is.
-    """
-
-    name: str
-    is_package: bool
-    imports: Sequence[Imported]
-    exports: frozenset[str]
-    mentions: Mentions
-    folder: Path
+    file: FoundFile
+    mentions: Mentions = Mentions()
+    words: frozenset[bytes] = frozenset()
+    imports: Collection[str] | None = None
 
 
 class Links:
-    """Which files are to be read together.
+    """Which files are to be read together: those that imports connect.
+
+    A file that names nothing in question is parsed only if it stands between others: if a file with
+    optimizers imports it, whose functions may be given one, or if it imports such a file, which may
+    give it one. Both are meant however far.
 
     Args:
-      modules: all files.
-      attributes: what stands behind dots in the file of a number.
+      parts: all files.
+      imports_of: parses the file of a number, and says what its import statements name.
     """
 
-    def __init__(
-        self, modules: Sequence[Module], attributes: Callable[[int], Iterable[str]]
-    ) -> None:
-        self._modules = modules
-        self._attributes_of = attributes
-        self._attributes: dict[int, frozenset[str]] = {}
+    def __init__(self, parts: Sequence[Part], imports_of: Callable[[int], Collection[str]]) -> None:
+        self._parts = parts
+        self._imports_of = imports_of
         self._named: dict[str, set[int]] = {}
-        for number, module in enumerate(modules):
-            self._named.setdefault(module.name, set()).add(number)
-        # {number and name: the files that import it, and what they call it}
-        self._takers: dict[tuple[int, str], list[tuple[int, str]]] = {}
-        # {number: the files that have the module itself, and what they call it}
-        self._holders: collections.defaultdict[int, set[tuple[int, str]]]
-        self._holders = collections.defaultdict(set)
-        self._neighbours: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
-        self._imported: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
-        self.linked = {each for each, module in enumerate(modules) if module.mentions.optimizers}
-        for number, module in enumerate(modules):
-            for each in module.imports:
-                self._read(number, module, each)
-            if module.name.rpartition(".")[2] == "conftest":
-                for other in self._below(module.folder) - {number}:
-                    self._connect(other, {number})
-            if module.mentions.others:
-                self._connect(number, self._may_run(module) - {number})
-        self._follow()
-        self._follow_imports()
-        self._follow_importers()
-        self._meet_in_checkpoints()
+        for number, part in enumerate(parts):
+            self._named.setdefault(part.file.module, set()).add(number)
+        self._fixtures = self._with_name("conftest")
+        self._with_optimizers = {n for n, part in enumerate(parts) if part.mentions.optimizers}
+        # What each parsed file imports.
+        self._imported: dict[int, set[int]] = {}
+        for number, part in enumerate(parts):
+            if part.imports is not None:
+                self._look(number, part.imports)
+        self.near = self._reached() | self._reaching()
 
     def groups(self) -> list[list[int]]:
-        """The files that are to be read together, apart from those they have nothing to do with."""
+        """All files that are to be read, those together in one list that imports connect."""
+        named = {n for n, part in enumerate(self._parts) if part.imports is not None}
+        neighbours: dict[int, set[int]] = {each: set() for each in sorted(named | self.near)}
+        for number, others in [*self._imported.items(), *self._meeting_in_checkpoints().items()]:
+            for each in others & neighbours.keys() if number in neighbours else ():
+                neighbours[number].add(each)
+                neighbours[each].add(number)
+        found: list[list[int]] = []
         seen: set[int] = set()
-        found = []
-        for number in sorted(self.linked):
-            group = []
-            waiting = [number]
-            while waiting:
-                each = waiting.pop()
-                if each in self.linked and each not in seen:
-                    seen.add(each)
-                    group.append(each)
-                    waiting += self._neighbours[each]
-            if group:
-                found.append(sorted(group))
-        return found
+        for number in neighbours:
+            if number not in seen:
+                group = sorted(_reached([number], neighbours))
+                seen.update(group)
+                apart = [] if len(group) <= _MOST_TOGETHER else [{*group} - self.near]
+                found += [[each] for those in apart for each in sorted(those)]
+                found.append([each for each in group if not apart or each in self.near])
+        return sorted(filter(None, found))
 
-    def _read(self, number: int, module: Module, imported: Imported) -> None:
-        name = imported.name
-        if imported.origin:
-            name = joined(imported.origin, imported.name)
-            for source in self._meant(imported.origin, number, module):
-                taker = (number, imported.local)
-                self._takers.setdefault((source, imported.name), []).append(taker)
-        for source in self._meant(name, number, module):
-            self._holders[source].add((number, imported.local))
-        # An `import a.b.c` runs a and a.b as well.
-        around = "" if imported.origin else name.rpartition(".")[0]
-        while around:
-            self._connect(number, self._files(around, number, module))
-            around = around.rpartition(".")[0]
+    def _look(self, number: int, names: Collection[str]) -> set[int]:
+        """Note what a file imports."""
+        file, mentions = self._parts[number][:2]
+        found = self._fixtures_above(number)
+        for name in names:
+            full = meant(name, file.module, file.is_package, self._named)
+            found |= self._named[full] if full is not None else set()
+        if mentions.others:
+            found |= {
+                each
+                for each in self._with_optimizers
+                if in_one_tree(file.module, self._parts[each].file.module)
+            }
+        self._imported[number] = found - {number}
+        return self._imported[number]
 
-    def _meant(self, name: str, number: int, module: Module) -> set[int]:
-        """The files that an import means; what they do with optimizers matters where it stands."""
-        found = self._files(name, number, module)
-        self._connect(number, found)
-        if any(self._modules[each].mentions.optimizers for each in found):
-            self.linked.add(number)
-        return found
+    def _imports(self, number: int) -> set[int]:
+        found = self._imported.get(number)
+        return self._look(number, self._imports_of(number)) if found is None else found
 
-    def _below(self, folder: Path) -> set[int]:
-        """The files in a folder and those below it."""
-        return {
-            number
-            for number, each in enumerate(self._modules)
-            if each.folder == folder or folder in each.folder.parents
-        }
-
-    def _may_run(self, module: Module) -> set[int]:
-        """The files with optimizers that one may run by a name which is computed."""
-        return {
-            number
-            for number, each in enumerate(self._modules)
-            if each.mentions.optimizers and in_one_tree(module.name, each.name)
-        }
-
-    def _files(self, name: str, number: int, module: Module) -> set[int]:
-        full = meant(name, module.name, module.is_package, self._named)
-        return self._named[full] - {number} if full is not None else set()
-
-    def _follow_imports(self) -> None:
-        """Add what files with optimizers import, and so on: their functions may be given one."""
-        level = {each for each in self.linked if self._modules[each].mentions.optimizers}
-        seen = set(level)
-        while level and len(seen) < _MOST_FOLLOWED:
-            level = {other for each in level for other in self._imported[each]} - seen
-            seen |= level
-        self.linked |= seen
-
-    def _follow_importers(self) -> None:
-        """Add what imports files with optimizers, however far: it may get one from any of them."""
-        importers: collections.defaultdict[int, set[int]] = collections.defaultdict(set)
-        for number, imported in self._imported.items():
-            for each in imported:
-                importers[each].add(number)
-        waiting = [each for each in self.linked if self._modules[each].mentions.optimizers]
+    def _reached(self) -> set[int]:
+        """The files with optimizers, and what they import."""
+        waiting = sorted(self._with_optimizers)
         seen = {*waiting}
-        for each in waiting:
-            new = importers[each] - seen
+        for number in waiting:
+            new = self._imports(number) - seen
             seen |= new
-            waiting += new
-        self.linked |= seen
+            waiting += sorted(new)
+        return seen
 
-    def _meet_in_checkpoints(self) -> None:
-        """Connect the files of a folder of which one may restore what another one saves."""
+    def _reaching(self) -> set[int]:
+        """The files with optimizers, and what imports them."""
+        seen = {*self._with_optimizers}
+        new = seen
+        while new:
+            modules = {self._parts[each].file.module for each in new}
+            words = {each.rpartition(".")[2].encode() for each in modules}
+            new = {
+                number
+                for number in range(len(self._parts))
+                if number not in seen
+                and (number in self._imported or self._may_import(number, modules, words))
+                and not self._imports(number).isdisjoint(seen)
+            }
+            seen |= new
+        return seen
+
+    def _may_import(self, number: int, modules: set[str], words: set[bytes]) -> bool:
+        """Whether a file that was not parsed may import one of these: its words tell."""
+        file, mentions, its_words, _ = self._parts[number]
+        package = package_of(file.module, file.is_package)
+        around = {package.rsplit(".", count)[0] for count in range(package.count(".") + 1)}
+        return (
+            mentions.others
+            or not words.isdisjoint(its_words)
+            or not modules.isdisjoint(around)
+            or bool(self._fixtures_above(number))
+        )
+
+    def _with_name(self, name: str) -> set[int]:
+        return {n for n, each in enumerate(self._parts) if each.file.path.stem == name}
+
+    def _fixtures_above(self, number: int) -> set[int]:
+        """What pytest gives to a test comes from the folders above."""
+        path = self._parts[number].file.path
+        return {n for n in self._fixtures if self._parts[n].file.path.parent in path.parents}
+
+    def _meeting_in_checkpoints(self) -> dict[int, set[int]]:
+        """The files of a folder of which one may restore what another one saves."""
+        found: dict[int, set[int]] = {}
         last: dict[Path, int] = {}
-        for number, module in enumerate(self._modules):
-            if module.mentions.checkpoints and module.mentions.optimizers:
-                other = last.setdefault(module.folder, number)
-                self._neighbours[number].add(other)
-                self._neighbours[other].add(number)
-                last[module.folder] = number
-
-    def _connect(self, number: int, others: set[int]) -> None:
-        self._imported[number] |= others
-        self._neighbours[number] |= others
-        for each in others:
-            self._neighbours[each].add(number)
-
-    def _follow(self) -> None:
-        """Follow each name from file to file."""
-        passed = {
-            (each, name) for each, module in enumerate(self._modules) for name in module.exports
-        }
-        waiting = collections.deque(passed)
-        while waiting:
-            source, name = waiting.popleft()
-            takers = [
-                *self._takers.get((source, name), ()),
-                *((number, name) for number, _ in self._takers.get((source, "*"), ())),
-                *(each for each in self._holders[source] if name in self._behind_dots(each[0])),
-            ]
-            self.linked |= {number for number, _ in takers}
-            if takers:
-                self.linked.add(source)
-            # Who has the module may be asked for it, whether it uses the name itself or not.
-            new = {*takers, *self._holders[source]} - passed
-            passed |= new
-            waiting += new
-
-    def _behind_dots(self, number: int) -> frozenset[str]:
-        if number not in self._attributes:
-            self._attributes[number] = frozenset(self._attributes_of(number))
-        return self._attributes[number]
-
-
-def _names(text: bytes) -> list[tuple[str, str]]:
-    """The names of an import statement, and what they are called."""
-    text = text.partition(b"#")[0] if not text.startswith(b"(") else re.sub(rb"#.*", b"", text)
-    found = []
-    for name, alias in _NAME.findall(text):
-        plain = name.decode("latin-1")
-        found.append((plain, alias.decode("latin-1") or plain.rpartition(".")[2]))
-    return found
+        for number in sorted(self._with_optimizers):
+            part = self._parts[number]
+            if part.mentions.checkpoints:
+                found[number] = {last.get(part.file.path.parent, number)}
+                last[part.file.path.parent] = number
+        return found
 
 
 _Files = Mapping[Document, Collection[Document]]
@@ -331,7 +223,7 @@ class Processes:
         return found
 
 
-def _reached(start: Collection[Document], along: _Files) -> frozenset[Document]:
+def _reached(start: Collection[Node], along: Mapping[Node, Collection[Node]]) -> frozenset[Node]:
     seen = {*start}
     waiting = [*start]
     while waiting:

@@ -1,4 +1,4 @@
-"""Which files can name anything that is gone, told from their bytes alone."""
+"""What a file can have to do with, told from its bytes alone: most files need not be parsed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ _WORDS = re.compile(
     rb"|OptimizerState|MultiOptimizer|ModelParamTraversal|DynamicScale|hyper_params"
     rb"|restore_state)\b|# FOC\d{3}: "
 )
-_OPTIMIZER = re.compile(rb"optim", re.IGNORECASE)
 _TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
 _CHECKPOINTS = re.compile(rb"\b(?:checkpoints|serialization)\b")
 # Entries that only an optimizer has in a checkpoint, and paths through them.
@@ -28,6 +27,8 @@ _ENTRY = re.compile(ENTRY.encode())
 # What runs files that no import names.
 RUNS_OTHERS = r"\b(?:import_module|__import__|module_from_spec|run_path|run_module)\b"
 _RUNS_OTHERS = re.compile(RUNS_OTHERS.encode())
+# In a notebook, lines start with a quotation mark.
+_IMPORTED = re.compile(rb'^[\s"]*(?:import|from)[ \t]+([\w., \t]+)', re.MULTILINE)
 
 
 class Mentions(NamedTuple):
@@ -37,11 +38,13 @@ class Mentions(NamedTuple):
       optimizers: optimizers of flax.optim.
       checkpoints: saving or reading checkpoints of flax.
       others: running files that no import names.
+      old: a name or a method that is gone, if it is one of an optimizer or not.
     """
 
     optimizers: bool = False
     checkpoints: bool = False
     others: bool = False
+    old: bool = False
 
 
 def mentions_in(source: bytes) -> Mentions:
@@ -51,26 +54,14 @@ def mentions_in(source: bytes) -> Mentions:
       source: the content of the file.
     """
     checkpoints = b"flax" in source and bool(_CHECKPOINTS.search(source))
-    # The plain words first, because finding these takes no time.
-    entries = checkpoints and (b"target" in source or b"state" in source)
     optimizers = (
         bool(_WORDS.search(source))
-        or (entries and bool(_ENTRY.search(source)))
-        or (bool(_TARGET.search(source)) and bool(_OPTIMIZER.search(source)))
+        or (checkpoints and bool(_ENTRY.search(source)))
+        or (bool(_TARGET.search(source)) and b"optim" in source.lower())
     )
-    return Mentions(optimizers, checkpoints, bool(_RUNS_OTHERS.search(source)))
-
-
-def mentions_old_names(source: bytes, mentions: Mentions) -> bool:
-    """Whether a file may use a name or a method that is gone.
-
-    Args:
-      source: the content of the file.
-      mentions: what it may have to do with.
-    """
-    if mentions.optimizers or _MODULES.search(source):
-        return True
-    return b"numpy" in source and bool(_numpy_names().search(source))
+    old = optimizers or bool(_MODULES.search(source))
+    old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
+    return Mentions(optimizers, checkpoints, bool(_RUNS_OTHERS.search(source)), old)
 
 
 def mentions_in_gin(source: bytes) -> bool:
@@ -79,7 +70,17 @@ def mentions_in_gin(source: bytes) -> bool:
     Args:
       source: the content of the file.
     """
-    return bool(_MODULES.search(source)) and b"optim" in source
+    return b"optim" in source and bool(_MODULES.search(source))
+
+
+def packages_in(source: bytes) -> frozenset[str]:
+    """What the import statements of a file name, without what stands behind a dot.
+
+    Args:
+      source: the content of the file.
+    """
+    names = (each for found in _IMPORTED.findall(source) for each in found.split(b","))
+    return frozenset(re.split(rb"[.\s]", each.strip())[0].decode("latin-1") for each in names)
 
 
 @functools.cache

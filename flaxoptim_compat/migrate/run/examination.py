@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.migrate.names.meanings import Exporter
-from flaxoptim_compat.migrate.program.linking import Imported, imports_in, old_exports
+from flaxoptim_compat.migrate.program.imported_files import import_names
+from flaxoptim_compat.migrate.program.linking import Part
 from flaxoptim_compat.migrate.program.loading import FoundFile, Loaded, check_rewritten, load
-from flaxoptim_compat.migrate.program.mentions import (
-    Mentions,
-    mentions_in,
-    mentions_in_gin,
-    mentions_old_names,
-)
+from flaxoptim_compat.migrate.program.mentions import mentions_in, mentions_in_gin, packages_in
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
 from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 from flaxoptim_compat.migrate.program.source_text import Place, Unreadable, Unwritable
@@ -63,46 +60,49 @@ class Examined(NamedTuple):
     """What one file is by itself.
 
     Args:
+      part: what tells to which others it belongs.
       report: what there is to say about it; None: that takes reading it, alone or with others.
-      imports: what it imports.
-      exports: the names that it passes on to other files and that may be gone.
-      mentions: what it may have to do with.
+      packages: what it imports, without what stands behind a dot.
       names_flax_optim: whether it names flax.optim, or what serves it.
       loaded: the file, if it was parsed.
     """
 
-    report: FileReport | None
-    imports: tuple[Imported, ...] = ()
-    exports: frozenset[str] = frozenset()
-    mentions: Mentions = Mentions()
+    part: Part
+    report: FileReport | None = None
+    packages: frozenset[str] = frozenset()
     names_flax_optim: bool = False
     loaded: Loaded | None = None
 
 
-def examine(file: FoundFile, source: bytes) -> Examined:
+_WORD = re.compile(rb"\w+")
+
+
+def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Examined:
     """Look at one file, and parse it if it can name what is gone.
 
     Args:
       file: where it is.
       source: what is in it.
+      modules: what the modules of the program are called.
     """
+    part = Part(file)
     try:
         if file.path.suffix == ".gin":
             if not mentions_in_gin(source):
-                return Examined(FileReport(file))
-            return Examined(None, loaded=load(file, source))
+                return Examined(part, FileReport(file))
+            return Examined(part._replace(imports=()), loaded=load(file, source))
+        part = Part(file, mentions_in(source))
+        packages = packages_in(source)
         # A null byte may be half of a letter.
-        imports = imports_in(source)
-        mentions = mentions_in(source)
-        if b"\0" not in source and not mentions_old_names(source, mentions):
-            return Examined(FileReport(file), imports, mentions=mentions)
+        if not part.mentions.old and b"\0" not in source:
+            words = frozenset(_WORD.findall(source)).intersection(modules)
+            return Examined(part._replace(words=words), FileReport(file), packages)
         loaded = load(file, source)
-        exporter = Exporter(loaded.document)
-        exports = old_exports(exporter)
-        names_flax_optim = mentions.optimizers and exporter.names_flax_optim()
-        return Examined(None, imports, exports, mentions, names_flax_optim, loaded)
+        part = part._replace(imports=frozenset(import_names(loaded.document)))
+        names_flax_optim = part.mentions.optimizers and Exporter(loaded.document).names_flax_optim()
+        return Examined(part, None, packages, names_flax_optim, loaded)
     except Exception as error:
-        return Examined(unread(file, error))
+        return Examined(part, unread(file, error))
 
 
 def report_alone(loaded: Loaded, task: Task) -> FileReport:

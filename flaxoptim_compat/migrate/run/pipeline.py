@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in
+from flaxoptim_compat.migrate.program.imported_files import import_names
+from flaxoptim_compat.migrate.program.linking import Links, Part
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.program.source_text import Unreadable
@@ -76,31 +77,33 @@ class _Run:
         self._examined: list[Examined] = []
         self._waiting = Waiting()
         self._reports: dict[int, FileReport] = {}
-        # Files of which something depends on what others import.
-        self._late: set[int] = set()
 
     def reports(self) -> list[FileReport]:
+        modules = {each.module.rpartition(".")[2].encode() for each in self._files}
         for number, file in enumerate(self._files):
             self._progress(number, len(self._files), str(file.path))
-            self._examine(number, file)
+            self._examine(number, file, modules)
         if "tensorflow" in self.imported():
             self._task = self._task._replace(has_tensorflow=True)
-        groups = self._joined(self._links().groups())
-        together = frozenset[int]().union(*groups)
-        for number in range(len(self._files)):
-            if number not in self._reports and number not in together:
-                self._say([number])
-                self._read_alone(number)
+        links = Links([each.part for each in self._examined], self._imports_of)
+        groups = self._joined(links.groups())
+        # What was parsed and turned out to stand between no others.
+        for number in {*range(len(self._files))}.difference(*groups):
+            self._waiting.take(number)
         elsewhere = any(each.names_flax_optim for each in self._examined)
         for group in groups:
             self._say(group)
-            self._read_together(group, elsewhere)
+            loaded = {number: each for number in group if (each := self._loaded(number))}
+            if links.near.isdisjoint(group) and len(group) == 1:
+                self._reports |= {number: self._alone(each) for number, each in loaded.items()}
+            elif loaded:
+                has_optimizers = elsewhere and not links.near.isdisjoint(group)
+                self._reports |= self._together(loaded, has_optimizers)
         return [self._reports[number] for number in range(len(self._files))]
 
     def imported(self) -> frozenset[str]:
         """What the files import, without what stands behind a dot."""
-        found = (one for each in self._examined for one in each.imports)
-        return frozenset((one.origin or one.name).partition(".")[0] for one in found)
+        return frozenset[str]().union(*(each.packages for each in self._examined))
 
     def _joined(self, groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:
         """The groups, those joined into one in which a run saw an optimizer."""
@@ -118,65 +121,33 @@ class _Run:
         others = f" and {len(numbers) - 1} with it" if len(numbers) > 1 else ""
         self._progress(count, count, f"{self._files[numbers[0]].path}{others}")
 
-    def _examine(self, number: int, file: FoundFile) -> None:
+    def _examine(self, number: int, file: FoundFile, modules: set[bytes]) -> None:
         try:
-            source = file.path.read_bytes()
+            examined = examine(file, file.path.read_bytes(), modules)
         except OSError as error:
-            self._examined.append(Examined(unread(file, error)))
-            self._reports[number] = unread(file, error)
-            return
-        if b"tensorboard" in source:
-            self._late.add(number)
-        examined = examine(file, source)
+            examined = Examined(Part(file), unread(file, error))
         self._examined.append(examined._replace(loaded=None))
-        if examined.report is not None:
-            self._reports[number] = examined.report
-        elif examined.loaded is not None:
+        if examined.loaded is not None:
             self._waiting.keep(number, examined.loaded)
-            is_late = number in self._late or examined.mentions.optimizers
-            if number not in self._waiting and not is_late:
-                # Most files turn out to belong to no other.
-                self._report_alone(number, examined.loaded)
+        elif examined.report is not None:
+            self._reports[number] = examined.report
 
-    def _links(self) -> Links:
-        modules = [
-            Module(
-                file.module,
-                file.is_package,
-                each.imports,
-                each.exports,
-                each.mentions,
-                file.path.parent,
-            )
-            for file, each in zip(self._files, self._examined, strict=True)
-        ]
-
-        def attributes(number: int) -> set[str]:
-            try:
-                return attributes_in(self._files[number].path.read_bytes())
-            except OSError:
-                # It was there a moment ago; reading it with the others says what is the matter.
-                return set()
-
-        return Links(modules, attributes)
-
-    def _read_alone(self, number: int) -> None:
-        loaded = self._loaded(number)
-        if loaded is not None:
-            self._report_alone(number, loaded)
-
-    def _report_alone(self, number: int, loaded: Loaded) -> None:
+    def _imports_of(self, number: int) -> frozenset[str]:
+        """What a file imports that was not parsed before, since it names nothing in question."""
+        file = self._files[number]
         try:
-            report = report_alone(loaded, self._task)
-        except Exception as error:
-            report = unread(loaded.file, error)
-        self._reports[number] = report
+            loaded = load(file, file.path.read_bytes())
+        except (OSError, Unreadable):
+            # It is reported if it turns out to be read with others.
+            return frozenset()
+        self._waiting.keep(number, loaded)
+        return frozenset(import_names(loaded.document))
 
-    def _read_together(self, group: Sequence[int], elsewhere: bool) -> None:
-        """Read files that belong together."""
-        found = ((number, self._loaded(number)) for number in group)
-        loaded = {number: each for number, each in found if each is not None}
-        self._reports |= self._together(loaded, elsewhere)
+    def _alone(self, loaded: Loaded) -> FileReport:
+        try:
+            return report_alone(loaded, self._task)
+        except Exception as error:
+            return unread(loaded.file, error)
 
     def _together(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> dict[int, FileReport]:
         mistakes: dict[int, FileReport] = {}

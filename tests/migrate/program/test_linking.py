@@ -1,86 +1,113 @@
-"""Which files are read because they take names from others."""
+"""Which files are read together, and which are parsed only because they stand between others."""
 
 from __future__ import annotations
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.migrate.program.linking import Links, Module, attributes_in, imports_in
-from flaxoptim_compat.migrate.program.mentions import Mentions
+from flaxoptim_compat.migrate.program import linking
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.imported_files import import_names
+from flaxoptim_compat.migrate.program.linking import Links, Part
+from flaxoptim_compat.migrate.program.loading import FoundFile
+from flaxoptim_compat.migrate.program.mentions import mentions_in
 
+OPTIM = "from flax import optim\n"
+MAP = "import jax\n"
 LINKED = {
-    "from lib.common import Adam": True,
-    "from common import (\n  other,  # why\n  Adam as A,\n)": True,
-    "from .common import Adam": True,
-    "from . import common\ncommon.Adam": True,
-    "from lib import common as c\nc.Adam": True,
-    "import lib.common\nlib.common.Adam": True,
-    "from common import *": True,
-    "from common import \\\n  Adam": True,
-    '   "from common import Adam\\n",': True,
-    "from lib import again\nagain.here.Adam": True,
-    "from lib.again import A": True,
-    "from lib.train import anything": True,
-    "from common import Other": False,
-    "from common import Other  # not Adam": False,
-    "from torch.common import Adam": False,
-    "from ..common import Adam": False,
-    "from lib import common\ncommon.Other": False,
-    "from lib.again import Adam": False,
-    "Adam = common = 1": False,
+    "import jax\nfrom lib.common import Adam": True,
+    "import jax\nfrom common import (\n  other,  # why\n  Adam as A,\n)": True,
+    "import jax\nfrom .common import Adam": True,
+    "import jax\nfrom . import common": True,
+    "import jax\nimport lib.common": True,
+    "import jax\nfrom common import \\\n  *": True,
+    "import jax\nfrom torch.common import Adam": False,
+    "import jax\nfrom ..common import Adam": False,
+    "import jax\ncommon = 'from lib import common'": False,
 }
 
 
-def module(name: str, text: str, exports: frozenset[str] = frozenset(), **what: bool) -> Module:
-    imports = imports_in(text.encode())
-    return Module(name, False, imports, exports, Mentions(**what), Path(*name.split(".")).parent)
+def names_in(text: str) -> frozenset[str]:
+    return frozenset(import_names(Document(Path("a.py"), text, ast.parse(text))))
+
+
+def links(files: dict[str, str], parsed: list[str] | None = None) -> Links:
+    """The links of files, and the names of those that are parsed on the way."""
+    words = {name.removesuffix(".__init__").rpartition(".")[2].encode() for name in files}
+    parts = []
+    for name, text in files.items():
+        path = Path(*name.split(".")).with_suffix(".py")
+        file = FoundFile(path, name.removesuffix(".__init__"), path.stem == "__init__", "")
+        mentions = mentions_in(text.encode())
+        own = frozenset(re.findall(rb"\w+", text.encode())) & words
+        parts.append(Part(file, mentions, own, names_in(text) if mentions.old else None))
+
+    def imports_of(number: int) -> frozenset[str]:
+        name, text = list(files.items())[number]
+        if parsed is not None:
+            parsed.append(name)
+        return names_in(text)
+
+    return Links(parts, imports_of)
 
 
 @pytest.mark.parametrize("source", LINKED)
-def test_files_that_take_names_from_others(source: str) -> None:
-    again = "from .common import Adam as A\nfrom . import common as here"
-    modules = [
-        module("src.lib.common", "from flax import optim", exports=frozenset({"Adam"})),
-        module("src.lib.again", again),
-        module("src.lib.train", "", optimizers=True),
-        module("src.lib.use", source),
-    ]
-    texts = ["", again, "", source]
-    links = Links(modules, lambda number: attributes_in(texts[number].encode()))
-    assert (3 in links.linked) == LINKED[source]
-    # What a name comes through is read as well.
-    assert {0, 1, 2} <= links.linked
+def test_files_that_import_each_other_are_read_together(source: str) -> None:
+    found = links({"src.lib.common": MAP, "src.lib.use": source}).groups()
+    assert found == ([[0, 1]] if LINKED[source] else [[0], [1]])
 
 
 def test_what_imports_a_file_with_optimizers_is_read_however_far() -> None:
-    modules = [
-        module("agents", "from flax import optim", optimizers=True),
-        module("public", "from agents import Agent"),
-        module("between", "import public, other"),
-        module("use", "from between import public"),
-        module("other", ""),
-        module("apart", "import other"),
-    ]
-    links = Links(modules, lambda number: ())
-    assert links.linked == {0, 1, 2, 3}
+    parsed: list[str] = []
+    found = links(
+        {
+            "agents": OPTIM,
+            "public": "from agents import Agent",
+            "between": "import public, other",
+            "use": "from between import public",
+            "other": "",
+            "apart": "import other",
+        },
+        parsed,
+    )
+    assert found.near == {0, 1, 2, 3} and found.groups() == [[0, 1, 2, 3]]
+    assert parsed == ["public", "between", "use"]
+
+
+def test_what_a_file_with_optimizers_imports_is_read_however_far() -> None:
+    files = {"agents": f"{OPTIM}import a", "a": "from b import f", "b": "", "c": "import b"}
+    assert links(files).groups() == [[0, 1, 2]]
+
+
+def test_a_package_is_imported_from_inside_without_its_name() -> None:
+    files = {"lib.__init__": OPTIM, "lib.a": "from . import optimizer", "lib.b.c": "x = 1"}
+    assert links(files).groups() == [[0, 1]]
 
 
 @pytest.mark.parametrize("where", ["agents.dqn", "other.dqn"])
 def test_who_runs_modules_by_name_may_run_any_of_its_tree(where: str) -> None:
-    modules = [
-        module(f"{where}", "from flax import optim", optimizers=True),
-        module("agents.utils.run", "import importlib", others=True),
-    ]
-    found = Links(modules, lambda number: ()).groups()
+    files = {where: OPTIM, "agents.utils.run": "import importlib\nimportlib.import_module(x)"}
+    found = links(files).groups()
     assert found == ([[0, 1]] if where.startswith("agents.") else [[0]])
 
 
 def test_what_a_fixture_makes_goes_to_the_tests_below_it() -> None:
-    modules = [
-        module("lib", "from flax import optim", optimizers=True),
-        module("tests.conftest", "import lib"),
-        module("tests.unit.test_a", ""),
-        module("other.test_b", ""),
-    ]
-    assert Links(modules, lambda number: ()).groups() == [[0, 1, 2]]
+    files = {"lib": OPTIM, "tests.conftest": "import lib", "tests.unit.test_a": "", "x.test_b": ""}
+    assert links(files).groups() == [[0, 1, 2]]
+
+
+def test_files_of_a_folder_may_restore_what_another_saves() -> None:
+    saves = f"{OPTIM}from flax import serialization\n"
+    assert links({"a.x": saves, "a.y": saves, "b.z": saves}).groups() == [[0, 1], [2]]
+
+
+def test_of_too_many_files_only_those_near_optimizers_are_read_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = {"lib": MAP, "agents": f"{OPTIM}import lib", "a": f"{MAP}import lib", "b": "import a"}
+    assert links(files).groups() == [[0, 1, 2]]
+    monkeypatch.setattr(linking, "_MOST_TOGETHER", 2)
+    assert links(files).groups() == [[0, 1], [2]]

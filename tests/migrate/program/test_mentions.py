@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.program.mentions import mentions_in, mentions_old_names
+from flaxoptim_compat.migrate.program.mentions import mentions_in, packages_in
 
 MENTIONED = (
     "import flax",
@@ -28,9 +28,16 @@ NOT_MENTIONED = (
 
 @pytest.mark.parametrize("source", MENTIONED)
 def test_files_that_may_use_what_is_gone_are_parsed(source: str) -> None:
-    assert mentions_old_names(source.encode(), mentions_in(source.encode()))
+    assert mentions_in(source.encode()).old
 
 
 @pytest.mark.parametrize("source", NOT_MENTIONED)
 def test_other_files_are_not(source: str) -> None:
-    assert not mentions_old_names(source.encode(), mentions_in(source.encode()))
+    assert not mentions_in(source.encode()).old
+
+
+def test_the_packages_that_a_file_imports() -> None:
+    source = (
+        b'import os.path, jax as j\nif x:\n  from flax.optim import Adam\n "import haiku\\n",\n'
+    )
+    assert packages_in(source) == {"os", "jax", "flax", "haiku"}
