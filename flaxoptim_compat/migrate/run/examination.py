@@ -102,7 +102,7 @@ def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Exami
         names_flax_optim = part.mentions.optimizers and Exporter(loaded.document).names_flax_optim()
         return Examined(part, None, packages, names_flax_optim, loaded)
     except Exception as error:
-        return Examined(part, unread(file, error))
+        return Examined(Part(file), unread(file, error))
 
 
 def report_alone(loaded: Loaded, task: Task) -> FileReport:

@@ -12,7 +12,6 @@ from flaxoptim_compat.migrate.program.imported_files import import_names
 from flaxoptim_compat.migrate.program.linking import Links, Part
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.noqa import Ignored
-from flaxoptim_compat.migrate.program.source_text import Unreadable
 from flaxoptim_compat.migrate.run.analysis import analyse
 from flaxoptim_compat.migrate.run.examination import (
     Examined,
@@ -86,7 +85,9 @@ class _Run:
         if "tensorflow" in self.imported():
             self._task = self._task._replace(has_tensorflow=True)
         links = Links([each.part for each in self._examined], self._imports_of)
-        groups = self._joined(links.groups())
+        ran = self._task.uses.files if self._task.uses is not None else ()
+        shown = {n for n, each in enumerate(self._files) if os.path.abspath(each.path) in ran}
+        groups = _joined(links.groups(), shown)
         # What was parsed and turned out to stand between no others.
         for number in {*range(len(self._files))}.difference(*groups):
             self._waiting.take(number)
@@ -94,26 +95,16 @@ class _Run:
         for group in groups:
             self._say(group)
             loaded = {number: each for number in group if (each := self._loaded(number))}
-            if links.near.isdisjoint(group) and len(group) == 1:
+            is_near = not (links.near | shown).isdisjoint(group)
+            if len(group) == 1 and not is_near:
                 self._reports |= {number: self._alone(each) for number, each in loaded.items()}
             elif loaded:
-                has_optimizers = elsewhere and not links.near.isdisjoint(group)
-                self._reports |= self._together(loaded, has_optimizers)
+                self._reports |= self._together(loaded, elsewhere and is_near)
         return [self._reports[number] for number in range(len(self._files))]
 
     def imported(self) -> frozenset[str]:
         """What the files import, without what stands behind a dot."""
         return frozenset[str]().union(*(each.packages for each in self._examined))
-
-    def _joined(self, groups: Sequence[Sequence[int]]) -> list[Sequence[int]]:
-        """The groups, those joined into one in which a run saw an optimizer."""
-        ran = self._task.uses.files if self._task.uses is not None else ()
-        shown = {
-            number for number, each in enumerate(self._files) if os.path.abspath(each.path) in ran
-        }
-        apart = [each for each in groups if shown.isdisjoint(each)]
-        shown = shown.union(*(each for each in groups if each not in apart))
-        return [*apart, sorted(shown)] if shown else apart
 
     def _say(self, numbers: Sequence[int]) -> None:
         """Say which files are read together; all of them were read by themselves before."""
@@ -137,7 +128,7 @@ class _Run:
         file = self._files[number]
         try:
             loaded = load(file, file.path.read_bytes())
-        except (OSError, Unreadable):
+        except Exception:
             # It is reported if it turns out to be read with others.
             return frozenset()
         self._waiting.keep(number, loaded)
@@ -174,7 +165,7 @@ class _Run:
             try:
                 source = file.path.read_bytes()
                 loaded = load(file, source)
-            except (OSError, Unreadable) as error:
+            except Exception as error:
                 self._reports[number] = unread(file, error)
         return loaded
 
@@ -249,3 +240,10 @@ class _Run:
             report = FileReport(loaded.file)
         report.unread.append((None, mistake(error)))
         return report
+
+
+def _joined(groups: Sequence[Sequence[int]], shown: set[int]) -> list[Sequence[int]]:
+    """The groups, those joined into one in which a run saw an optimizer."""
+    apart = [each for each in groups if shown.isdisjoint(each)]
+    together = shown.union(*(each for each in groups if not shown.isdisjoint(each)))
+    return [*apart, sorted(together)] if together else apart
