@@ -123,13 +123,21 @@ class Meanings:
 
     Args:
       names: the scope in which each name stands.
+      meaningful: the names that are bound to an import or a dotted name; "*" by ``import *``.
       project: the other files of the project.
     """
 
-    def __init__(self, names: Mapping[ast.Name, Scope], project: Project) -> None:
+    def __init__(
+        self, names: Mapping[ast.Name, Scope], meaningful: Collection[str], project: Project
+    ) -> None:
         self._names = names
+        self._meaningful = meaningful
         self._project = project
         self._known: dict[tuple[Scope, str], Meaning | None] = {}
+
+    def may_mean(self, name: str) -> bool:
+        """Whether a name can stand for something that is not the file's own."""
+        return name in self._meaningful or "*" in self._meaningful
 
     def of_expression(self, node: ast.expr) -> Meaning | None:
         """The meaning of a dotted name; None if it is none, or not known."""
@@ -144,7 +152,7 @@ class Meanings:
         if isinstance(root, ast.Call):
             meaning = self._of_import_call(root)
             home = None
-        elif isinstance(root, ast.Name) and root in self._names:
+        elif isinstance(root, ast.Name) and self.may_mean(root.id) and root in self._names:
             scope = self._names[root]
             home = scope.binder(root.id, (root.lineno, root.col_offset))
             meaning = self._of_star(root.id, scope) if home is None else self.of(root.id, home)
@@ -288,7 +296,7 @@ class Exporter(Mapping[str, str]):
         self.walk = walk_of(document)
         # The scope in which each name stands; others come to it from annotations in quotes.
         self.names = dict(self.walk.names)
-        self.meanings = Meanings(self.names, self.project)
+        self.meanings = Meanings(self.names, self.walk.meaningful, self.project)
         self._top = self.walk.scopes[document.tree]
         self._of_stars: dict[str, str] | None = None
 

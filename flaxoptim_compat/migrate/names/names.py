@@ -170,6 +170,8 @@ class Names:
         if not isinstance(dotted.root, ast.Name):
             return
         name = dotted.root.id
+        if name != "flax" and not self.meanings.may_mean(name):
+            return
         home = dotted.scope.binder(name, (dotted.root.lineno, dotted.root.col_offset))
         if home is None and is_of_flax_optim(".".join([name, *dotted.path])):
             # As with `from main import *`, where main is not read.

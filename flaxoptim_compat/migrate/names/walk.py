@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import (
+    CALLS_OF_NAMES,
     DottedName,
     imported_module,
     is_lookup,
@@ -17,7 +18,7 @@ from flaxoptim_compat.migrate.names.dotted import (
     type_arguments,
 )
 from flaxoptim_compat.migrate.names.scopes import Binding, Kind, Scope
-from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.document import FIELDS, Document
 from flaxoptim_compat.migrate.program.imported_files import package_of
 
 
@@ -35,6 +36,8 @@ class Walk:
         self.imported: dict[ast.alias, str] = {}
         self.scopes: dict[ast.AST, Scope] = {tree: Scope(tree)}
         self.names: dict[ast.Name, Scope] = {}
+        # What is bound somewhere to an import or to a dotted name; other names mean nothing here.
+        self.meaningful: set[str] = set()
         self.dotted_names: list[DottedName] = []
         self.lookups: list[ast.Call] = []
         self.strings: list[ast.Constant] = []
@@ -83,14 +86,10 @@ class Walk:
                 home.bindings.setdefault(name, []).append(binding)
 
     def _visit(self, node: ast.AST) -> None:
-        method = self._methods.get(type(node))
-        if method is None:
-            self._inside(node)
-        else:
-            method(node)
+        self._methods.get(type(node), self._inside)(node)
 
     def _inside(self, node: ast.AST) -> None:
-        for field in node._fields:
+        for field in FIELDS[type(node)]:
             value = getattr(node, field, None)
             if type(value) is list:
                 self._all(value)
@@ -98,25 +97,42 @@ class Walk:
                 self._visit(value)
 
     def _all(self, nodes: Iterable[Any]) -> None:
+        methods, inside = self._methods, self._inside
         for each in nodes:
-            if isinstance(each, ast.AST):
-                self._visit(each)
+            if each is not None:  # a keyword-only parameter without a default
+                methods.get(type(each), inside)(each)
 
     def _name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Store):
+        context = type(node.ctx)
+        if context is ast.Store:
             self._bind(node.id, node, "other")
             return
         self.names[node] = self._scope
-        if isinstance(node.ctx, ast.Load):
+        if context is ast.Load:
             self.dotted_names.append(DottedName(node, node, (), self._scope))
         else:
             self._bind(node.id, node, "nothing")
 
     def _attribute(self, node: ast.Attribute) -> None:
-        if not self._dotted(node):
-            self._visit(node.value)
+        path = [node.attr]
+        root = node.value
+        while type(root) is ast.Attribute:
+            path.append(root.attr)
+            root = root.value
+        if type(root) is ast.Name:
+            path.reverse()
+            self.names[root] = self._scope
+            self.dotted_names.append(DottedName(node, root, tuple(path), self._scope))
+        elif type(root) is not ast.Call or not self._dotted(node):
+            self._visit(root)
 
     def _call(self, node: ast.Call) -> None:
+        name = last_name(node.func)
+        if name not in CALLS_OF_NAMES:
+            self._visit(node.func)
+            self._all(node.args)
+            self._all(node.keywords)
+            return
         if is_lookup(node):
             self.lookups.append(node)
         if not self._dotted(node):
@@ -183,6 +199,8 @@ class Walk:
     def _bind(self, name: str, node: ast.AST, kind: Kind, **more: Any) -> None:
         after = (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
         self._bound.append((self._scope, name, Binding(kind, after, **more)))
+        if more:
+            self.meaningful.add(name)
 
     # Statements.
 
@@ -273,23 +291,12 @@ class Walk:
         self._scope = self.scopes[node] = Scope(node, around)
         return around
 
-    def _type_parameters(self, node: ast.AST) -> Scope:
-        """Enter the scope of ``[T]`` behind the name of a class or function, if there is one."""
-        around = self._scope
-        for each in getattr(node, "type_params", ()):  # of Python 3.12
-            if self._scope is around:
-                self._enter(each)
-            self._bind(each.name, each, "other")
-            self._inside(each)
-        return around
-
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._bind(node.name, node, "other")
         self._all(node.decorator_list)
-        around = self._type_parameters(node)
         self._arguments(node.args)
         self._annotation(node.returns)
-        self._enter(node)
+        around = self._enter(node)
         self._parameters(node.args)
         self._all(node.body)
         self._scope = around
@@ -314,10 +321,9 @@ class Walk:
     def _class(self, node: ast.ClassDef) -> None:
         self._bind(node.name, node, "other")
         self._all(node.decorator_list)
-        around = self._type_parameters(node)
         self._all(node.bases)
         self._all(node.keywords)
-        self._enter(node)
+        around = self._enter(node)
         self._all(node.body)
         self._scope = around
 

@@ -33,7 +33,7 @@ class _Fields(dict[type[ast.AST], tuple[str, ...]]):
         return self[kind]
 
 
-_FIELDS = _Fields()
+FIELDS = _Fields()
 
 
 class _Seen(NamedTuple):
@@ -154,7 +154,7 @@ class Document:
             for node in level:
                 if isinstance(node, ast.Import | ast.ImportFrom):
                     imports.append(node)
-                for name in _FIELDS[type(node)]:
+                for name in FIELDS[type(node)]:
                     child = getattr(node, name, None)
                     if type(child) is list:
                         for each in child:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
@@ -204,6 +204,9 @@ _INDEX_UPDATES: dict[str, Rearrangement] = {
 # Reading one of these does nothing else, so that it can be left out.
 _WITHOUT_EFFECT = (ast.Name, ast.Constant)
 
+# The edits of a call with these arguments by position.
+Writing = Callable[[LostUse, list[ast.expr], ImportPlan], Iterator[Edit]]
+
 
 def _changed(
     lost: LostUse, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
@@ -212,12 +215,42 @@ def _changed(
     return Rearranged(lost.span(lost.call or lost.node), instead, make, removed)
 
 
+def _row(
+    instead: str,
+    arguments: tuple[int, int],
+    write: Writing,
+    keywords: str = "",
+    fits: Callable[[LostUse, list[ast.expr]], bool] = lambda lost, given: True,
+    removes: bool = False,
+) -> Rearrangement:
+    """One function whose calls are written anew.
+
+    Args:
+      instead: what is written, for people.
+      arguments: how few and how many there are by position.
+      write: the edits.
+      keywords: the names of those that may be given by keyword.
+      fits: whether it can be written for these arguments.
+      removes: whether the names in the first argument will be gone.
+    """
+
+    def rearrange(lost: LostUse) -> Rearranged | None:
+        given = lost.plain_arguments(keywords, arguments[1])
+        if given is None or len(given) < arguments[0] or not fits(lost, given):
+            return None
+        inside = ast.walk(given[0]) if removes else ()
+        gone = tuple(each for each in inside if isinstance(each, ast.Name | ast.Attribute))
+        return _changed(lost, instead, lambda imports: tuple(write(lost, given, imports)), gone)
+
+    return rearrange
+
+
 def _renamed(
     function: str,
     instead: str,
-    *,
     arguments: tuple[int, int],
     keywords: str = "",
+    *,
     last: str = "",
     after: str = "",
     dtype: str = "",
@@ -234,77 +267,47 @@ def _renamed(
       dtype: ``module:attribute`` of a dtype to add.
     """
 
-    def rearrange(lost: LostUse) -> Rearranged | None:
-        given = lost.plain_arguments(keywords, arguments[1])
-        if given is None or len(given) < arguments[0]:
-            return None
+    def fits(lost: LostUse, given: list[ast.expr]) -> bool:
         if '"' in last and lost.reading.document.is_in_f_string(lost.node):
-            return None
-        adds = bool(last or dtype)
-        if adds and lost.insertion("") is None:
-            return None
+            return False
+        return not (last or dtype) or lost.insertion("") is not None
 
-        def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            edits = [Edit(*lost.span(lost.node), (imports.name_of(function, lost.node),))]
-            if adds:
-                text = last or f"dtype={imports.name_of(dtype, lost.node)}"
-                edit = lost.insertion(f", {text}")
-                assert edit is not None
-                edits.append(edit)
-            if after:
-                assert lost.call is not None
-                end = lost.span(lost.call).end
-                edits.append(Edit(end, end, (after,)))
-            return tuple(edits)
+    def write(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
+        yield Edit(*lost.span(lost.node), (imports.name_of(function, lost.node),))
+        text = f"dtype={imports.name_of(dtype, lost.node)}" if dtype else last
+        edit = lost.insertion(f", {text}") if text else None
+        if edit is not None:
+            yield edit
+        if after and lost.call is not None:
+            end = lost.span(lost.call).end
+            yield Edit(end, end, (after,))
 
-        return _changed(lost, instead, make)
-
-    return rearrange
+    return _row(instead, arguments, write, keywords, fits)
 
 
 def _method(method: str) -> Rearrangement:
     """Call a method of the only argument."""
 
-    def rearrange(lost: LostUse) -> Rearranged | None:
-        given = lost.plain_arguments("", 1)
-        if not given:
-            return None
-        argument = given[0]
+    def write(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
+        yield Edit(*lost.span(lost.call or lost.node), (*lost.atom(given[0]), method))
 
-        def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            assert lost.call is not None
-            return (Edit(*lost.span(lost.call), (*lost.atom(argument), method)),)
-
-        return _changed(lost, f"x{method}", make)
-
-    return rearrange
+    return _row(f"x{method}", (1, 1), write)
 
 
-def _tie_in(lost: LostUse) -> Rearranged | None:
-    given = lost.plain_arguments("", 2)
-    if given is None or len(given) != 2 or not _is_without_effect(given[0]):
-        return None
-    kept = given[1]
-
-    def make(imports: ImportPlan) -> tuple[Edit, ...]:
-        call = lost.call
-        assert call is not None
-        statement = lost.reading.document.parents[call]
-        if isinstance(statement, ast.Assign) and _is_idle(statement, kept):
-            return (without(lost.reading.document, statement),)
-        return (Edit(*lost.span(call), lost.atom(kept)),)
-
-    gone = tuple(each for each in ast.walk(given[0]) if isinstance(each, ast.Name | ast.Attribute))
-    return _changed(lost, "the second argument", make, gone)
+def _second(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
+    """The second argument alone, or nothing where that would be assigned to itself."""
+    call = lost.call or lost.node
+    match lost.reading.document.parents[call], given[1]:
+        case ast.Assign(targets=[ast.Name(id=name)]) as statement, ast.Name(id=other):
+            if name == other:
+                yield without(lost.reading.document, statement)
+                return
+    yield Edit(*lost.span(call), lost.atom(given[1]))
 
 
-def _is_idle(statement: ast.Assign, value: ast.expr) -> bool:
-    """Whether a name would be assigned to itself."""
-    names = [each.id for each in [*statement.targets, value] if isinstance(each, ast.Name)]
-    return len(names) == 2 and len(set(names)) == 1 and len(statement.targets) == 1
-
-
-def _is_without_effect(node: ast.expr) -> bool:
+def _is_idle(lost: LostUse, given: list[ast.expr]) -> bool:
+    """Whether computing the first argument has no effect."""
+    node = given[0]
     while isinstance(node, ast.Attribute | ast.Subscript):
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, _WITHOUT_EFFECT):
             return False
@@ -312,26 +315,14 @@ def _is_without_effect(node: ast.expr) -> bool:
     return isinstance(node, _WITHOUT_EFFECT)
 
 
-def _spherical_harmonics(lost: LostUse) -> Rearranged | None:
-    given = lost.plain_arguments("n_max")
-    if given is None or len(given) not in (4, 5):
-        return None
-    call = lost.call
-    assert call is not None
-    order = [given[1], given[0], given[3], given[2]]
-
-    def make(imports: ImportPlan) -> tuple[Edit, ...]:
-        swaps = zip(given, order, strict=False)
-        spans = [(lost.span(old), lost.span(new)) for old, new in swaps]
-        name = imports.name_of(SPHERICAL_HARMONICS, lost.node)
-        edits = [Edit(*lost.span(lost.node), (name,))]
-        edits += [Edit(*old, (new,)) for old, new in spans]
-        if len(given) == 5:
-            start = lost.span(given[4]).start
-            edits.append(Edit(start, start, ("n_max=",)))
-        return tuple(edits)
-
-    return _changed(lost, "jax.scipy.special.sph_harm_y(n, m, phi, theta)", make)
+def _swapped(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
+    """Order before degree, and polar angle before azimuth, were the other way round."""
+    yield Edit(*lost.span(lost.node), (imports.name_of(SPHERICAL_HARMONICS, lost.node),))
+    for old, new in zip(given, (given[1], given[0], given[3], given[2]), strict=False):
+        yield Edit(*lost.span(old), (lost.span(new),))
+    for most in given[4:]:
+        start = lost.span(most).start
+        yield Edit(start, start, ("n_max=",))
 
 
 def _constant(make_text: Callable[[ImportPlan, LostUse], str], instead: str) -> Rearrangement:
@@ -366,15 +357,15 @@ def _constants(module: str) -> dict[str, Rearrangement]:
 
 
 def _sorted(module: str) -> Rearrangement:
-    return _renamed(f"{module}:sort", f"{module}.sort(a, axis=0)", arguments=(1, 1), last="axis=0")
+    return _renamed(f"{module}:sort", f"{module}.sort(a, axis=0)", (1, 1), last="axis=0")
 
 
 def _is_in(module: str) -> Rearrangement:
     return _renamed(
         f"{module}:isin",
         f"{module}.isin(a, b).ravel()",
-        arguments=(2, 4),
-        keywords="assume_unique invert" + (" kind" if module == "numpy" else ""),
+        (2, 4),
+        "assume_unique invert" + (" kind" if module == "numpy" else ""),
         after=".ravel()",
     )
 
@@ -387,24 +378,26 @@ REARRANGED: dict[str, Rearrangement] = {
     **_constants("jax.numpy"),
     "jax.numpy.in1d": _is_in("jax.numpy"),
     "jax.numpy.msort": _sorted("jax.numpy"),
-    "jax.lax.tie_in": _tie_in,
+    "jax.lax.tie_in": _row("the second argument", (2, 2), _second, fits=_is_idle, removes=True),
     "jax.random.shuffle": _renamed(
         "jax.random:permutation",
         "jax.random.permutation(key, x, axis, independent=True)",
-        arguments=(2, 3),
-        keywords="axis",
+        (2, 3),
+        "axis",
         last="independent=True",
     ),
     "jax.random.threefry2x32_key": _renamed(
         "jax.random:PRNGKey",
         "jax.random.PRNGKey(seed, impl='threefry2x32')",
-        arguments=(1, 1),
+        (1, 1),
         last='impl="threefry2x32"',
     ),
     "jax.dlpack.to_dlpack": _method(".__dlpack__()"),
-    "jax.scipy.special.sph_harm": _spherical_harmonics,
+    "jax.scipy.special.sph_harm": _row(
+        "jax.scipy.special.sph_harm_y(n, m, phi, theta)", (4, 5), _swapped, "n_max"
+    ),
     "jax.experimental.host_callback.barrier_wait": _renamed(
-        "jax:effects_barrier", "jax.effects_barrier()", arguments=(0, 0)
+        "jax:effects_barrier", "jax.effects_barrier()", (0, 0)
     ),
     **_constants("numpy"),
     "numpy.in1d": _is_in("numpy"),
@@ -413,7 +406,7 @@ REARRANGED: dict[str, Rearrangement] = {
     "numpy.asfarray": _renamed(
         "numpy:asarray",
         "numpy.asarray(a, dtype=numpy.float64)",
-        arguments=(1, 1),
+        (1, 1),
         dtype="numpy:float64",
     ),
 }

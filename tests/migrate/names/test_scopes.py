@@ -15,28 +15,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat import migrate
-from flaxoptim_compat.migrate.names.names import Names
-from flaxoptim_compat.migrate.program.document import Document
-from tests.support.names_in_texts import ADAM, OPTIM, names_of
-
-# Python 3.12 parses `def f[optim]`; here the tree is made as it makes it.
-TYPE_PARAMETERS = {
-    f"{OPTIM}def f(x: optim.Adam) -> optim.Adam:\n  optim.Adam": 0,
-    f"{OPTIM}class A(optim.Adam):\n  def f(self):\n    optim.Adam": 0,
-    f"{OPTIM}@optim.Adam\ndef f(): ...\noptim.Adam": 2,
-}
-
-
-@pytest.mark.parametrize("text", TYPE_PARAMETERS)
-def test_type_parameters(text: str) -> None:
-    tree = ast.parse(text)
-    parameter = ast.parse("def f(optim): ...").body[0]
-    assert isinstance(parameter, ast.FunctionDef)
-    parameter.name, parameter.body = "optim", []
-    tree.body[1].type_params = [parameter]
-    names = Names(Document(Path("a.py"), text, tree))
-    assert [use.name for use in names.uses].count(ADAM) == TYPE_PARAMETERS[text]
-
+from tests.support.names_in_texts import names_of
 
 OWN_FILES = sorted(Path(migrate.__file__).parent.rglob("*.py"))
 OTHERS = [Path(each.__file__ or "") for each in (ast, dataclasses, enum, inspect, typing)]
