@@ -79,8 +79,8 @@ def edits(
         lines, has_lines = _written(document, statement, imports), document.has_its_lines(statement)
         if not lines and has_lines:
             # What is new beside it takes its place.
-            beside = [*above.pop(statement, ()), *below.pop(statement, ())]
-            lines = [each for each in beside if each]
+            around = [*above.pop(statement, ()), *below.pop(statement, ())]
+            lines = [each for each in around if each]
         if lines:
             between = f"\n{document.before(statement)}" if has_lines else "; "
             yield Edit(*document.span(statement), (between.join(lines),))
