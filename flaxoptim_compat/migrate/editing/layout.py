@@ -22,8 +22,6 @@ _TAB = 4
 _GOOGLES = "  "
 # Several lines of code beyond the first of these come from a formatter that allows the second.
 _LONG = (88, 100)
-# A line that ends with an open bracket, and the one after it.
-_HANGING = re.compile(r"^( *)\S.*[(\[{]\n( *)\S", re.MULTILINE)
 _DOUBLE = re.compile(r'"([^"\n]*)"')
 # With these in it, a text may have quotes that begin or end no string.
 _UNCLEAR = re.compile('[\'#\\\\]|"""')
@@ -51,27 +49,19 @@ def indentation(document: Document) -> str:
     return "    "
 
 
-@functools.lru_cache(maxsize=1)
 def hanging(document: Document) -> str:
-    """The blanks or tabs that the file indents by within brackets."""
+    """The blanks or tabs that the file indents by within brackets: in Google's style, four."""
     unit = indentation(document)
-    if unit != _GOOGLES:
-        return unit
-    columns = collections.Counter(
-        len(inner) - len(outer) for outer, inner in _HANGING.findall(document.text)
-    )
-    # Google's style has four there.
-    return unit if columns[len(unit)] > columns[2 * len(unit)] else 2 * unit
+    return 2 * unit if unit == _GOOGLES else unit
 
 
 @functools.lru_cache(maxsize=1)
 def width_of(document: Document) -> int:
     """How long the lines of a file may be."""
-    width = _width(indentation(document))
     # Quotes and comments are as long as they are.
     code = (each for each in document.lines if not any(map(each.__contains__, "#'\"")))
     is_rule = sum(len(each) - 1 > _LONG[0] for each in code) > 1
-    return _LONG[1] if is_rule else width
+    return _LONG[1] if is_rule else _width(indentation(document))
 
 
 def _width(unit: str) -> int:

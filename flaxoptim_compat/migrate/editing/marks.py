@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 # Further lines are indented, which tells them from other comments.
@@ -71,22 +71,6 @@ def marks_in(text: str) -> Iterator[Mark]:
 def without_marks(text: str) -> str:
     """A text without its marks and their lines."""
     return re.sub(rf"{_MARK.pattern}\n?", "", text, flags=re.MULTILINE)
-
-
-def first_line(lines: Sequence[str], index: int) -> int:
-    """The first of the lines of marks that stand directly above one; its own if there are none.
-
-    Args:
-      lines: of the file.
-      index: of the line, counted from 0.
-    """
-    first = index
-    for above in range(index - 1, -1, -1):
-        if _FIRST.match(lines[above]):
-            first = above
-        elif not _REST.match(lines[above]):
-            break
-    return first
 
 
 def wrapped(text: str, width: int, continued: str = "") -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.import_conventions import _COME_ALONG
+from flaxoptim_compat.migrate.editing.import_plan import _COME_ALONG
 from tests.support import processes
 from tests.support.places import ROOT
 

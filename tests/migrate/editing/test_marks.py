@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from flaxoptim_compat.migrate.editing.marks import (
-    first_line,
     marks_in,
     without_marks,
     wrapped,
@@ -35,7 +34,6 @@ def test_what_is_written_is_read_again(width: int, margin: str) -> None:
     assert text[mark.start : mark.end] == "".join(lines).strip()
     assert without_marks(text) == f"{margin}# Other words.\n{margin}step()\n"
     assert sum("`jax_utils.replicate(optimizer, devices=all)`" in line for line in lines) == 1
-    assert first_line([*lines, "step()\n"], len(lines)) == 0
 
 
 def test_lines_fit() -> None:
@@ -49,8 +47,6 @@ def test_lines_fit() -> None:
 def test_two_marks_one_below_the_other_are_two() -> None:
     text = "# FOC101: a\n#   b\n# FOC102: c\n# Not it.\nx\n"
     assert [mark.text for mark in marks_in(text)] == ["FOC101: a b", "FOC102: c"]
-    lines = text.splitlines(keepends=True)
-    assert [first_line(lines, index) for index in range(1, 5)] == [0, 0, 0, 4]
 
 
 def test_a_mark_fits_the_file_and_is_written_once() -> None:
