@@ -12,7 +12,6 @@ LEFT_ALONE: dict[str, str] = {
         "    return first, kwargs.pop('params')[1]\n"
     ),
     "pop of keywords": ("import flax\ndef f(**kwargs):\n    low, high = kwargs.pop('range')\n"),
-    "pop of a dict that is written out": ("import flax\nd = {}\na, b = d.pop('pair')\n"),
     "pop with a default": "import flax\na, b = d.pop('params', (1, 2))\n",
     "pop by a number": "import flax\na, b = pairs.pop(0)\n",
     "pop of a list": "import jax\na, b = pairs.pop()\n",
@@ -316,7 +315,7 @@ FIXES: dict[str, tuple[str, str]] = {
             "import jax\n"
             "from flax import core\n"
             "p = core.unfreeze(x.params)['a']\n"
-            "q = core.copy(core.copy(p, {'a': 1}), new)\n"
+            "q = core.copy(core.copy(p, {'a': 1}), add_or_replace=new)\n"
         ),
     ),
     "checkpoints": (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC171", "recurrent-cells", is_rewritten=False)
@@ -18,7 +18,7 @@ _CELLS = {
 _METHOD = ".initialize_carry"
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Found]:
     """The cells, and the methods of their classes."""
     for use in reading.names.uses:
         module, _, cell = use.name.removesuffix(_METHOD).rpartition(".")
@@ -32,14 +32,10 @@ def find(reading: Reading) -> Iterator[Finding]:
             what = f"{source} is a method of a cell since flax 0.7.0"
             made = f"{source.removesuffix(_METHOD)}({_CELLS[cell]})"
             instead = f"write {made}{_METHOD}(rng, input_shape)"
-        elif _CELLS[cell] != "features" or call.args or _has_features(call):
-            continue
-        else:
+            yield Found(use.node, what, instead)
+        elif _CELLS[cell] == "features" and not (call.args or _has_features(call)):
             what = f"{source}() wants its number of features since flax 0.7.0"
-            instead = f"write {source}(features)"
-        if reading.allows(RULE.code, use.node):
-            span = reading.document.span(use.node)
-            yield Finding(RULE.code, *span, what, instead, None, None, reason=f"{what}: {instead}")
+            yield Found(use.node, what, f"write {source}(features)")
 
 
 def _has_features(call: ast.Call) -> bool:

@@ -5,45 +5,41 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC172", "donated-buffers", is_rewritten=False)
 _MAKERS = ("jax.jit", "jax.pmap", "jax.experimental.pjit.pjit")
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Found]:
     """The calls whose donated argument lives on."""
     if "donate_argnums" not in reading.document.text:
         return
     donated = dict(_donating(reading))
     for node in reading.document.of_kind(ast.Call):
-        if not isinstance(node.func, ast.Name):
-            continue
-        for number in donated.get(node.func.id, ()):
+        function = node.func.id if isinstance(node.func, ast.Name) else ""
+        for number in donated.get(function, ()):
             argument = node.args[number] if number < len(node.args) else None
-            if not isinstance(argument, ast.Name) or not _lives_on(reading, node, argument):
-                continue
-            if reading.allows(RULE.code, node):
-                what = f"{argument.id} is used again after it was donated to {node.func.id}"
+            if isinstance(argument, ast.Name) and _lives_on(reading, node, argument):
+                what = f"{argument.id} is used again after it was donated to {function}"
                 instead = "use the result, or take donate_argnums out"
                 reason = f"{what}, which deletes it: {instead}"
-                span = reading.document.span(argument)
-                yield Finding(RULE.code, *span, what, instead, None, None, reason=reason)
+                yield Found(argument, what, instead, reason=reason)
 
 
 def _donating(reading: Reading) -> Iterator[tuple[str, tuple[int, ...]]]:
     """The functions that are given away arguments, and which."""
     for node in reading.document.of_kind(ast.Assign):
-        if not isinstance(node.value, ast.Call):
-            continue
-        target = node.targets[0]
-        if reading.names.full_name(node.value.func) not in _MAKERS:
-            continue
-        for each in node.value.keywords:
-            if each.arg == "donate_argnums" and isinstance(target, ast.Name):
-                yield target.id, _numbers(each.value)
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name), *_], value=ast.Call() as call):
+                if reading.names.full_name(call.func) in _MAKERS:
+                    for each in call.keywords:
+                        if each.arg == "donate_argnums":
+                            yield name, _numbers(each.value)
+            case _:
+                pass
 
 
 def _numbers(node: ast.expr) -> tuple[int, ...]:

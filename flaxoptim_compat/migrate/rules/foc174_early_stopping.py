@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC174", "early-stopping")
@@ -16,27 +16,21 @@ _WHAT = "the pair that EarlyStopping.update returned before flax 0.7.5"
 _INSTEAD = "stopping = stopping.update(metric); stopping.has_improved"
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Found]:
     """The statements that take such a pair apart, each as two of today."""
     made = set(_made(reading))
     for statement in reading.document.of_kind(ast.Assign) if made else ():
-        if not isinstance(statement.value, ast.Call):
-            continue
-        target, method = statement.targets[0], statement.value.func
-        if not (isinstance(method, ast.Attribute) and method.attr == "update"):
-            continue
-        if not isinstance(target, ast.Tuple) or ast.unparse(method.value) not in made:
-            continue
-        if not reading.allows(RULE.code, statement):
-            continue
-        start, end = reading.document.span(statement)
-        text = _text(reading, statement, target)
-        if text is None:
-            reason = f"{_WHAT}: write {_INSTEAD}"
-            yield Finding(RULE.code, start, end, _WHAT, _INSTEAD, None, None, reason=reason)
-        else:
-            change = Change((Edit(start, end, text),))
-            yield Finding(RULE.code, start, end, _WHAT, _INSTEAD, change, change)
+        match statement:
+            case ast.Assign(
+                targets=[ast.Tuple() as pair, *_],
+                value=ast.Call(func=ast.Attribute(value=stopping, attr="update")),
+            ) if ast.unparse(stopping) in made:
+                text = _text(reading, statement, pair)
+                edits = None if text is None else (Edit(*reading.document.span(statement), text),)
+                reason = "" if edits else f"{_WHAT}: write {_INSTEAD}"
+                yield Found(statement, _WHAT, _INSTEAD, edits, reason)
+            case _:
+                pass
 
 
 def _made(reading: Reading) -> Iterator[str]:

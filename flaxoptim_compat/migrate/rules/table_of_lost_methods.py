@@ -1,0 +1,164 @@
+"""FOC161 and FOC167: methods that FrozenDicts and arrays had, each written as a call of today."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+
+from flaxoptim_compat.legacy.calls.of_jax import METHODS
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.successors.evident_values import is_array, is_result
+
+RULES = (
+    Rule("FOC161", "frozen-dict-methods"),
+    Rule("FOC167", "array-methods"),
+)
+_FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
+_OF_ARRAYS = {row.old.rpartition(".")[2]: row for row in METHODS}
+_OF_DICTS = {
+    "unfreeze": "which plain dicts do not have",
+    "copy": "which is another method in a plain dict",
+    "pop": "which is another method in a plain dict",
+}
+_COLLECTIONS = frozenset(
+    {"params", "batch_stats", "cache", "intermediates", "losses", "params_axes", "spectral_stats"}
+)
+_NEW = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
+
+
+def find(code: str, reading: Reading) -> Iterator[Found]:
+    """The methods of what one of these rules is about."""
+    yield from _of_arrays(reading) if code == "FOC167" else _of_dicts(reading)
+
+
+def _of_arrays(reading: Reading) -> Iterator[Found]:
+    """What evident arrays are asked for; a compiled function may return something else."""
+    for node in reading.document.of_kind(ast.Attribute):
+        call = reading.document.parents[node]
+        whole = call if isinstance(call, ast.Call) and call.func is node else node
+        row = _OF_ARRAYS.get(node.attr if whole is node else f"{node.attr}()")
+        if row is None:
+            continue
+        what = f"{row.old}, which arrays do not have any more"
+        if is_array(reading, node.value):
+            yield Found(whole, what, row.today, _written(reading, node, whole, row.today))
+        elif is_result(reading, node.value):
+            reason = f"{what}: if it is one, write {row.today}"
+            yield Found(whole, what, row.today, reason=reason)
+
+
+def _of_dicts(reading: Reading) -> Iterator[Found]:
+    """The calls of the methods of what ``init`` and ``apply`` returned."""
+    packages = {use.name.partition(".")[0] for use in reading.names.uses}
+    if packages.isdisjoint({"flax", "jax"}):
+        return
+    own = {each.name for each in reading.document.of_kind(ast.FunctionDef)}
+    for call in reading.document.of_kind(ast.Call):
+        method = call.func
+        if not isinstance(method, ast.Attribute) or method.attr not in _OF_DICTS.keys() - own:
+            continue
+        doubt = _doubt(reading, call, method)
+        if doubt is None or (doubt and "flax" not in packages):
+            continue
+        what = f"FrozenDict.{method.attr}, {_OF_DICTS[method.attr]}"
+        today = f"flax.core.{method.attr}"
+        if doubt:
+            yield Found(call, what, today, reason=f"{what}: {doubt}")
+        else:
+            yield Found(call, what, today, _written(reading, method, call, f"{today}(x)"))
+
+
+def _written(
+    reading: Reading, node: ast.Attribute, whole: ast.expr, today: str
+) -> functools.partial[tuple[Edit, ...]]:
+    """The method as what it is today, such as ``numpy.asarray(x)``, of the same object."""
+    return functools.partial(_edits, reading, node, whole, today)
+
+
+def _edits(
+    reading: Reading, node: ast.Attribute, whole: ast.expr, today: str, imports: ImportPlan
+) -> tuple[Edit, ...]:
+    holder = Span(*reading.document.span(node.value))
+    start, end = reading.document.span(whole)
+    function = _FUNCTION.fullmatch(today)
+    if function is None:
+        before, after = re.split(r"\bx\b", today)
+        if isinstance(node.value, ast.BinOp):
+            before, after = f"{before}(", f"){after}"
+        return (Edit(start, end, (before, holder, after)),)
+    name = imports.name_of(f"{function[1]}:{function[2]}", whole)
+    # Behind the parenthesis, with whatever stands there.
+    given = Span(reading.document.text.index("(", reading.document.span(node)[1]) + 1, end)
+    comma = ""
+    if isinstance(whole, ast.Call) and (whole.args or whole.keywords):
+        comma = "," if reading.document.text[given.start] == "\n" else ", "
+    return (Edit(start, end, (f"{name}(", holder, comma, given)),)
+
+
+def _doubt(reading: Reading, call: ast.Call, method: ast.Attribute) -> str | None:
+    """Why a call may be one of something else; "" if it is certain, None if it is no such call."""
+    holder = method.value
+    is_own = isinstance(holder, ast.Name) and holder.id in ("self", "cls")
+    if is_own or isinstance(holder, _NEW) or reading.names.full_name(holder) is not None:
+        return None
+    if method.attr == "pop":
+        return _doubt_of_pop(reading, call, holder)
+    if method.attr == "copy":
+        return _doubt_of_copy(reading, call)
+    # Layers of other libraries are unfrozen in place; here only the result counts.
+    is_statement = isinstance(reading.document.parents[call], ast.Expr)
+    return None if is_statement or call.args or call.keywords else ""
+
+
+def _doubt_of_pop(reading: Reading, call: ast.Call, holder: ast.expr) -> str | None:
+    """A dict has one result, a FrozenDict had two: both get names, or one is taken by its index."""
+    match call:
+        case ast.Call(args=[ast.Constant(value=str(key))], keywords=[]):
+            is_collection = key in _COLLECTIONS
+        case _:
+            return None
+    if _are_keywords(reading, holder):
+        return None
+    match reading.document.parents[call]:
+        case ast.Subscript(value=value, slice=ast.Constant(value=0 | 1)) if value is call:
+            return "" if is_collection else None
+        case ast.Assign(targets=[ast.Tuple(elts=[ast.expr(), ast.expr() as second])]):
+            if is_collection or key in ast.unparse(second):
+                return ""
+            return f"whether {key!r} is a collection of variables is not known"
+    return None
+
+
+def _are_keywords(reading: Reading, holder: ast.expr) -> bool:
+    """Whether it is the dict that a function gets its keywords in."""
+    if not isinstance(holder, ast.Name):
+        return False
+    here = reading.document.variables_of(holder)
+    keywords = here.args.kwarg if isinstance(here, ast.FunctionDef) else None
+    return keywords is not None and keywords.arg == holder.id
+
+
+def _doubt_of_copy(reading: Reading, call: ast.Call) -> str | None:
+    """Arrays are copied too, with nothing or an order; a FrozenDict with a dict to add."""
+    match call:
+        case ast.Call(args=[], keywords=[ast.keyword(arg="add_or_replace")]):
+            return ""
+        case ast.Call(args=[added], keywords=[]):
+            if isinstance(added, ast.Starred | ast.Constant):
+                return None
+            return "" if _is_dict(reading, added) else "whether it is given a dict is not known"
+    return None
+
+
+def _is_dict(reading: Reading, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Dict | ast.DictComp)
+    if isinstance(node.func, ast.Name) and node.func.id in ("dict", "vars", "locals"):
+        return True
+    return str(reading.names.full_name(node.func)).startswith(("flax.core.", "flax.traverse_util."))
