@@ -16,31 +16,19 @@ from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.successors.evident_values import (
-    is_array,
-    is_made_by,
-    is_own_module,
-    is_partial,
-)
+from flaxoptim_compat.migrate.successors.evident_values import is_made_by, is_partial
 from flaxoptim_compat.migrate.successors.successor import name_of_today
 
 RULE = Rule("FOC166", "old-arguments")
 _ATTENTION = "flax.linen.MultiHeadDotProductAttention"
-_MASKS = tuple(
-    f"flax.linen.{name}" for name in ("combine_masks", "make_attention_mask", "make_causal_mask")
-)
 _ROWS = {name.removesuffix(".__init__"): row for row in ENTRIES for name in row.names.split()}
-# Methods, which other objects have as well: how they begin, and what tells whose they are.
-_HOLDERS = {"jax.Array.": is_array, "flax.linen.Module.": is_own_module}
-_METHODS = [
-    (name.removeprefix(kind), row, is_one)
-    for kind, is_one in _HOLDERS.items()
-    for name, row in _ROWS.items()
-    if name.startswith(kind)
-]
+# Methods are called by other names.
 _FUNCTIONS = {
-    name: row for name, row in _ROWS.items() if not name.startswith((*_HOLDERS, f"{_ATTENTION}."))
+    name: row
+    for name, row in _ROWS.items()
+    if not name.startswith(("jax.Array.", "flax.linen.Module.", f"{_ATTENTION}."))
 }
+_OF_ATTENTION = _ROWS[f"{_ATTENTION}.__call__"]
 _COMMENT = re.compile(r"#[^\n]*")
 _NAMED = re.compile(r"(\w+)\s*=\s*")
 _BY_NAME, _BY_PLACE, _GONE, _AS_IT_IS = "name", "place", "", "as it is"
@@ -74,7 +62,7 @@ class _Doubtful(Exception):
 
 def find(reading: Reading) -> Iterator[Found]:
     """The calls that are an error today, each with the edits that make it one of today."""
-    for each in (*_of_functions(reading), *_of_methods(reading), *_of_attention(reading)):
+    for each in (*_of_functions(reading), *_of_attention(reading)):
         arguments = list(_arguments(each))
         refused = [argument for argument in arguments if argument.is_refused]
         if not refused:
@@ -105,30 +93,15 @@ def _of_functions(reading: Reading) -> Iterator[_Called]:
                 yield _Called(call, use.node, name, row)
 
 
-def _of_methods(reading: Reading) -> Iterator[_Called]:
-    """The calls of methods of arrays that the file makes, and of modules in these themselves."""
-    wanted = [each for each in _METHODS if f".{each[0]}(" in reading.document.text]
-    for call in reading.document.of_kind(ast.Call) if wanted else ():
-        if isinstance(call.func, ast.Attribute) and (call.args or call.keywords):
-            for name, row, is_one in wanted:
-                if call.func.attr == name and is_one(reading, call.func.value):
-                    yield _Called(call, call.func, row.names.split()[0], row)
-
-
 def _of_attention(reading: Reading) -> Iterator[_Called]:
-    """The calls of attention whose third input is its mask, where today the values stand."""
+    """The calls of attention whose third input is called a mask: today the values stand there."""
     if _ATTENTION.rpartition(".")[2] not in reading.document.text:
         return
     for call in reading.document.of_kind(ast.Call):
-        given = call.args
-        if len(given) not in (3, 4) or any(isinstance(each, ast.Starred) for each in given):
-            continue
-        if is_made_by(reading, call.func, (_ATTENTION,)):
-            is_old = len(given) == 4 or is_made_by(reading, given[2], _MASKS)
-            if is_old or last_name(given[2]).endswith("mask"):
-                doubt = "" if is_old else "only its name says that it is a mask"
-                row = _ROWS[f"{_ATTENTION}.__call__"]
-                yield _Called(call, call.func, _ATTENTION, row, doubt)
+        is_mask = len(call.args) in (3, 4) and last_name(call.args[2]).endswith("mask")
+        if is_mask and is_made_by(reading, call.func, (_ATTENTION,)):
+            doubt = "only its name says that it is a mask"
+            yield _Called(call, call.func, _ATTENTION, _OF_ATTENTION, doubt)
 
 
 class _Argument(NamedTuple):

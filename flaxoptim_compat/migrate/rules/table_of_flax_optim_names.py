@@ -27,7 +27,7 @@ RULES = (
     Rule("FOC101", "import-of-flax-optim"),
     Rule("FOC102", "name-of-flax-optim"),
     Rule("FOC103", "looked-up-name"),
-    Rule("FOC104", "name-in-a-string"),
+    Rule("FOC104", "name-in-a-string", is_rewritten=False),
     Rule("FOC105", "quoted-annotation"),
     Rule("FOC106", "subclass"),
     Rule("FOC107", "dynamic-scale"),
@@ -41,8 +41,6 @@ RULES = (
 _GONE = "gone since flax 0.6.0"
 _INSTEAD = "flaxoptim_compat.optim"
 _CLASSES = OPTIMIZERS | {"OptimizerDef", "MultiOptimizer"}
-_PATCH = frozenset(["unittest.mock.patch", "mock.patch"])
-_FIXTURES = frozenset(["mocker.patch", "monkeypatch.setattr"])
 _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*)?")
 
 
@@ -101,8 +99,7 @@ def _change(reading: Reading, use: NameUse, instead: str) -> tuple[Edit, ...] | 
     old = reading.names.full_name(anchor) or ""
     new = served(old) or old
     if isinstance(anchor, ast.Call) and not isinstance(anchor.func, ast.Name):
-        # importlib.import_module("flax.optim")
-        return Change(_in_quotes(reading, anchor.args[0], old, new), unless=node)
+        return Change(_imported_by_name(reading, anchor.args[0], old, new), unless=node)
     if isinstance(anchor, ast.Name) or new.endswith(".DynamicScale"):
         new = ":".join(new.rsplit(".", 1))  # that it is looked up on its module
     wanted = "dynamic_scale_lib" if is_dynamic_scale(old) else ""
@@ -136,13 +133,11 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
         yield from _parts(node.args[0])  # getattr(flax, "optim")
 
 
-def _in_quotes(reading: Reading, node: ast.expr, old: str, new: str) -> tuple[Edit, ...]:
-    """Change a name in the text of a string; nothing if it is not written there as one."""
+def _imported_by_name(reading: Reading, node: ast.expr, old: str, new: str) -> tuple[Edit, ...]:
+    """Change the text in ``importlib.import_module("flax.optim")``."""
     start, _ = reading.document.span(node)
     inside = reading.document.source(node).find(old)
-    if inside < 0:
-        return ()
-    return (Edit(start + inside, start + inside + len(old), (new,)),)
+    return (Edit(start + inside, start + inside + len(old), (new,)),) if inside >= 0 else ()
 
 
 def _lookups(reading: Reading) -> Iterator[Found]:
@@ -167,27 +162,13 @@ def _lookups(reading: Reading) -> Iterator[Found]:
 
 
 def _strings(reading: Reading) -> Iterator[Found]:
-    """The names in strings; those that are to be patched for a while are written anew."""
+    """The names in strings, whatever these are for."""
     for node, names in reading.names.strings:
-        if _is_in_modules_of_sys(reading, node):
-            continue
-        what = f"{', '.join(names)} in a string, {_GONE}"
-        instead = ", ".join(served(each) or "code of your own" for each in names)
-        edits: tuple[Edit, ...] = ()
-        if _is_patched(reading, node) and served(names[0]):
-            edits = _in_quotes(reading, node, names[0], instead)
-        reason = "" if edits else "Only the program knows what this text is for."
-        yield Found(node, what, instead, edits or None, reason)
-
-
-def _is_patched(reading: Reading, node: ast.Constant) -> bool:
-    """Whether a string tells a call what to replace for a while."""
-    call = reading.document.parents[node]
-    if not isinstance(call, ast.Call) or call.args[:1] != [node]:
-        return False
-    if reading.names.full_name(call.func) in _PATCH:
-        return True
-    return isinstance(call.func, ast.Attribute) and ast.unparse(call.func) in _FIXTURES
+        if not _is_in_modules_of_sys(reading, node):
+            what = f"{', '.join(names)} in a string, {_GONE}"
+            instead = ", ".join(served(each) or "code of your own" for each in names)
+            reason = "Only the program knows what this text is for."
+            yield Found(node, what, instead, reason=reason)
 
 
 def _is_in_modules_of_sys(reading: Reading, node: ast.Constant) -> bool:
@@ -199,11 +180,8 @@ def _is_in_modules_of_sys(reading: Reading, node: ast.Constant) -> bool:
     around = reading.document.parents[node]
     if isinstance(around, ast.Dict):
         around = reading.document.parents[around]
-    if not isinstance(around, ast.Subscript | ast.Compare | ast.Call):
-        return False
-    parts = [each for each in ast.walk(around) if isinstance(each, ast.expr)]
-    by_name = any(isinstance(each, ast.Constant) and each.value == "sys.modules" for each in parts)
-    return by_name or any(reading.names.full_name(each) == "sys.modules" for each in parts)
+    is_part = isinstance(around, ast.Subscript | ast.Compare | ast.Call)
+    return is_part and "sys.modules" in ast.unparse(around)
 
 
 def _stand_ins(reading: Reading) -> Iterator[Found]:

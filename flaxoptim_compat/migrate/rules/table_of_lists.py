@@ -55,8 +55,7 @@ def _arguments(reading: Reading) -> Iterator[Found]:
         call = reading.document.parents[use.node]
         if isinstance(call, ast.Call) and call.func is use.node:
             for node in _lists_in(call, _ARGUMENTS[name], _TODAY.get(name, {})):
-                is_number = name in _WANT_NUMBERS and _is_known(node)
-                maker = "numpy:asarray" if is_number else "jax.numpy:asarray"
+                maker = "numpy:asarray" if name in _WANT_NUMBERS else "jax.numpy:asarray"
                 what = f"a list for an array in a call of {name}"
                 yield _made(reading, node, what, maker.replace(":", "."), maker)
 
@@ -78,33 +77,25 @@ def _lists_in(call: ast.Call, arguments: list[str], today: Mapping[str, str]) ->
         yield from (each for each in nodes if isinstance(each, _LISTS))
 
 
-def _is_known(node: ast.expr) -> bool:
-    """Whether all of its elements are written out."""
-    known = (ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.USub, ast.Load)
-    return all(isinstance(each, known) for each in ast.walk(node))
-
-
 def _indices(reading: Reading) -> Iterator[Found]:
     """Lists that are used as indices of arrays."""
     for node in reading.document.of_kind(ast.Subscript) if "[[" in reading.document.text else ():
-        if isinstance(node.slice, ast.List) and is_array(reading, node.value):
-            maker = "jax.numpy:asarray"
-            if any(map(_belongs_to_a_tuple, node.slice.elts)):
-                maker = "builtins:tuple"
-            instead = f"{maker.removeprefix('builtins:').replace(':', '.')} of the list"
+        is_list = isinstance(node.slice, ast.List) and not any(map(_is_slice, node.slice.elts))
+        if is_list and is_array(reading, node.value):
             what = "a list as the index of an array of jax"
-            yield _made(reading, node.slice, what, instead, maker)
+            yield _made(reading, node.slice, what, "jax.numpy.asarray of the list")
 
 
-def _belongs_to_a_tuple(node: ast.expr) -> bool:
-    """Whether it is evident that a list with this in it stood for a tuple."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "slice"
-    is_slice = isinstance(node, ast.Constant) and node.value in (None, ...)
-    return is_slice or isinstance(node, _LISTS)
+def _is_slice(node: ast.expr) -> bool:
+    """Whether a list with this in it stood for a tuple."""
+    if isinstance(node, ast.Constant):
+        return node.value in (None, ...)
+    return isinstance(node, (*_LISTS, ast.Call))
 
 
-def _made(reading: Reading, node: ast.expr, what: str, instead: str, maker: str) -> Found:
+def _made(
+    reading: Reading, node: ast.expr, what: str, instead: str, maker: str = "jax.numpy:asarray"
+) -> Found:
     span = Span(*reading.document.span(node))
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:

@@ -13,7 +13,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.successors.evident_values import is_array, is_result
+from flaxoptim_compat.migrate.successors.evident_values import is_array
 
 RULES = (
     Rule("FOC161", "frozen-dict-methods"),
@@ -38,19 +38,16 @@ def find(code: str, reading: Reading) -> Iterator[Found]:
 
 
 def _of_arrays(reading: Reading) -> Iterator[Found]:
-    """What evident arrays are asked for; a compiled function may return something else."""
+    """What evident arrays are asked for."""
     for node in reading.document.of_kind(ast.Attribute):
         call = reading.document.parents[node]
         whole = call if isinstance(call, ast.Call) and call.func is node else node
         row = _OF_ARRAYS.get(node.attr if whole is node else f"{node.attr}()")
-        if row is None:
-            continue
-        what = f"{row.old}, which arrays do not have any more"
-        if is_array(reading, node.value):
-            yield Found(whole, what, row.today, _written(reading, node, whole, row.today))
-        elif is_result(reading, node.value):
-            reason = f"{what}: if it is one, write {row.today}"
-            yield Found(whole, what, row.today, reason=reason)
+        if row is not None and is_array(reading, node.value):
+            what = f"{row.old}, which arrays do not have any more"
+            yield Found(
+                whole, what, row.today, functools.partial(_edits, reading, node, whole, row.today)
+            )
 
 
 def _of_dicts(reading: Reading) -> Iterator[Found]:
@@ -63,27 +60,18 @@ def _of_dicts(reading: Reading) -> Iterator[Found]:
         method = call.func
         if not isinstance(method, ast.Attribute) or method.attr not in _OF_DICTS.keys() - own:
             continue
-        doubt = _doubt(reading, call, method)
-        if doubt is None or (doubt and "flax" not in packages):
-            continue
-        what = f"FrozenDict.{method.attr}, {_OF_DICTS[method.attr]}"
-        today = f"flax.core.{method.attr}"
-        if doubt:
-            yield Found(call, what, today, reason=f"{what}: {doubt}")
-        else:
-            yield Found(call, what, today, _written(reading, method, call, f"{today}(x)"))
-
-
-def _written(
-    reading: Reading, node: ast.Attribute, whole: ast.expr, today: str
-) -> functools.partial[tuple[Edit, ...]]:
-    """The method as what it is today, such as ``numpy.asarray(x)``, of the same object."""
-    return functools.partial(_edits, reading, node, whole, today)
+        if _is_of_a_frozen_dict(reading, call, method):
+            what = f"FrozenDict.{method.attr}, {_OF_DICTS[method.attr]}"
+            today = f"flax.core.{method.attr}"
+            yield Found(
+                call, what, today, functools.partial(_edits, reading, method, call, f"{today}(x)")
+            )
 
 
 def _edits(
     reading: Reading, node: ast.Attribute, whole: ast.expr, today: str, imports: ImportPlan
 ) -> tuple[Edit, ...]:
+    """The method as what it is today, such as ``numpy.asarray(x)``, of the same object."""
     holder = Span(*reading.document.span(node.value))
     start, end = reading.document.span(whole)
     function = _FUNCTION.fullmatch(today)
@@ -101,59 +89,41 @@ def _edits(
     return (Edit(start, end, (f"{name}(", holder, comma, given)),)
 
 
-def _doubt(reading: Reading, call: ast.Call, method: ast.Attribute) -> str | None:
-    """Why a call may be one of something else; "" if it is certain, None if it is no such call."""
+def _is_of_a_frozen_dict(reading: Reading, call: ast.Call, method: ast.Attribute) -> bool:
+    """Whether what is called is evidently no method of something else."""
     holder = method.value
     is_own = isinstance(holder, ast.Name) and holder.id in ("self", "cls")
     if is_own or isinstance(holder, _NEW) or reading.names.full_name(holder) is not None:
-        return None
-    if method.attr == "pop":
-        return _doubt_of_pop(reading, call, holder)
-    if method.attr == "copy":
-        return _doubt_of_copy(reading, call)
-    # Layers of other libraries are unfrozen in place; here only the result counts.
-    is_statement = isinstance(reading.document.parents[call], ast.Expr)
-    return None if is_statement or call.args or call.keywords else ""
+        return False
+    around = reading.document.parents[call]
+    match method.attr, call:
+        case "pop", ast.Call(args=[ast.Constant(value=str(key))], keywords=[]):
+            return not _are_keywords(reading, holder) and _has_two_results(around, call, key)
+        case "copy", ast.Call(args=[], keywords=[ast.keyword(arg="add_or_replace")]):
+            return True
+        case "copy", ast.Call(args=[added], keywords=[]):
+            return _is_dict(reading, added)
+        case "unfreeze", ast.Call(args=[], keywords=[]):
+            # Layers of other libraries are unfrozen in place; here only the result counts.
+            return not isinstance(around, ast.Expr)
+    return False
 
 
-def _doubt_of_pop(reading: Reading, call: ast.Call, holder: ast.expr) -> str | None:
-    """A dict has one result, a FrozenDict had two: both get names, or one is taken by its index."""
-    match call:
-        case ast.Call(args=[ast.Constant(value=str(key))], keywords=[]):
-            is_collection = key in _COLLECTIONS
-        case _:
-            return None
-    if _are_keywords(reading, holder):
-        return None
-    match reading.document.parents[call]:
+def _has_two_results(around: ast.AST, call: ast.Call, key: str) -> bool:
+    """Whether both get names, or one is taken by its index; that of a dict has one."""
+    match around:
         case ast.Subscript(value=value, slice=ast.Constant(value=0 | 1)) if value is call:
-            return "" if is_collection else None
-        case ast.Assign(targets=[ast.Tuple(elts=[ast.expr(), ast.expr() as second])]):
-            if is_collection or key in ast.unparse(second):
-                return ""
-            return f"whether {key!r} is a collection of variables is not known"
-    return None
+            return key in _COLLECTIONS
+        case ast.Assign(targets=[ast.Tuple(elts=[_, second])]):
+            return key in _COLLECTIONS or key in ast.unparse(second)
+    return False
 
 
 def _are_keywords(reading: Reading, holder: ast.expr) -> bool:
     """Whether it is the dict that a function gets its keywords in."""
-    if not isinstance(holder, ast.Name):
-        return False
-    here = reading.document.variables_of(holder)
+    here = reading.document.variables_of(holder) if isinstance(holder, ast.Name) else None
     keywords = here.args.kwarg if isinstance(here, ast.FunctionDef) else None
-    return keywords is not None and keywords.arg == holder.id
-
-
-def _doubt_of_copy(reading: Reading, call: ast.Call) -> str | None:
-    """Arrays are copied too, with nothing or an order; a FrozenDict with a dict to add."""
-    match call:
-        case ast.Call(args=[], keywords=[ast.keyword(arg="add_or_replace")]):
-            return ""
-        case ast.Call(args=[added], keywords=[]):
-            if isinstance(added, ast.Starred | ast.Constant):
-                return None
-            return "" if _is_dict(reading, added) else "whether it is given a dict is not known"
-    return None
+    return keywords is not None and keywords.arg == ast.unparse(holder)
 
 
 def _is_dict(reading: Reading, node: ast.expr) -> bool:
