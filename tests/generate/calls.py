@@ -20,8 +20,8 @@ second column, and the report at the end of `run` counts them.
 [FOC171](rules/FOC171.md), the methods of arrays that have gone, [FOC167](rules/FOC167.md), and the
 pair that `EarlyStopping.update` was, [FOC174](rules/FOC174.md); `rewrite` writes them as those of
 today, or says what to write. They do not find calls that only a value tells from those of today,
-such as `jax.random.fold_in(key, -1)`, nor methods of what they do not know to be an array.
-`run` does.
+such as `jax.random.fold_in(key, -1)`, nor methods with old arguments, nor methods of what they do
+not know to be an array. `run` does.
 
 | old call | today |
 | --- | --- |

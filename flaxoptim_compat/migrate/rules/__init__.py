@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Recognisers
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 # Such a file has RULE and find(reading), or RULES and find(code, reading). Those about optimizers
@@ -24,11 +25,18 @@ class Registered(NamedTuple):
 
     Args:
       rule: what people read of it.
-      find: what it finds in a file.
+      sees: what it is about in a file.
     """
 
     rule: Rule
-    find: Callable[[Reading], Iterator[Finding]]
+    sees: Callable[[Reading], Iterator[Finding | Found]]
+
+    def find(self, reading: Reading) -> Iterator[Finding]:
+        """What it finds in a file."""
+        for each in self.sees(reading):
+            found = each.finding(self.rule.code, reading) if isinstance(each, Found) else each
+            if found is not None:
+                yield found
 
 
 @functools.cache

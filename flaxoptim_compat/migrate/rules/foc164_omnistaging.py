@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULE = Rule("FOC164", "enable-omnistaging")
@@ -15,21 +16,17 @@ _NAMES = frozenset({"jax.config.enable_omnistaging", "jax.config.config.enable_o
 _WHAT = "jax.config.enable_omnistaging, gone since jax 0.3.15"
 
 
-def find(reading: Reading) -> Iterator[Finding]:
+def find(reading: Reading) -> Iterator[Found]:
     """Calls of ``enable_omnistaging``, and what becomes of each."""
     for use in reading.names.uses:
         if use.name not in _NAMES or isinstance(use.node, ast.alias):
             continue
-        is_read = isinstance(getattr(use.node, "ctx", None), ast.Load)
-        if not is_read or not reading.allows(RULE.code, use.node):
-            continue
         call = reading.document.parents[use.node]
         statement = reading.document.parents[call]
-        start, end = reading.document.span(use.node)
-        plain = isinstance(call, ast.Call) and call.func is use.node and not call.args
-        if not plain or not isinstance(statement, ast.Expr):
+        is_call = isinstance(call, ast.Call) and call.func is use.node and not call.args
+        if is_call and isinstance(statement, ast.Expr):
+            change = Change((without(reading.document, statement),), drops=(use.node,))
+            yield Found(use.node, _WHAT, "nothing", change)
+        elif isinstance(getattr(use.node, "ctx", None), ast.Load):
             reason = f"{_WHAT}, and there is nothing to call in its place"
-            yield Finding(RULE.code, start, end, _WHAT, "nothing", None, None, reason=reason)
-            continue
-        change = Change((without(reading.document, statement),), drops=(use.node,))
-        yield Finding(RULE.code, start, end, _WHAT, "nothing", change, change)
+            yield Found(use.node, _WHAT, "nothing", reason=reason)

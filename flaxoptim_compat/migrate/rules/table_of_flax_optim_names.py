@@ -1,44 +1,55 @@
-"""FOC101 to FOC110: names of ``flax.optim``, by where in a program they stand."""
+"""FOC101 to FOC112: names of ``flax.optim``, by where in a program they stand."""
 
 from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 
-from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.names import Names, NameUse
-from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
+from flaxoptim_compat.migrate.names.surface import (
+    OPTIMIZERS,
+    as_of_old,
+    is_dynamic_scale,
+    is_of_flax_optim,
+    served,
+)
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 
 RULES = (
     Rule("FOC101", "import-of-flax-optim"),
     Rule("FOC102", "name-of-flax-optim"),
     Rule("FOC103", "looked-up-name"),
+    Rule("FOC104", "name-in-a-string", is_rewritten=False),
     Rule("FOC105", "quoted-annotation"),
+    Rule("FOC106", "subclass"),
     Rule("FOC107", "dynamic-scale"),
     Rule("FOC108", "stand-in", is_rewritten=False),
     Rule("FOC109", "star-import"),
     Rule("FOC110", "name-from-another-file", is_rewritten=False),
+    Rule("FOC111", "install", is_rewritten=False),
+    Rule("FOC112", "name-in-a-gin-file"),
 )
 
-GONE = "gone since flax 0.6.0"
+_GONE = "gone since flax 0.6.0"
 _INSTEAD = "flaxoptim_compat.optim"
+_CLASSES = OPTIMIZERS | {"OptimizerDef", "MultiOptimizer"}
+_MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*)?")
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[Found]:
     """What one of these rules is about; most names are served from elsewhere now."""
-    if code == "FOC108":
-        yield from _stand_ins(reading)
-        return
-    for use in _uses(reading).get(code, ()):
-        if reading.allows(code, use.node):
-            yield _finding(code, reading, use)
-    if code == "FOC103":
-        yield from _lookups(reading)
+    if code != "FOC108":
+        yield from (_named(reading, use) for use in _uses(reading).get(code, ()))
+    if code in _BESIDE:
+        yield from _BESIDE[code](reading)
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
@@ -49,18 +60,6 @@ def _uses(reading: Reading) -> dict[str, list[NameUse]]:
         if is_of_flax_optim(use.name):
             by_code.setdefault(_code(use, reading.names), []).append(use)
     return by_code
-
-
-def _finding(code: str, reading: Reading, use: NameUse) -> Finding:
-    """The finding about one use: its name comes from elsewhere now."""
-    start, end = reading.document.span(use.node)
-    what = f"{use.name}, {GONE}"
-    instead = served(use.name)
-    if instead is None:
-        reason = f"flaxoptim_compat.optim has no {use.name.removeprefix('flax.optim.')}."
-        return Finding(code, start, end, what, "code of your own", None, None, reason=reason)
-    change = _change(use, reading)
-    return Finding(code, start, end, what, instead, change, change)
 
 
 def _code(use: NameUse, names: Names) -> str:
@@ -78,26 +77,36 @@ def _code(use: NameUse, names: Names) -> str:
     return "FOC103" if any(isinstance(each, ast.Call) for each in _parts(use.node)) else "FOC102"
 
 
-def _change(use: NameUse, reading: Reading) -> tuple[Edit, ...] | Change:
+def _named(reading: Reading, use: NameUse) -> Found:
+    what = f"{use.name}, {_GONE}"
+    instead = served(use.name)
+    if instead is None:
+        reason = f"flaxoptim_compat.optim has no {use.name.removeprefix('flax.optim.')}."
+        return Found(use.node, what, "code of your own", reason=reason)
+    return Found(use.node, what, instead, _change(reading, use, instead))
+
+
+def _change(reading: Reading, use: NameUse, instead: str) -> tuple[Edit, ...] | Change:
+    """The name comes from elsewhere; if its import does it all, there is nothing to write."""
+    node = use.node
     if use.way == "project":
         return ()
-    if isinstance(use.node, ast.alias):
-        return Change(moves={use.node: served(use.name) or ""})
+    if isinstance(node, ast.alias):
+        return Change(moves={node: instead})
     anchor = _anchor(use, reading.names)
     if anchor is None:
         return ()
     old = reading.names.full_name(anchor) or ""
-    start, end = reading.document.span(anchor)
+    new = served(old) or old
     if isinstance(anchor, ast.Call) and not isinstance(anchor.func, ast.Name):
-        return Change(_new_module_name(anchor, old, reading), unless=use.node)
-    new = served(old) or ""
+        return Change(_imported_by_name(reading, anchor.args[0], old, new), unless=node)
     if isinstance(anchor, ast.Name) or new.endswith(".DynamicScale"):
         new = ":".join(new.rsplit(".", 1))  # that it is looked up on its module
     wanted = "dynamic_scale_lib" if is_dynamic_scale(old) else ""
-    node = use.node
+    span = reading.document.span(anchor)
 
     def edits_with(imports: ImportPlan) -> tuple[Edit, ...]:
-        return (Edit(start, end, (imports.name_of(new, node, wanted),)),)
+        return (Edit(*span, (imports.name_of(new, node, wanted),)),)
 
     return Change(edits_with, drops=(anchor,), unless=node)
 
@@ -105,12 +114,8 @@ def _change(use: NameUse, reading: Reading) -> tuple[Edit, ...] | Change:
 def _anchor(use: NameUse, names: Names) -> ast.expr | None:
     """The part of a chain that has to be written differently; None if its import does it all."""
     assert isinstance(use.node, ast.expr)
-    parts = _parts(use.node)
-    if is_dynamic_scale(use.name):
-        named = [each for each in parts if is_dynamic_scale(names.full_name(each) or "")]
-    else:
-        named = [each for each in parts if is_of_flax_optim(names.full_name(each) or "")]
-    innermost = named[-1]
+    is_part = is_dynamic_scale if is_dynamic_scale(use.name) else is_of_flax_optim
+    *_, innermost = (each for each in _parts(use.node) if is_part(names.full_name(each) or ""))
     if not isinstance(innermost, ast.Name):
         return innermost
     # `import *` brings the modules of flax.optim no more, only what is in them.
@@ -119,104 +124,124 @@ def _anchor(use: NameUse, names: Names) -> ast.expr | None:
     return innermost if by_star and is_module else None
 
 
-def _parts(node: ast.expr) -> list[ast.expr]:
+def _parts(node: ast.expr) -> Iterator[ast.expr]:
     """A chain, then it without its last attribute, and so on to its root."""
-    parts = [node]
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Attribute):
-            node = node.value
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
-            node = node.args[0]
-        else:
-            break
-        parts.append(node)
-    return parts
+    yield node
+    if isinstance(node, ast.Attribute):
+        yield from _parts(node.value)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+        yield from _parts(node.args[0])  # getattr(flax, "optim")
 
 
-def _new_module_name(call: ast.Call, old: str, reading: Reading) -> tuple[Edit, ...]:
+def _imported_by_name(reading: Reading, node: ast.expr, old: str, new: str) -> tuple[Edit, ...]:
     """Change the text in ``importlib.import_module("flax.optim")``."""
-    start, _ = reading.document.span(call.args[0])
-    inside = reading.document.source(call.args[0]).find(old)
-    if inside < 0:
-        return ()
-    return (Edit(start + inside, start + inside + len(old), (served(old) or old,)),)
+    start, _ = reading.document.span(node)
+    inside = reading.document.source(node).find(old)
+    return (Edit(start + inside, start + inside + len(old), (new,)),) if inside >= 0 else ()
 
 
-def _lookups(reading: Reading) -> Iterator[Finding]:
+def _lookups(reading: Reading) -> Iterator[Found]:
     """What is looked up in flax.optim while the program runs."""
     for call in reading.names.lookups:
         function = call.func.id if isinstance(call.func, ast.Name) else ""
-        if function not in ("setattr", "delattr") and reading.allows("FOC103", call):
-            yield from _computed(call, function, reading)
+        base = reading.names.full_name(call.args[0]) or ""
+        if function == "getattr":
+            what = f"a name of {base} that is computed"
+            reason = "Only the running program knows which optimizer this is."
+            yield Found(call, what, _INSTEAD, (), reason, only_shim=True)
+        elif function == "hasattr" and is_of_flax_optim(base):
+            yield Found(call, f"a question for a name of {base}, {_GONE}", _INSTEAD, ())
+        elif function == "hasattr" and base == "flax":
+            what = f"a question for flax.optim, {_GONE}"
+            reason = f"{reading.document.source(call)} is False since flax 0.6.0."
+            yield Found(call, what, "nothing", reason=reason)
+        elif function not in ("hasattr", "setattr", "delattr"):
+            what = f"an import of flax.optim by its name, {_GONE}"
+            reason = "Only the running program knows which module this is."
+            yield Found(call, what, _INSTEAD, reason=reason)
 
 
-def _computed(call: ast.Call, function: str, reading: Reading) -> Iterator[Finding]:
-    start, end = reading.document.span(call)
-    base = reading.names.full_name(call.args[0]) or ""
-    if function == "getattr":
-        what = f"a name of {base} that is computed"
-        reason = "Only the running program knows which optimizer this is."
-        yield Finding("FOC103", start, end, what, _INSTEAD, (), None, reason=reason)
-    elif function == "hasattr" and is_of_flax_optim(base):
-        what = f"a question for a name of {base}, {GONE}"
-        yield Finding("FOC103", start, end, what, _INSTEAD)
-    elif function == "hasattr" and base == "flax":
-        what = f"a question for flax.optim, {GONE}"
-        reason = f"{reading.document.source(call)} is False since flax 0.6.0."
-        yield Finding("FOC103", start, end, what, "nothing", None, None, reason=reason)
-    elif function != "hasattr":
-        what = f"an import of flax.optim by its name, {GONE}"
-        reason = "Only the running program knows which module this is."
-        yield Finding("FOC103", start, end, what, _INSTEAD, None, None, reason=reason)
+def _strings(reading: Reading) -> Iterator[Found]:
+    """The names in strings, whatever these are for."""
+    for node, names in reading.names.strings:
+        if not _is_in_modules_of_sys(reading, node):
+            what = f"{', '.join(names)} in a string, {_GONE}"
+            instead = ", ".join(served(each) or "code of your own" for each in names)
+            reason = "Only the program knows what this text is for."
+            yield Found(node, what, instead, reason=reason)
 
 
-def _stand_ins(reading: Reading) -> Iterator[Finding]:
-    """Each assignment to ``flax.optim`` and each use of its entry in ``sys.modules``."""
-    nodes: list[ast.expr] = [
-        node for node, _ in reading.names.strings if is_in_modules_of_sys(node, reading)
-    ]
-    nodes += [
-        call
-        for call in reading.names.lookups
-        if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr")
-    ]
-    uses = (use.node for use in _uses(reading).get("FOC108", ()))
-    nodes += [each for each in uses if isinstance(each, ast.expr)]
-    for node in nodes:
-        if reading.allows("FOC108", node):
-            yield Finding(
-                "FOC108",
-                *reading.document.span(node),
-                "a stand-in for flax.optim",
-                "nothing, once no code needs flax.optim",
-                None,
-                None,
-                reason="Nothing needs this once no file uses flax.optim.",
-            )
-
-
-def is_in_modules_of_sys(node: ast.Constant, reading: Reading) -> bool:
+def _is_in_modules_of_sys(reading: Reading, node: ast.Constant) -> bool:
     """Whether a string names an entry of ``sys.modules``.
 
     As in ``sys.modules["flax.optim"]``, ``sys.modules.setdefault("flax.optim", fake)`` and
     ``mock.patch.dict("sys.modules", {"flax.optim": fake})``.
     """
-    parent = reading.document.parents[node]
-    if isinstance(parent, ast.Subscript):
-        return _is_modules(parent.value, reading)
-    if isinstance(parent, ast.Compare):
-        return any(_is_modules(each, reading) for each in parent.comparators)
-    if isinstance(parent, ast.Dict):
-        around = reading.document.parents[parent]
-        parent = around if isinstance(around, ast.Call) and node in parent.keys else parent
-    if isinstance(parent, ast.Call):
-        first = parent.args[0] if parent.args else None
-        is_named = isinstance(first, ast.Constant) and first.value == "sys.modules"
-        function = parent.func
-        is_method = isinstance(function, ast.Attribute) and _is_modules(function.value, reading)
-        return is_method or is_named or (first is not None and _is_modules(first, reading))
-    return False
+    around = reading.document.parents[node]
+    if isinstance(around, ast.Dict):
+        around = reading.document.parents[around]
+    is_part = isinstance(around, ast.Subscript | ast.Compare | ast.Call)
+    return is_part and "sys.modules" in ast.unparse(around)
 
 
-def _is_modules(node: ast.expr, reading: Reading) -> bool:
-    return reading.names.full_name(node) == "sys.modules"
+def _stand_ins(reading: Reading) -> Iterator[Found]:
+    """Each assignment to ``flax.optim`` and each use of its entry in ``sys.modules``."""
+    nodes: list[ast.expr | ast.alias] = [use.node for use in _uses(reading).get("FOC108", ())]
+    nodes += [node for node, _ in reading.names.strings if _is_in_modules_of_sys(reading, node)]
+    for call in reading.names.lookups:
+        if isinstance(call.func, ast.Name) and call.func.id in ("setattr", "delattr"):
+            nodes.append(call)
+    for node in nodes:
+        instead = "nothing, once no code needs flax.optim"
+        reason = "Nothing needs this once no file uses flax.optim."
+        yield Found(node, "a stand-in for flax.optim", instead, reason=reason)
+
+
+def _subclasses(reading: Reading) -> Iterator[Found]:
+    """Each class with a base from ``flax.optim``, or from what serves it."""
+    instead = "flaxoptim_compat.to_optax(definition) makes an optax transformation of it"
+    reason = "The class computes in its own way: flaxoptim_compat.to_optax takes it."
+    for node in reading.names.walk.scopes:
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            name = reading.names.full_name(base) or ""
+            # To optax, there is something left to be done after `rewrite --to shim` as well.
+            if is_of_flax_optim(as_of_old(name)) and name.rpartition(".")[2] in _CLASSES:
+                assert isinstance(node, ast.ClassDef)
+                start = reading.document.offset(node.lineno, node.col_offset)
+                at = Span(start, reading.document.span(base)[1])
+                yield Found(at, f"a subclass of {name}", instead, (), reason, only_shim=True)
+                break
+
+
+def _installs(reading: Reading) -> Iterator[Found]:
+    """Each call of ``install``, and each magic of notebooks in its place."""
+    instead = "nothing, once all files are rewritten"
+    for use in reading.names.uses:
+        if use.name == "flaxoptim_compat.install" and isinstance(use.node, ast.expr):
+            call = reading.document.parents[use.node]
+            if isinstance(call, ast.Call) and call.func is use.node:
+                yield Found(call, "flaxoptim_compat.install()", instead, ())
+    for line, magic in reading.document.magics.items():
+        match = _MAGIC.fullmatch(magic)
+        if match is not None:
+            start = reading.document.offset(line, match.start(1))
+            yield Found(Span(start, start), match[1], instead, ())
+
+
+def _in_gin(reading: Reading) -> Iterator[Found]:
+    """Each name in a gin file; files of Python have none."""
+    for each in gin.names_in(reading.document.text) if reading.document.is_gin else ():
+        span = Span(each.start, each.end)
+        edits = None if each.new is None else (Edit(*span, (each.new,)),)
+        instead = served(each.name) or "code of your own"
+        yield Found(span, f"{each.name}, {_GONE}", instead, edits, each.reason)
+
+
+_BESIDE = {
+    "FOC103": _lookups,
+    "FOC104": _strings,
+    "FOC106": _subclasses,
+    "FOC108": _stand_ins,
+    "FOC111": _installs,
+    "FOC112": _in_gin,
+}

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
 from flaxoptim_compat.migrate.editing.edits import Edit, Span
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.successor import name_of_today
@@ -41,91 +41,64 @@ _WANT_NUMBERS = frozenset(
 _LISTS = (ast.List, ast.Tuple, ast.ListComp)
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[Found]:
     """The lists that one of these rules is about."""
     yield from _arguments(reading) if code == "FOC163" else _indices(reading)
 
 
-def _arguments(reading: Reading) -> Iterator[Finding]:
+def _arguments(reading: Reading) -> Iterator[Found]:
     """Lists given to functions of jax.numpy that take arrays only."""
-    parents = reading.document.parents
     for use in reading.names.uses:
         name = name_of_today(use.name)
-        arguments = _ARGUMENTS.get(name)
-        if arguments is None or isinstance(use.node, ast.alias):
+        if name not in _ARGUMENTS or isinstance(use.node, ast.alias):
             continue
-        call = parents[use.node]
-        if not isinstance(call, ast.Call) or call.func is not use.node:
-            continue
-        for node in _lists_in(call, arguments, _TODAY.get(name, {})):
-            if reading.allows("FOC163", node):
+        call = reading.document.parents[use.node]
+        if isinstance(call, ast.Call) and call.func is use.node:
+            for node in _lists_in(call, _ARGUMENTS[name], _TODAY.get(name, {})):
+                maker = "numpy:asarray" if name in _WANT_NUMBERS else "jax.numpy:asarray"
                 what = f"a list for an array in a call of {name}"
-                numbers = name in _WANT_NUMBERS and _is_known(node)
-                maker = "numpy:asarray" if numbers else "jax.numpy:asarray"
-                instead = maker.replace(":", ".")
-                yield _finding(reading, "FOC163", node, what, instead, maker)
+                yield _made(reading, node, what, maker.replace(":", "."), maker)
 
 
 def _lists_in(call: ast.Call, arguments: list[str], today: Mapping[str, str]) -> Iterator[ast.expr]:
     if any(isinstance(each, ast.Starred) for each in call.args):
         return
     if arguments == ["*"]:
-        yield from (each for each in call.args if isinstance(each, _LISTS))
-        return
+        arguments = arguments * len(call.args)
     given = [*zip(arguments, call.args, strict=False)]
     by_name = {each.removesuffix("[]"): each for each in arguments}
     for each in call.keywords:
-        name = each.arg or ""
-        given.append((by_name.get(today.get(name, name), "-"), each.value))
+        name = today.get(each.arg or "", each.arg or "")
+        given += [(by_name[name], each.value)] if name in by_name else []
     for name, node in given:
+        nodes = [node]
         if name.endswith("[]"):
-            yield from (each for each in _elements(node) if isinstance(each, _LISTS))
-        elif name != "-" and isinstance(node, _LISTS):
-            yield node
+            nodes = [node.elt] if isinstance(node, ast.ListComp) else getattr(node, "elts", [])
+        yield from (each for each in nodes if isinstance(each, _LISTS))
 
 
-def _elements(node: ast.expr) -> list[ast.expr]:
-    if isinstance(node, ast.List | ast.Tuple):
-        return node.elts
-    return [node.elt] if isinstance(node, ast.ListComp) else []
-
-
-def _is_known(node: ast.expr) -> bool:
-    """Whether all of its elements are written out."""
-    known = (ast.List, ast.Tuple, ast.Constant, ast.UnaryOp, ast.USub, ast.Load)
-    return all(isinstance(each, known) for each in ast.walk(node))
-
-
-def _indices(reading: Reading) -> Iterator[Finding]:
+def _indices(reading: Reading) -> Iterator[Found]:
     """Lists that are used as indices of arrays."""
-    if "[[" not in reading.document.text:
-        return
-    for node in reading.document.of_kind(ast.Subscript):
-        if not isinstance(node.slice, ast.List):
-            continue
-        if is_array(reading, node.value) and reading.allows("FOC173", node):
+    for node in reading.document.of_kind(ast.Subscript) if "[[" in reading.document.text else ():
+        is_list = isinstance(node.slice, ast.List) and not any(map(_is_slice, node.slice.elts))
+        if is_list and is_array(reading, node.value):
             what = "a list as the index of an array of jax"
-            maker = "jax.numpy:asarray"
-            if any(_belongs_to_a_tuple(each) for each in node.slice.elts):
-                maker = "builtins:tuple"
-            instead = f"{maker.removeprefix('builtins:').replace(':', '.')} of the list"
-            yield _finding(reading, "FOC173", node.slice, what, instead, maker)
+            yield _made(reading, node.slice, what, "jax.numpy.asarray of the list")
 
 
-def _belongs_to_a_tuple(node: ast.expr) -> bool:
-    """Whether it is evident that a list with this in it stood for a tuple."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == "slice"
-    is_slice = isinstance(node, ast.Constant) and node.value in (None, ...)
-    return is_slice or isinstance(node, _LISTS)
+def _is_slice(node: ast.expr) -> bool:
+    """Whether a list with this in it stood for a tuple."""
+    if isinstance(node, ast.Constant):
+        return node.value in (None, ...)
+    return isinstance(node, (*_LISTS, ast.Call))
 
 
-def _finding(
-    reading: Reading, code: str, node: ast.expr, what: str, instead: str, maker: str
-) -> Finding:
+def _made(
+    reading: Reading, node: ast.expr, what: str, instead: str, maker: str = "jax.numpy:asarray"
+) -> Found:
     span = Span(*reading.document.span(node))
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         return (Edit(*span, (f"{imports.name_of(maker, node)}(", span, ")")),)
 
-    return Finding(code, *span, what, instead, Change(edits), Change(edits))
+    return Found(node, what, instead, edits)

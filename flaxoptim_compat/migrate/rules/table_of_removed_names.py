@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import NN
 from flaxoptim_compat.legacy.names.public import ERA
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.dotted import taken_apart
 from flaxoptim_compat.migrate.names.names import NameUse
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.version_questions import is_for_another_version
 from flaxoptim_compat.migrate.successors.rearranged_calls import (
@@ -51,17 +52,15 @@ _IN_NN = tuple(f"{module}." for module in NN)
 _OF_SERVED_NN = (f"{SERVED_NN}:", f"{SERVED_NN}.")
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[Found]:
     """The names that one of these rules is about, each with what takes its place."""
-    for use, found in _lost_names(reading).get(code, ()):
-        if not reading.allows(code, use.node):
-            continue
+    for use, lost in _lost_names(reading).get(code, ()):
         if isinstance(use.node, ast.alias):
-            yield _of_import(reading, use.node, use.name, found)
+            yield _of_import(reading, use.node, use.name, lost)
         else:
-            finding = _of_use(reading, use, use.node, found)
-            if finding is not None:
-                yield finding
+            found = _of_use(reading, use, use.node, lost)
+            if found is not None:
+                yield found
 
 
 @functools.lru_cache(maxsize=1)  # one file comes after the other
@@ -142,34 +141,31 @@ def _beside_modules(reading: Reading, found: Successor | None) -> Successor | No
     return found._replace(today=served, imported=served)
 
 
-def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) -> Finding:
-    start, end = reading.document.span(alias)
-    code = code_of(found)
+def _of_import(reading: Reading, alias: ast.alias, name: str, found: Successor) -> Found:
     lacking = _lacking(reading, found, found.imported)
     if not found.today or lacking:
         reason = f"{found.what}: {lacking or found.instead}"
-        return Finding(code, start, end, found.what, found.instead, None, None, reason=reason)
+        return Found(alias, found.what, found.instead, reason=reason)
     cause = _stays_inside(reading, found)
     if cause:
-        return Finding(code, start, end, found.what, _shown(found), None, None, cause=cause)
+        return Found(alias, found.what, _shown(found), cause=cause)
     if alias.name == "*":
         instead = f"the names that you need from {found.instead}"
         reason = f"{found.what}, and what its * brings is not known: import {instead}"
-        return Finding(code, start, end, found.what, instead, None, None, reason=reason)
+        return Found(alias, found.what, instead, reason=reason)
     is_import = isinstance(reading.document.parents[alias], ast.Import)
     if is_import and alias.asname is None:
         today = name.partition(".")[0]  # what it binds; the uses are written anew
     else:
         beyond = name[len(found.old) :]
         today = f"{_dotted(found.imported)}{beyond}" if beyond else found.imported
-    change = Change(moves={alias: today})
     # Of these the import goes where every use is written anew.
     instead = found.instead if found.old in REARRANGED else _shown(found)
-    return Finding(code, start, end, found.what, instead, change, change)
+    return Found(alias, found.what, instead, Change(moves={alias: today}))
 
 
-def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) -> Finding | None:
-    part = _part(node, found.old.count(".") + 1 - use.name.count(".") - 1)
+def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) -> Found | None:
+    part = _part(node, found.old.count(".") - use.name.count("."))
     if part is None:
         return None
     lost = LostUse(reading, part, found)
@@ -177,11 +173,12 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
     imported = bool(bound) and found.old.count(".") <= bound.count(".")
     lacking = _lacking(reading, found, found.today)
     if not found.today or lacking:
-        return None if imported else _left(lost, lacking)
-    if code_of(found) in ("FOC152", "FOC156") and (use.way == "import" or not imported):
+        reason = f"{found.what}: {lacking or found.instead}"
+        return None if imported else Found(part, found.what, found.instead, reason=reason)
+    if found.old in REARRANGED and (use.way == "import" or not imported):
         rearranged = REARRANGED[found.old](lost)
         if rearranged is not None:
-            return _changed(lost, use, rearranged)
+            return _changed(lost, node, rearranged)
     if is_inlined(lost):
         return None  # part of what the update becomes
     today = _stand_in(lost) or found.today
@@ -196,7 +193,15 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
         return (Edit(*lost.span(part), (imports.name_of(today, part),)),)
 
     shown = _dotted(today) if today != found.today else _shown(found)
-    return _changed(lost, use, Rearranged(lost.span(part), shown, make))
+    return _changed(lost, node, Rearranged(lost.span(part), shown, make))
+
+
+def _changed(lost: LostUse, node: ast.expr, rearranged: Rearranged) -> Found:
+    gone = {node, *rearranged.removed}
+    uses = (use.node for use in lost.reading.names.uses if use.node in gone)
+    drops = tuple(each for each in uses if isinstance(each, ast.expr))
+    change = Change(rearranged.make, drops=drops, unless=node)
+    return Found(rearranged.span, lost.successor.what, rearranged.instead, change)
 
 
 def _stand_in(lost: LostUse) -> str:
@@ -259,27 +264,6 @@ def _stays_inside(reading: Reading, module: Successor) -> str:
         if found is not None and lacking:
             return f"{found.what}: {lacking}"
     return ""
-
-
-def _left(lost: LostUse, lacking: str) -> Finding:
-    span, found = lost.span(lost.node), lost.successor
-    reason = f"{found.what}: {lacking or found.instead}"
-    code = code_of(found)
-    return Finding(code, *span, found.what, found.instead, None, None, reason=reason)
-
-
-def _changed(lost: LostUse, use: NameUse, rearranged: Rearranged) -> Finding:
-    reading, found = lost.reading, lost.successor
-    assert isinstance(use.node, ast.expr)
-    gone = {use.node, *rearranged.removed}
-    nodes = [
-        each.node
-        for each in reading.names.uses
-        if each.node in gone and isinstance(each.node, ast.expr)
-    ]
-    change = Change(rearranged.make, drops=tuple(nodes), unless=use.node)
-    code = code_of(found)
-    return Finding(code, *rearranged.span, found.what, rearranged.instead, change, change)
 
 
 def _dotted(path: str) -> str:

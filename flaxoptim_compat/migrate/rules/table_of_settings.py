@@ -6,14 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.edits import Edit
-from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.import_statements import gap_after_imports
 from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
-
-_ORBAX = "flax_use_orbax_checkpointing"
-_FROZEN = "flax_return_frozendict"
 
 RULES = (
     Rule("FOC162", "msgpack-checkpoints"),
@@ -21,8 +18,16 @@ RULES = (
 )
 # The setting that each of them writes, its value, and what a reader of the result is told of it.
 _SETTINGS = {
-    "FOC162": (_ORBAX, False, "Checkpoints stay msgpack files, as they were before Flax 0.6.11."),
-    "FOC165": (_FROZEN, True, "init and apply return FrozenDicts, as they did before Flax 0.7."),
+    "FOC162": (
+        "flax_use_orbax_checkpointing",
+        False,
+        "Checkpoints stay msgpack files, as they were before Flax 0.6.11.",
+    ),
+    "FOC165": (
+        "flax_return_frozendict",
+        True,
+        "init and apply return FrozenDicts, as they did before Flax 0.7.",
+    ),
 }
 _SAVING = tuple(
     f"flax.training.checkpoints.{name}"
@@ -35,7 +40,7 @@ _FREEZING = frozenset(
 )
 
 
-def find(code: str, reading: Reading) -> Iterator[Finding]:
+def find(code: str, reading: Reading) -> Iterator[Found]:
     """The first place that needs a setting, unless the file mentions that itself."""
     setting, value, why = _SETTINGS[code]
     if setting in reading.document.text:
@@ -43,7 +48,7 @@ def find(code: str, reading: Reading) -> Iterator[Finding]:
     needs = _saves if code == "FOC162" else _freezes
     for node, what in needs(reading):
         if reading.allows(code, node):
-            yield _set_once(reading, code, node, what, f'config.update("{setting}", {value})', why)
+            yield _set_once(reading, node, what, f'config.update("{setting}", {value})', why)
             return
 
 
@@ -78,19 +83,14 @@ def _has_to_do_with_optimizers(reading: Reading) -> bool:
     return any(next(facts.of(code, reading.document), None) is not None for code in codes)
 
 
-def _set_once(
-    reading: Reading, code: str, node: ast.expr, what: str, call: str, why: str
-) -> Finding:
+def _set_once(reading: Reading, node: ast.expr, what: str, call: str, why: str) -> Found:
     """Call something of flax behind the imports, and say why above."""
-    start, end = reading.document.span(node)
-    instead = f"flax.{call}"
     gap = gap_after_imports(reading.document)
     if gap is None:
-        reason = f"{what}: call {instead} first"
-        return Finding(code, start, end, what, instead, None, None, reason=reason)
+        return Found(node, what, f"flax.{call}", reason=f"{what}: call flax.{call} first")
 
     def edits(imports: ImportPlan) -> tuple[Edit, ...]:
         config = imports.name_of("flax:config", gap.following)
         return gap.edits(why, f"{config}{call.removeprefix('config')}")
 
-    return Finding(code, start, end, what, instead, Change(edits), Change(edits))
+    return Found(node, what, f"flax.{call}", edits)

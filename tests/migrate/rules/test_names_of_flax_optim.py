@@ -271,10 +271,6 @@ FIXES = {
         "from flax import optim\nfrom flax.optim.adam import jnp\n",
         "from flaxoptim_compat import optim\nfrom flax.optim.adam import jnp\n",
     ),
-    "a patch": (
-        "from unittest import mock\nx = mock.patch('flax.optim.Adam')\n",
-        f"from unittest import mock\nx = mock.patch('{SHIM}.Adam')\n",
-    ),
 }
 # These need a package that the tests do not have, or raise as they did.
 NOT_RUN = {"a name left alone"}
@@ -332,6 +328,10 @@ LEFT = {
     ),
     "BINDINGS = 'train.definition = @flax.optim.Adam()'\n": (
         "FOC104 'train.definition = @flax.optim.Adam()'",
+        "Only the program knows what this text is for.",
+    ),
+    "from unittest import mock\nx = mock.patch('flax.optim.Adam')\n": (
+        "FOC104 'flax.optim.Adam'",
         "Only the program knows what this text is for.",
     ),
     "config = dict(optimizer='flax.optim.Adam')\n": (

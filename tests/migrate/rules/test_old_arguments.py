@@ -23,6 +23,10 @@ NOT_FOUND = {
     "update() as a pair": "FOC174 finds what is taken apart in the statement that calls it",
     ", traced": "what a compiled function is given may be an array of numpy as well",
     "jax.random.fold_in: negative": "that the number is negative is known when it runs",
+    **dict.fromkeys(
+        (f"jax.Array.{name}:" for name in ("argsort", "sort", "clip", "copy")),
+        "other objects have such methods too",
+    ),
     "jax.tree_util.tree_map: None": "so is what there is in a tree",
     "jax.Array.__float__": "so is how many numbers there are in an array",
     "jax.Array.__bool__": "so is how many numbers there are in an array",

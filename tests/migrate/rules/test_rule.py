@@ -16,12 +16,12 @@ CODES = [rule.code for rule in ALL]
 def test_a_rule_stands_in_the_file_of_its_code_or_in_a_table() -> None:
     for code, registered in rule_modules().items():
         assert registered.rule.code == code
-        if isinstance(registered.find, functools.partial):
-            module = inspect.getmodule(registered.find.func)
+        if isinstance(registered.sees, functools.partial):
+            module = inspect.getmodule(registered.sees.func)
             assert module is not None and ".table_of_" in module.__name__
-            assert registered.rule in module.RULES and registered.find.args == (code,)
+            assert registered.rule in module.RULES and registered.sees.args == (code,)
         else:
-            module = inspect.getmodule(registered.find)
+            module = inspect.getmodule(registered.sees)
             assert module is not None and f".{code.lower()}_" in module.__name__
 
 

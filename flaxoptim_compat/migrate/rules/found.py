@@ -1,0 +1,48 @@
+"""What a rule about names and calls says of a place: what becomes of it is one for both targets."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import NamedTuple
+
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.finding import Change, Finding
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+
+
+class Found(NamedTuple):
+    """A place that a rule is about.
+
+    Args:
+      at: where it stands.
+      what: what it is.
+      instead: what replaces it, or what to do about it.
+      becomes: the edits, or what makes them; None if it stays.
+      reason: why it stays; if it is empty, ``what`` and ``instead`` say that.
+      cause: the reason of another place, for which this one stays.
+      only_shim: whether it stays on the way to optax, where there is more to do about it.
+    """
+
+    at: ast.expr | ast.stmt | ast.alias | Span
+    what: str
+    instead: str
+    becomes: tuple[Edit, ...] | Callable[[ImportPlan], tuple[Edit, ...]] | Change | None = None
+    reason: str = ""
+    cause: str = ""
+    only_shim: bool = False
+
+    def finding(self, code: str, reading: Reading) -> Finding | None:
+        """The finding of a rule; None where a comment says that the place is to stay."""
+        document = reading.document
+        span = self.at if isinstance(self.at, Span) else Span(*document.span(self.at))
+        if not reading.allows_on(document.position(span.start)[0], code):
+            return None
+        shim = Change(self.becomes) if callable(self.becomes) else self.becomes
+        optax = None if self.only_shim else shim
+        reason = self.reason
+        if shim is None and not (reason or self.cause):
+            reason = f"{self.what}: {self.instead}"
+        about = (self.what, self.instead)
+        return Finding(code, *span, *about, shim, optax, reason=reason, cause=self.cause)

@@ -1,0 +1,134 @@
+"""FOC161 and FOC167: methods that FrozenDicts and arrays had, each written as a call of today."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections.abc import Iterator
+
+from flaxoptim_compat.legacy.calls.of_jax import METHODS
+from flaxoptim_compat.migrate.editing.edits import Edit, Span
+from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.successors.evident_values import is_array
+
+RULES = (
+    Rule("FOC161", "frozen-dict-methods"),
+    Rule("FOC167", "array-methods"),
+)
+_FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
+_OF_ARRAYS = {row.old.rpartition(".")[2]: row for row in METHODS}
+_OF_DICTS = {
+    "unfreeze": "which plain dicts do not have",
+    "copy": "which is another method in a plain dict",
+    "pop": "which is another method in a plain dict",
+}
+_COLLECTIONS = frozenset(
+    {"params", "batch_stats", "cache", "intermediates", "losses", "params_axes", "spectral_stats"}
+)
+_NEW = (ast.Dict, ast.DictComp, ast.List, ast.ListComp, ast.Set)
+
+
+def find(code: str, reading: Reading) -> Iterator[Found]:
+    """The methods of what one of these rules is about."""
+    yield from _of_arrays(reading) if code == "FOC167" else _of_dicts(reading)
+
+
+def _of_arrays(reading: Reading) -> Iterator[Found]:
+    """What evident arrays are asked for."""
+    for node in reading.document.of_kind(ast.Attribute):
+        call = reading.document.parents[node]
+        whole = call if isinstance(call, ast.Call) and call.func is node else node
+        row = _OF_ARRAYS.get(node.attr if whole is node else f"{node.attr}()")
+        if row is not None and is_array(reading, node.value):
+            what = f"{row.old}, which arrays do not have any more"
+            yield Found(
+                whole, what, row.today, functools.partial(_edits, reading, node, whole, row.today)
+            )
+
+
+def _of_dicts(reading: Reading) -> Iterator[Found]:
+    """The calls of the methods of what ``init`` and ``apply`` returned."""
+    packages = {use.name.partition(".")[0] for use in reading.names.uses}
+    if packages.isdisjoint({"flax", "jax"}):
+        return
+    own = {each.name for each in reading.document.of_kind(ast.FunctionDef)}
+    for call in reading.document.of_kind(ast.Call):
+        method = call.func
+        if not isinstance(method, ast.Attribute) or method.attr not in _OF_DICTS.keys() - own:
+            continue
+        if _is_of_a_frozen_dict(reading, call, method):
+            what = f"FrozenDict.{method.attr}, {_OF_DICTS[method.attr]}"
+            today = f"flax.core.{method.attr}"
+            yield Found(
+                call, what, today, functools.partial(_edits, reading, method, call, f"{today}(x)")
+            )
+
+
+def _edits(
+    reading: Reading, node: ast.Attribute, whole: ast.expr, today: str, imports: ImportPlan
+) -> tuple[Edit, ...]:
+    """The method as what it is today, such as ``numpy.asarray(x)``, of the same object."""
+    holder = Span(*reading.document.span(node.value))
+    start, end = reading.document.span(whole)
+    function = _FUNCTION.fullmatch(today)
+    if function is None:
+        before, after = re.split(r"\bx\b", today)
+        if isinstance(node.value, ast.BinOp):
+            before, after = f"{before}(", f"){after}"
+        return (Edit(start, end, (before, holder, after)),)
+    name = imports.name_of(f"{function[1]}:{function[2]}", whole)
+    # Behind the parenthesis, with whatever stands there.
+    given = Span(reading.document.text.index("(", reading.document.span(node)[1]) + 1, end)
+    comma = ""
+    if isinstance(whole, ast.Call) and (whole.args or whole.keywords):
+        comma = "," if reading.document.text[given.start] == "\n" else ", "
+    return (Edit(start, end, (f"{name}(", holder, comma, given)),)
+
+
+def _is_of_a_frozen_dict(reading: Reading, call: ast.Call, method: ast.Attribute) -> bool:
+    """Whether what is called is evidently no method of something else."""
+    holder = method.value
+    is_own = isinstance(holder, ast.Name) and holder.id in ("self", "cls")
+    if is_own or isinstance(holder, _NEW) or reading.names.full_name(holder) is not None:
+        return False
+    around = reading.document.parents[call]
+    match method.attr, call:
+        case "pop", ast.Call(args=[ast.Constant(value=str(key))], keywords=[]):
+            return not _are_keywords(reading, holder) and _has_two_results(around, call, key)
+        case "copy", ast.Call(args=[], keywords=[ast.keyword(arg="add_or_replace")]):
+            return True
+        case "copy", ast.Call(args=[added], keywords=[]):
+            return _is_dict(reading, added)
+        case "unfreeze", ast.Call(args=[], keywords=[]):
+            # Layers of other libraries are unfrozen in place; here only the result counts.
+            return not isinstance(around, ast.Expr)
+    return False
+
+
+def _has_two_results(around: ast.AST, call: ast.Call, key: str) -> bool:
+    """Whether both get names, or one is taken by its index; that of a dict has one."""
+    match around:
+        case ast.Subscript(value=value, slice=ast.Constant(value=0 | 1)) if value is call:
+            return key in _COLLECTIONS
+        case ast.Assign(targets=[ast.Tuple(elts=[_, second])]):
+            return key in _COLLECTIONS or key in ast.unparse(second)
+    return False
+
+
+def _are_keywords(reading: Reading, holder: ast.expr) -> bool:
+    """Whether it is the dict that a function gets its keywords in."""
+    here = reading.document.variables_of(holder) if isinstance(holder, ast.Name) else None
+    keywords = here.args.kwarg if isinstance(here, ast.FunctionDef) else None
+    return keywords is not None and keywords.arg == ast.unparse(holder)
+
+
+def _is_dict(reading: Reading, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return isinstance(node, ast.Dict | ast.DictComp)
+    if isinstance(node.func, ast.Name) and node.func.id in ("dict", "vars", "locals"):
+        return True
+    return str(reading.names.full_name(node.func)).startswith(("flax.core.", "flax.traverse_util."))
