@@ -13,7 +13,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.successors.evident_values import is_array
+from flaxoptim_compat.migrate.successors.evident_values import is_array, is_result
 
 RULES = (
     Rule("FOC161", "frozen-dict-methods"),
@@ -38,16 +38,20 @@ def find(code: str, reading: Reading) -> Iterator[Found]:
 
 
 def _of_arrays(reading: Reading) -> Iterator[Found]:
-    """What evident arrays are asked for."""
+    """What evident arrays are asked for, and what compiled functions return, which may be one."""
     for node in reading.document.of_kind(ast.Attribute):
         call = reading.document.parents[node]
         whole = call if isinstance(call, ast.Call) and call.func is node else node
         row = _OF_ARRAYS.get(node.attr if whole is node else f"{node.attr}()")
-        if row is not None and is_array(reading, node.value):
-            what = f"{row.old}, which arrays do not have any more"
-            yield Found(
-                whole, what, row.today, functools.partial(_edits, reading, node, whole, row.today)
-            )
+        if row is None:
+            continue
+        what = f"{row.old}, which arrays do not have any more"
+        if is_array(reading, node.value):
+            edits = functools.partial(_edits, reading, node, whole, row.today)
+            yield Found(whole, what, row.today, edits)
+        elif is_result(reading, node.value):
+            reason = f"{what}: if it is one, write {row.today}"
+            yield Found(whole, what, row.today, reason=reason)
 
 
 def _of_dicts(reading: Reading) -> Iterator[Found]:
