@@ -6,7 +6,7 @@ In one process, one file may be given what another one makes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -55,7 +55,7 @@ class Links:
         self._named: dict[str, set[int]] = {}
         for number, part in enumerate(parts):
             self._named.setdefault(part.file.module, set()).add(number)
-        self._fixtures = self._with_name("conftest")
+        self._fixtures = {n for n, part in enumerate(parts) if part.file.path.stem == "conftest"}
         self._with_optimizers = {n for n, part in enumerate(parts) if part.mentions.optimizers}
         # What each parsed file imports.
         self._imported: dict[int, set[int]] = {}
@@ -67,20 +67,15 @@ class Links:
     def groups(self) -> list[list[int]]:
         """All files that are to be read, those together in one list that imports connect."""
         named = {n for n, part in enumerate(self._parts) if part.imports is not None}
-        neighbours: dict[int, set[int]] = {each: set() for each in sorted(named | self.near)}
+        along: dict[int, set[int]] = {each: set() for each in named | self.near}
         for number, others in [*self._imported.items(), *self._meeting_in_checkpoints().items()]:
-            for each in others & neighbours.keys() if number in neighbours else ():
-                neighbours[number].add(each)
-                neighbours[each].add(number)
+            if number in along:
+                along[number] |= others & along.keys()
         found: list[list[int]] = []
-        seen: set[int] = set()
-        for number in neighbours:
-            if number not in seen:
-                group = sorted(_reached([number], neighbours))
-                seen.update(group)
-                apart = [] if len(group) <= _MOST_TOGETHER else [{*group} - self.near]
-                found += [[each] for those in apart for each in sorted(those)]
-                found.append([each for each in group if not apart or each in self.near])
+        for group in _components(along):
+            alone = group - self.near if len(group) > _MOST_TOGETHER else frozenset()
+            found += [[each] for each in alone]
+            found.append(sorted(group - alone))
         return sorted(filter(None, found))
 
     def _look(self, number: int, names: Collection[str]) -> set[int]:
@@ -142,9 +137,6 @@ class Links:
             or bool(self._fixtures_above(number))
         )
 
-    def _with_name(self, name: str) -> set[int]:
-        return {n for n, each in enumerate(self._parts) if each.file.path.stem == name}
-
     def _fixtures_above(self, number: int) -> set[int]:
         """What pytest gives to a test comes from the folders above."""
         path = self._parts[number].file.path
@@ -162,7 +154,6 @@ class Links:
         return found
 
 
-_Files = Mapping[Document, Collection[Document]]
 # Who runs files by their names may run any of its tree, and who runs text any that imports connect.
 _RUNS_OTHERS = re.compile(RUNS_OTHERS)
 _RUNS_TEXT = re.compile(r"\bexec\b")
@@ -182,7 +173,12 @@ class Processes:
         self._imports: dict[Document, set[Document]] = {
             document: {*modules.values()} for document, modules in imported.items()
         }
-        self.connected = _connected(self._imports)
+        # A number for each file, the same for those that imports connect, however far.
+        self.connected = {
+            each: number
+            for number, group in enumerate(_components(self._imports))
+            for each in group
+        }
         self._add_what_no_import_names()
         self._together: dict[Document, frozenset[Document]] = {}
         self._sets: dict[frozenset[Document], frozenset[Document]] = {}
@@ -233,14 +229,15 @@ def _reached(start: Collection[Node], along: Mapping[Node, Collection[Node]]) ->
     return frozenset(seen)
 
 
-def _connected(imports: _Files) -> Mapping[Document, int]:
-    """A number for each file, the same for those that imports connect, however far."""
-    neighbours: dict[Document, set[Document]] = {each: {*imports[each]} for each in imports}
-    for document, others in imports.items():
+def _components(along: Mapping[Node, Collection[Node]]) -> Iterator[frozenset[Node]]:
+    """What is connected, however far and in whichever direction."""
+    neighbours: dict[Node, set[Node]] = {each: {*others} for each, others in along.items()}
+    for node, others in along.items():
         for each in others:
-            neighbours[each].add(document)
-    numbers: dict[Document, int] = {}
-    for number, document in enumerate(imports):
-        if document not in numbers:
-            numbers.update(dict.fromkeys(_reached([document], neighbours), number))
-    return numbers
+            neighbours[each].add(node)
+    seen: set[Node] = set()
+    for node in neighbours:
+        if node not in seen:
+            group = _reached([node], neighbours)
+            seen |= group
+            yield group

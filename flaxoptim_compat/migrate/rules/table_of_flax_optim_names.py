@@ -12,16 +12,11 @@ from flaxoptim_compat.migrate.editing.finding import Change
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names import gin
 from flaxoptim_compat.migrate.names.names import Names, NameUse
-from flaxoptim_compat.migrate.names.surface import (
-    OPTIMIZERS,
-    as_of_old,
-    is_dynamic_scale,
-    is_of_flax_optim,
-    served,
-)
+from flaxoptim_compat.migrate.names.surface import is_dynamic_scale, is_of_flax_optim, served
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
+from flaxoptim_compat.migrate.values.known_names import is_base
 
 RULES = (
     Rule("FOC101", "import-of-flax-optim"),
@@ -40,7 +35,6 @@ RULES = (
 
 _GONE = "gone since flax 0.6.0"
 _INSTEAD = "flaxoptim_compat.optim"
-_CLASSES = OPTIMIZERS | {"OptimizerDef", "MultiOptimizer"}
 _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*)?")
 
 
@@ -205,7 +199,7 @@ def _subclasses(reading: Reading) -> Iterator[Found]:
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             name = reading.names.full_name(base) or ""
             # To optax, there is something left to be done after `rewrite --to shim` as well.
-            if is_of_flax_optim(as_of_old(name)) and name.rpartition(".")[2] in _CLASSES:
+            if is_base(name):
                 assert isinstance(node, ast.ClassDef)
                 start = reading.document.offset(node.lineno, node.col_offset)
                 at = Span(start, reading.document.span(base)[1])

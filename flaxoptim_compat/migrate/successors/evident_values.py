@@ -1,4 +1,4 @@
-"""What an expression evidently is: an array, a result of something compiled, a module of Linen."""
+"""What an expression evidently is: an array, or a result of something compiled or named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from flaxoptim_compat.migrate.successors.successor import name_of_today
 from flaxoptim_compat.migrate.values.known_names import RETURN_ARRAYS
 
 _COMPILE = frozenset({"jax.jit", "jax.pmap", "jax.experimental.pjit.pjit"})
-_MODULE = ("flax.linen.Module", "flax.linen.module.Module")
 
 
 def is_array(reading: Reading, node: ast.expr) -> bool:
@@ -98,39 +97,6 @@ def _compiles(reading: Reading, node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and is_partial(reading, node):
         node = node.args[0]
     return name_of_today(reading.names.full_name(node)) in _COMPILE
-
-
-def is_own_module(reading: Reading, node: ast.expr) -> bool:
-    """Whether it is ``self`` in a method of a module.
-
-    Args:
-      reading: the file.
-      node: the expression.
-    """
-    if not isinstance(node, ast.Name):
-        return False
-    around = reading.document.parents
-    inside: ast.AST = node
-    while not isinstance(inside, ast.Module):
-        inside = around[inside]
-        if isinstance(inside, ast.FunctionDef):
-            first = [*inside.args.posonlyargs, *inside.args.args][:1]
-            if [each.arg for each in first] == [node.id]:
-                holder = around[inside]
-                return isinstance(holder, ast.ClassDef) and _is_module(reading, holder, ())
-    return False
-
-
-def _is_module(reading: Reading, node: ast.ClassDef, asked: tuple[ast.ClassDef, ...]) -> bool:
-    """Whether a class is one, or has one among those of the file that it derives from."""
-    if node in asked:
-        return False
-    bases = {each.id for each in node.bases if isinstance(each, ast.Name)}
-    return any(reading.names.full_name(each) in _MODULE for each in node.bases) or any(
-        each.name in bases and _is_module(reading, each, (*asked, node))
-        for each in reading.document.tree.body
-        if isinstance(each, ast.ClassDef)
-    )
 
 
 def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> bool:
