@@ -232,13 +232,6 @@ VALUES: dict[str, Callable[[str], str]] = {
         "import functools\ndef second(first, of):\n    return of\n"
         "hand_on = functools.partial(second, 1.0)"
     ),
-    "a case": _handed_on(
-        "def hand_on(of):\n    match [of, 1]:\n        case [other, _]:\n            return other"
-    ),
-    "what a generator is sent": _handed_on(
-        "def each():\n    got = yield\n    yield got\n"
-        "def hand_on(of):\n    given = each()\n    next(given)\n    return given.send(of)"
-    ),
     "an object that Python asks": _handed_on(
         "class Held:\n    def __init__(self, of):\n        self.of = of\n"
         "    def __enter__(self):\n        return [self.of]\n"
@@ -247,19 +240,6 @@ VALUES: dict[str, Callable[[str], str]] = {
         "    def __getitem__(self, key):\n        return self.of\n"
         "def hand_on(of):\n    with Held(of) as entered:\n        for each in Held(entered[0]):\n"
         "            return each[0]"
-    ),
-    "an entry that is an attribute": _handed_on(
-        "class Bag(dict):\n    __getattr__ = dict.__getitem__\n    __setattr__ = dict.__setitem__\n"
-        "def hand_on(of):\n    bag = Bag()\n    bag.of = of\n    return Bag(bag)['of']"
-    ),
-    "a list of its own": _handed_on(
-        "class Several(list):\n    def append(self, of):\n        super().append((of, 1))\n"
-        "def hand_on(of):\n    several = Several()\n    several.append(of)\n"
-        "    return several.pop()[0]"
-    ),
-    "a field of a thread": _handed_on(
-        "import threading\nkept = threading.local()\n"
-        "def hand_on(of):\n    kept.of = of\n    return kept.of"
     ),
     "a generic class": _handed_on(
         "import typing\nKind = typing.TypeVar('Kind')\n"
@@ -277,5 +257,4 @@ VALUES: dict[str, Callable[[str], str]] = {
     "decorators by statements": _by(_Decorated()),
     "methods that are handed on": _methods_handed_on,
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
-    "a function for create": _by_function("create", "params"),
 }

@@ -24,9 +24,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     part_rates,
     schedule_of,
 )
-from flaxoptim_compat.migrate.optimizers.origins import may_be_none
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import decay_differs
-from flaxoptim_compat.migrate.optimizers.step_arithmetic import needs_array
 from flaxoptim_compat.migrate.optimizers.targets import (
     WHOLE_NUMBERS,
     has_whole_numbers,
@@ -107,7 +105,8 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         order = {document: number for number, document in enumerate(points_to.documents)}
         unit.problems.sort(key=lambda each: (order[each.document], each.start))
         return
-    unit.starts_at_array = needs_array(points_to, unit.uses, frozenset(unit.sites))
+    # flax.optim had an array from the start; a TrainState counts in Python's numbers at first.
+    unit.starts_at_array = any(each.code == "FOC204" for each in unit.uses)
     unit.bridged = [each for each in unit.uses if each.problem and each.bridge]
     unit.partial = _of_some(points_to, unit)
     unit.bridged += [each for each in unit.partial if each not in unit.bridged]
@@ -402,11 +401,11 @@ def _other_uses(points_to: PointsTo) -> set[Traversal]:
     for document in points_to.documents:
         asked = [each.value for each in document.of_kind(ast.Attribute)]
         for call in document.of_kind(ast.Call):
-            made = points_to.legacy(call)
+            made = points_to.values(call)
             if not any(isinstance(each, Definition | Optimizer) for each in made):
                 asked += arguments_of(call)
         for each in asked:
-            found |= {value for value in points_to.legacy(each) if isinstance(value, Traversal)}
+            found |= {value for value in points_to.values(each) if isinstance(value, Traversal)}
     return found
 
 
@@ -493,9 +492,7 @@ def _may_lack_rate(points_to: PointsTo, site: Site) -> bool:
     """Whether a definition has no learning rate, or may be given none, or None for one."""
     rate = _given_rate(site)
     # Whether there is one among what `*` and `**` stand for only shows when the program runs.
-    return (
-        rate is None or isinstance(rate, ast.Starred) or may_be_none(points_to, site.document, rate)
-    )
+    return rate is None or isinstance(rate, ast.Starred) or points_to.may_be_none(rate)
 
 
 def _given_rate(site: Site) -> ast.expr | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
 from collections.abc import Mapping, Sequence
 
 from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind
-from flaxoptim_compat.migrate.optimizers.origins import assigned_once, assignments, may_be_none
+from flaxoptim_compat.migrate.optimizers.assigned import assigned_once, assignments
 from flaxoptim_compat.migrate.optimizers.use import Use, is_simple
 from flaxoptim_compat.migrate.values.objects import (
     Definition,
@@ -41,8 +40,7 @@ def bound_of(points_to: PointsTo, site: Site) -> Bound | Refused:
     bound = bind(site.node, site.name, definition_of)
     if isinstance(bound, Refused):
         return bound
-    lacks = functools.partial(may_be_none, points_to, site.document)
-    return dataclasses.replace(bound, may_lack=lacks)
+    return dataclasses.replace(bound, may_lack=points_to.may_be_none)
 
 
 def filters_of(points_to: PointsTo, node: ast.expr) -> list[Traversal]:

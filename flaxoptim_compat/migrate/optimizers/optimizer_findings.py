@@ -11,7 +11,7 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.steps import bridge_edits
 from flaxoptim_compat.migrate.optimizers.units import Unit
-from flaxoptim_compat.migrate.optimizers.use import MIXED, Use
+from flaxoptim_compat.migrate.optimizers.use import Use
 
 # The edits for a use in a unit that is rewritten, with the imports of the result.
 EditsOf = Callable[[Use, Unit, ImportPlan], tuple[Edit, ...]]
@@ -70,16 +70,18 @@ def finding(
     here = (each for each in unit.problems if each.node is use.node)
     own = next((each for each in here if each.code == use.code), None)
     first = unit.problems[0]
-    if own is not None and own.problem.startswith(MIXED):
-        first = next(each for each in unit.problems if each.problem.startswith(MIXED))
-        if own is not first:
-            # What both comes to is meant to, and is one thing to settle, in however many places.
-            instead = f"as in {_line(use, first)}: {first.problem}"
-            return Finding(code, start, end, what, instead, optax=None)
-    if own is not None:
+    if own is not None and _is_mixed(own):
+        # However many places there are, that is one thing to settle.
+        first = next(filter(_is_mixed, unit.problems))
+    if own is not None and (own is first or not _is_mixed(own)):
         return Finding(code, start, end, what, own.problem, optax=None, reason=own.problem)
     instead = f"{instead}; it stays, because of {_line(use, first)}"
     return Finding(code, start, end, what, instead, optax=None, cause=first.problem)
+
+
+def _is_mixed(use: Use) -> bool:
+    """Whether it is an optimizer or something else."""
+    return use.is_doubt and use.code == "FOC219"
 
 
 def _line(use: Use, other: Use) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.decisions import decide, shared_traversals
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of
+from flaxoptim_compat.migrate.optimizers.escapes import is_certain, not_understood
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import is_inline
-from flaxoptim_compat.migrate.optimizers.out_of_sight import is_certain, not_understood
 from flaxoptim_compat.migrate.optimizers.recognition import Recognisers, uses
 from flaxoptim_compat.migrate.optimizers.units import Unit, units
 from flaxoptim_compat.migrate.optimizers.use import Use, shown
@@ -45,7 +45,7 @@ class Facts:
         self._not_understood = {
             document: not_understood(self.points_to, document) for document in documents
         }
-        found = list(_wanted(uses(self.points_to, self._not_understood, recognisers), ignored))
+        found = list(_wanted(uses(self.points_to, recognisers), ignored))
         self.units = units(self.points_to, found)
         for unit in self.units:
             decide(self.points_to, unit)
@@ -56,6 +56,8 @@ class Facts:
             and isinstance(use.node, ast.Call)
             and isinstance(use.node.func, ast.Attribute)
         }
+        # The calls that make definitions.
+        self.making = {site.node for unit in self.units for site in unit.sites}
         self._traversals = shared_traversals(self.points_to, self.units)
         self._units = {id(use): unit for unit in self.units for use in unit.uses}
         self._converting = {

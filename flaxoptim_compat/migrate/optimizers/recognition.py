@@ -9,8 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from flaxoptim_compat.migrate.optimizers.lost import lost_to
-from flaxoptim_compat.migrate.optimizers.out_of_sight import first_asked, made_unseen
+from flaxoptim_compat.migrate.optimizers.escapes import made_unseen
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import names_entry, restored_elsewhere
 from flaxoptim_compat.migrate.optimizers.use import (
     STEPS,
@@ -122,7 +121,7 @@ class Recognisers:
 
     def _asked(self, points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
         """What an optimizer, a definition or a state dict is asked for."""
-        values = points_to.legacy(node.value)
+        values = points_to.values(node.value)
         if not values or known_names.is_bridged(node) or node.attr in known_names.OF_STRUCTURES:
             return
         if sites_of(values, Optimizer):
@@ -146,10 +145,11 @@ class Recognisers:
         if sites != {None}:
             # Annotations say it of what is seen to be the optimizer itself, too.
             others.discard(Definition(None))
-        if others or points_to.is_unknown(node.value):
+        unknown = points_to.unknown(node.value) if sites != {None} else None
+        if others or unknown is not None:
             # A definition may be asked for the same, and what it makes stays with this.
             sites |= sites_of(values, Definition)
-            yield Use("FOC219", document, node, sites, mixed(others), is_doubt=True)
+            yield Use("FOC219", document, node, sites, mixed(others, unknown), is_doubt=True)
             return
         for use in self.attribute(Optimizer, Asked(points_to, document, node, sites)):
             yield _of_copies(use, node, axes_of(values))
@@ -203,20 +203,21 @@ _OTHER_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_
 _COPIES = "`{}` is asked of an optimizer that was replicated: ask before, or its `unreplicate()`."
 
 
-def uses(
-    points_to: PointsTo,
-    unknown: Mapping[Document, Sequence[ast.Attribute]],
-    recognisers: Recognisers,
-) -> Iterator[Use]:
+def uses(points_to: PointsTo, recognisers: Recognisers) -> Iterator[Use]:
     """Each thing that the program does with an optimizer, in the order of the files.
 
     Args:
       points_to: what is known of the program.
-      unknown: for each file what looks like such a use, and is not known to be one.
       recognisers: what the rules recognise.
     """
-    found = list(_all_uses(points_to, unknown, recognisers))
-    found += map(_as_doubt, made_unseen(points_to, found))
+    found = [
+        use
+        for document in points_to.documents
+        for node in document.nodes
+        for find in recognisers.of_kind(type(node))
+        for use in find(points_to, document, node)
+    ]
+    found += map(_as_doubt, _made_unseen(points_to, found))
     found = list(_not_settled(points_to.evidence, found))
     for use in (*found, *restored_elsewhere(points_to, found)):
         if isinstance(use.node, ast.Call) and use.document.is_in_f_string(use.node):
@@ -258,21 +259,10 @@ def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
             yield use
 
 
-def _all_uses(
-    points_to: PointsTo,
-    unknown: Mapping[Document, Sequence[ast.Attribute]],
-    recognisers: Recognisers,
-) -> Iterator[Use]:
-    # For each file, what is asked first of something unknown in what runs with it.
-    first: dict[Document, str] = {}
+def _made_unseen(points_to: PointsTo, found: Iterable[Use]) -> Iterator[Use]:
+    """What may make the optimizers of which nothing shows where they are made."""
+    unknown = [each.document for each in found if each.sites == {None} and each.code in STEPS]
+    files = frozenset[Document]().union(*map(points_to.processes.together_with, unknown))
     for document in points_to.documents:
-        if asked := first_asked(points_to, document, unknown[document]):
-            for other in points_to.processes.together_with(document):
-                first.setdefault(other, asked)
-    for document in points_to.documents:
-        seen = first.get(document)
-        for node in document.nodes:
-            if seen is not None:
-                yield from map(_as_doubt, lost_to(points_to, document, node, seen))
-            for find in recognisers.of_kind(type(node)):
-                yield from find(points_to, document, node)
+        for call in document.of_kind(ast.Call) if document in files else ():
+            yield from made_unseen(points_to, document, call)

@@ -15,12 +15,12 @@ from typing import NamedTuple
 from flaxoptim_compat.catalogue import BY_NAME, DECAY
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
+from flaxoptim_compat.migrate.optimizers.assigned import assigned_once
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     bound_of,
     filters_of,
     inner_definitions,
 )
-from flaxoptim_compat.migrate.optimizers.origins import assigned_once
 from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.mentions import ENTRY
@@ -59,7 +59,7 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
             if Stored() in held and not sites_of(held, StateDict):
                 yield key, today
         if isinstance(node, ast.Call):
-            reads = reads or Stored() in points_to.legacy(node)
+            reads = reads or Stored() in points_to.values(node)
             if any(isinstance(each, ast.Dict) for each in arguments_of(node)):
                 yield from _restored_dicts(points_to, node)
     for node in document.of_kind(ast.Constant) if reads else ():
@@ -135,7 +135,7 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
     saving: list[_Call] = []
     for document in points_to.documents:
         for node in document.of_kind(ast.Call):
-            if points_to.legacy(node.func):
+            if points_to.values(node.func):
                 names = points_to.package_names(node.func)
                 if names & RESTORING:
                     restoring.append(_Call(document, node, _inside(points_to, node)))
@@ -228,7 +228,7 @@ def _who_saves(points_to: PointsTo, saving: list[_Call]) -> frozenset[Document]:
     callers: dict[ast.AST, dict[ast.AST, Document]] = {}
     for document in points_to.documents:
         for node in document.of_kind(ast.Call):
-            for each in points_to.legacy(node.func):
+            for each in points_to.values(node.func):
                 if isinstance(each, Function):
                     callers.setdefault(each.node, {})[document.function(node)] = document
     found: set[Document] = set()
@@ -296,7 +296,7 @@ def _whose_state_dict(points_to: PointsTo, call: ast.Call) -> Sites:
 
 def _inside(points_to: PointsTo, call: ast.Call) -> Sites:
     given = arguments_of(call)
-    found = points_to.data_inside(frozenset().union(*map(points_to.legacy, given)))
+    found = points_to.data_inside(frozenset().union(*map(points_to.values, given)))
     return sites_of(found, Optimizer)
 
 

@@ -5,83 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from flaxoptim_compat.migrate.optimizers.origins import MOST_STEPS, assigned_once, sources
+from flaxoptim_compat.migrate.optimizers.assigned import assigned_once
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.known_names import NAMED_TUPLE, RETURN_ARRAYS
 from flaxoptim_compat.migrate.values.objects import Class, External, Instance
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from flaxoptim_compat.observation.places import ARRAY, OBJECT, WHOLE
-
-_FUNCTIONS = RETURN_ARRAYS | {each.removeprefix("jax.") for each in RETURN_ARRAYS}
-# A generator, `numpy.random.RandomState(0)`, counts as what its methods return.
-_PACKAGES = ("jax.random.", "numpy.random.")
-_INITIALIZERS = ("jax.nn.initializers.", "flax.linen.initializers.")
-_METHODS = frozenset(
-    [
-        "astype",
-        "clip",
-        "copy",
-        "dot",
-        "flatten",
-        "max",
-        "mean",
-        "min",
-        "normal",
-        "rand",
-        "randn",
-        "random",
-        "ravel",
-        "reshape",
-        "squeeze",
-        "standard_normal",
-        "sum",
-        "transpose",
-        "uniform",
-    ]
-)
-
-
-def may_be_one(
-    points_to: PointsTo, document: Document, node: ast.expr, steps: int = MOST_STEPS
-) -> bool:
-    """Whether an expression is a single array or number, at least in one call.
-
-    Args:
-      points_to: what is known of the program.
-      document: the file.
-      node: the expression.
-      steps: through how many others it may be.
-    """
-    if not steps:
-        return False
-    match node:
-        case ast.Constant(value=value):
-            return isinstance(value, int | float)
-        case ast.UnaryOp(operand=inner):
-            return may_be_one(points_to, document, inner, steps - 1)
-        case ast.BinOp(left=left, right=right):
-            return any(may_be_one(points_to, document, each, steps - 1) for each in (left, right))
-        case ast.Call(func=ast.Attribute(value=owner, attr=method)) if method in _METHODS and (
-            may_be_one(points_to, document, owner, steps - 1)
-        ):
-            return True
-        case ast.Call() if _returns_one(points_to, node):
-            return True
-    found = sources(points_to, document, node)
-    return any(may_be_one(points_to, file, each, steps - 1) for file, each in found)
-
-
-def _returns_one(points_to: PointsTo, call: ast.Call) -> bool:
-    names = points_to.package_names(call.func)
-    made = points_to.package_names(call.func.func) if isinstance(call.func, ast.Call) else ()
-    return (
-        bool(names & _FUNCTIONS)
-        or any(each.startswith(_PACKAGES) for each in names)
-        or any(each.startswith(_INITIALIZERS) for each in made)
-    )
-
 
 # TrainState.apply_gradients asks whether a name is in the gradients. A dict, a list and a tuple
 # answer. Any of these makes `in` possible, and so does one of these as a base.
@@ -93,7 +23,7 @@ _ANSWER = frozenset(
         "dict",
         "list",
         "tuple",
-        NAMED_TUPLE,
+        "typing.NamedTuple",
     }
 )
 
@@ -107,12 +37,15 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
     """
     if isinstance(use.node, ast.Call) and not _is_understood(use.node):
         return "The arguments of `create` are not written out."
+    match use.node:
+        case ast.Call(func=ast.Attribute(value=maker)) if points_to.is_unknown(maker):
+            return "The text does not show each definition that `create` is called on."
     shown = points_to.evidence.kinds(use.sites)
     if shown is not None:
         found = {ARRAY: "single array", OBJECT: "object that does not know what `in` means"}
         return next((_REFUSED.format(found[each]) for each in found if each in shown), "")
     for each in targets_of(use):
-        if may_be_one(points_to, use.document, each):
+        if points_to.may_be_one(each):
             return _REFUSED.format("single array")
         objects = points_to.values(each)
         for of in (one.of for one in objects if isinstance(one, Instance)):
@@ -215,7 +148,7 @@ def _names_flax_nn(points_to: PointsTo, document: Document) -> bool:
     return any(
         isinstance(each, External) and f"{each.name}.".startswith(_MODULES)
         for node in document.of_kind(ast.Attribute)
-        for each in points_to.legacy(node)
+        for each in points_to.values(node)
     )
 
 

@@ -23,6 +23,7 @@ from flaxoptim_compat.migrate.values.objects import (
     StateDict,
     Stored,
     Transformed,
+    Unknown,
 )
 
 MIXED = "A value is an optimizer in some calls, and something else in others"
@@ -101,9 +102,18 @@ def becomes_train_state(document: Document, call: ast.Call) -> bool:
     return isinstance(parent, ast.Attribute) and parent.attr == "to_train_state"
 
 
-def mixed(others: Iterable[Object]) -> str:
+def mixed(others: Iterable[Object], unknown: Unknown | None = None) -> str:
     """That something may be an optimizer or one of these, the first of which is named."""
     what = min(filter(None, map(_called, others)), default="")
+    if not what and unknown is not None:
+        node = unknown.node
+        place = (
+            f", {unknown.document.place(node)},"
+            if isinstance(node, ast.expr | ast.stmt) and hasattr(node, "lineno")
+            else ""
+        )
+        text = node.arg if isinstance(node, ast.arg) else shown(node)
+        return f"The text does not show whether `{text}`{place} is an optimizer. {RUN_TO_KNOW}"
     return f"{MIXED}: {what}." if what else f"{MIXED}."
 
 

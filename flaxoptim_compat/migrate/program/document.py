@@ -61,12 +61,12 @@ class Document:
     """
 
     path: Path
-    text: str
-    tree: ast.Module
+    text: str = dataclasses.field(repr=False)
+    tree: ast.Module = dataclasses.field(repr=False)
     module: str = ""
     is_package: bool = False
-    magics: Mapping[int, str] = dataclasses.field(default_factory=dict)
-    quoted: dict[ast.Constant, ast.expr] = dataclasses.field(default_factory=dict)
+    magics: Mapping[int, str] = dataclasses.field(default_factory=dict, repr=False)
+    quoted: dict[ast.Constant, ast.expr] = dataclasses.field(default_factory=dict, repr=False)
 
     @property
     def is_gin(self) -> bool:

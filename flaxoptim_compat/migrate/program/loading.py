@@ -70,12 +70,12 @@ class FoundFiles:
         paths = list(paths)
         self._root = _root_of(paths)
         for path in paths:
-            if path.is_dir():
+            if os.path.isdir(path):
                 self._walk(path, path)
-            elif path.is_file() and path.suffix and not path.name.endswith(SUFFIXES):
+            elif os.path.isfile(path) and path.suffix and not path.name.endswith(SUFFIXES):
                 # A script may have no suffix.
                 self.unreadable.append((path, f"the name ends in none of {', '.join(SUFFIXES)}"))
-            elif path.is_file():
+            elif os.path.isfile(path):
                 self._add_unless_excluded(path, path.is_symlink())
             else:
                 self.unreadable.append((path, _why_no_file(path)))
@@ -101,7 +101,7 @@ class FoundFiles:
     def _enter(self, folder: Path, top: Path) -> None:
         if folder.name.startswith("."):
             return
-        if folder.name in _NOT_THE_PROGRAM or (folder / "pyvenv.cfg").exists():
+        if folder.name in _NOT_THE_PROGRAM or os.path.exists(folder / "pyvenv.cfg"):
             if folder.name != "__pycache__":
                 self.left_out.append((folder, "not a part of the program, by its name"))
         elif self._is_excluded(folder):
@@ -113,7 +113,7 @@ class FoundFiles:
         """A link leads to what is seen anyway, or away from what was named."""
         target = Path(os.path.realpath(path))
         is_inside = target.is_relative_to(os.path.realpath(top))
-        if not is_inside and (path.name.endswith(SUFFIXES) or target.is_dir()):
+        if not is_inside and (path.name.endswith(SUFFIXES) or os.path.isdir(target)):
             self.left_out.append((path, f"a link to {target}"))
 
     def _add_unless_excluded(self, path: Path, is_link: bool) -> None:
@@ -146,13 +146,13 @@ def _root_of(paths: Iterable[Path]) -> Path:
     It is the current one if all is in there, else the one that all is in; if that is a package,
     the first above it that is none.
     """
-    folders = [Path(os.path.abspath(path if path.is_dir() else path.parent)) for path in paths]
+    folders = [Path(os.path.abspath(path if os.path.isdir(path) else path.parent)) for path in paths]
     here = Path.cwd()
     if all(folder.is_relative_to(here) for folder in folders):
         folder = here
     else:
         folder = Path(os.path.commonpath(folders))
-    while (folder / "__init__.py").exists() and folder.parent != folder:
+    while os.path.exists(folder / "__init__.py") and folder.parent != folder:
         folder = folder.parent
     return folder
 

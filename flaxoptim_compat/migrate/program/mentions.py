@@ -28,7 +28,7 @@ _ENTRY = re.compile(ENTRY.encode())
 RUNS_OTHERS = r"\b(?:import_module|__import__|module_from_spec|run_path|run_module)\b"
 _RUNS_OTHERS = re.compile(RUNS_OTHERS.encode())
 # In a notebook, lines start with a quotation mark.
-_IMPORTED = re.compile(rb'^[\s"]*(?:import|from)[ \t]+([\w., \t]+)', re.MULTILINE)
+_IMPORTED = re.compile(rb'^[ \t\f"]*(?:import|from)[ \t]+([\w., \t]+)', re.MULTILINE)
 
 
 class Mentions(NamedTuple):

@@ -12,7 +12,6 @@ from flaxoptim_compat.migrate.optax_text.text import partition
 from flaxoptim_compat.migrate.optimizers.definitions import focus_of, focused
 from flaxoptim_compat.migrate.optimizers.fragments import owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
-from flaxoptim_compat.migrate.optimizers.origins import sources
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.steps import back_edits, to_train_state
@@ -48,27 +47,7 @@ def _use(asked: Asked) -> Use | None:
             else "The code that calls `create` is not seen: call `create` where it stands."
         )
         return asked.use(RULE.code, problem)
-    return asked.use(RULE.code, _may_be_another(points_to, document, create.value), node=call)
-
-
-def _may_be_another(points_to: PointsTo, document: Document, definition: ast.expr) -> str:
-    """Why a definition may be one that went into something unknown; "" if it may not."""
-    unknown = (
-        file.place(each)
-        for file, each in sources(points_to, document, definition)
-        if not isinstance(each, ast.Constant) and not points_to.values(each)
-    )
-    place = next(unknown, "")
-    if not place or not points_to.definitions_without_create:
-        return ""
-    lost = points_to.definitions_without_create[0]
-    return _ANOTHER.format(place, lost.document.place(lost.node))
-
-
-_ANOTHER = (
-    "The value from {} is not known, and may be the definition in {}: call `create` where that"
-    " is known."
-)
+    return asked.use(RULE.code, node=call)
 
 
 def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:
@@ -86,11 +65,11 @@ def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attr
 
 def _is_followed(points_to: PointsTo, create: ast.Attribute) -> bool:
     """Whether all that becomes of it is seen, and it is called with nothing but parameters."""
-    sites = {each.site for each in points_to.legacy(create) if isinstance(each, Create)}
+    sites = {each.site for each in points_to.values(create) if isinstance(each, Create)}
     is_called = False
     for document in points_to.documents:
         for node in document.nodes:
-            held = points_to.legacy(node) if isinstance(node, ast.expr) else NOTHING
+            held = points_to.values(node) if isinstance(node, ast.expr) else NOTHING
             if any(isinstance(each, Create) and each.site in sites for each in held):
                 assert isinstance(node, ast.expr)
                 if not _is_plain(points_to, document, node):

@@ -40,7 +40,7 @@ RULE = Rule("FOC209", "annotation")
 
 def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Name) -> Iterator[Use]:
     """The class Optimizer itself, in annotations and isinstance."""
-    held = points_to.legacy(node)
+    held = points_to.values(node)
     names = [each.name for each in held if isinstance(each, External)] if held else []
     if not names or not isinstance(node.ctx, ast.Load):
         return

@@ -45,7 +45,7 @@ def _entry(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[U
             pass
         case _:
             return
-    if sites := sites_of(points_to.legacy(holder), StateDict):
+    if sites := sites_of(points_to.values(holder), StateDict):
         values = points_to.values(holder)
         match key:
             case ast.Constant(value="target") if all(
@@ -84,7 +84,7 @@ def _may_be_another(points_to: PointsTo, document: Document, holder: ast.expr) -
     for each in given:
         if isinstance(each, ast.IfExp):
             given += [each.body, each.orelse]
-        elif not sites_of(points_to.legacy(each), StateDict):
+        elif not sites_of(points_to.values(each), StateDict):
             return True
     return False
 
@@ -97,7 +97,7 @@ def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> It
     """An optimizer that is restored from a checkpoint whose entries the program knows."""
     match call.args:
         case [target, saved]:
-            sites = sites_of(points_to.legacy(target), Optimizer) - {None}
+            sites = sites_of(points_to.values(target), Optimizer) - {None}
             if not sites or _RESTORES not in points_to.package_names(call.func):
                 return
             if Stored() in points_to.values(saved) and any(stored_entries(points_to, document)):

@@ -59,7 +59,7 @@ def _finding(
 
 def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
     points_to = facts.points_to
-    if not points_to.holds_optimizer(points_to.legacy(call)):
+    if not points_to.holds_optimizer(points_to.values(call)):
         return False
     names = points_to.package_names(call.func)
     return bool(names & RESTORING)

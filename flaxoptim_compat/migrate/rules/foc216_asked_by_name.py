@@ -51,17 +51,17 @@ def _asked(
 ) -> Iterator[Use]:
     owner, name = call.args[:2]
     assert isinstance(name, ast.Constant) and isinstance(name.value, str)
-    if name.value == "create" and (made := sites_of(points_to.legacy(owner), Definition)):
+    if name.value == "create" and (made := sites_of(points_to.values(owner), Definition)):
         problem = "The definition is asked for `create` by this name: write it with a dot."
         yield Use("FOC218", document, name, made, problem)
-    if not sites_of(points_to.legacy(owner), Optimizer):
+    if not sites_of(points_to.values(owner), Optimizer):
         return
     values = points_to.values(owner)
     sites = sites_of(values, Optimizer)
     # A container has none of these, whatever it holds.
     others = [each for each in values if not isinstance(each, Optimizer | Container)]
     if others or points_to.is_unknown(owner):
-        yield Use("FOC219", document, call, sites, mixed(others))
+        yield Use("FOC219", document, call, sites, mixed(others), is_doubt=True)
     elif name.value not in _TODAY or (name.value == "apply_gradient" and not only_whether):
         problem = f"A TrainState may not have `{name.value}`, the name that is asked for here."
         yield Use("FOC218", document, name, sites, problem)

@@ -108,7 +108,7 @@ def _is_part_of_another(facts: Facts, site: Site) -> bool:
         around = site.document.parents[around]
     if isinstance(around, ast.Tuple | ast.List):
         around = site.document.parents[around]
-    return any(other.node is around for unit in facts.units for other in unit.sites)
+    return around in facts.making
 
 
 def definition_text(

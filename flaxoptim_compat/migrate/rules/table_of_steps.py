@@ -10,7 +10,6 @@ from typing import Literal
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names.dotted import arguments_of
-from flaxoptim_compat.migrate.optimizers.effects import calls_what_changes_others, changes_others
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
@@ -18,8 +17,7 @@ from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple, is_spelled_out
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.values.objects import Instance, Optimizer, fields_of
-from flaxoptim_compat.migrate.values.points_to import PointsTo
+from flaxoptim_compat.migrate.values.objects import Optimizer
 
 RULES = (
     Rule("FOC205", "apply-gradient"),
@@ -44,13 +42,7 @@ def _use(asked: Asked, takes: str) -> Use:
         problem = "The optimizer has no name, and is needed twice."
     elif is_split:
         problem = _one_statement(document, call)
-        given = [each.value for each in call.keywords if each.arg != "loss_fn"]
-        acts = any(calls_what_changes_others(asked.points_to, each) for each in gradients_of(call))
-        if (acts and _may_be_changed(asked.points_to, document, given)) or (
-            changes_others(asked.points_to, document, given)
-        ):
-            problem = "The loss may change what the step is given: name that before."
-    elif overrides and _order_matters(asked.points_to, document, call):
+    elif overrides and _order_matters(asked, call):
         problem = "The gradients may change what the step is given: name that before."
     code = "FOC206" if overrides or problem else "FOC205"
     # What cannot be split returns more than an optimizer.
@@ -58,58 +50,33 @@ def _use(asked: Asked, takes: str) -> Use:
     return asked.use(code, problem, call, overrides=overrides, bridge=bridge)
 
 
-def _order_matters(points_to: PointsTo, document: Document, step: ast.Call) -> bool:
-    """Whether computing the gradients may change the hyper-parameters, which optax is set before.
-
-    A call may change what it is a method of, and so may one that is given the method or object. A
-    function may change what it is called by.
-    """
-    grads = gradients_of(step)
-    given = [each.value for each in step.keywords if each.arg != "grads"]
-    changed: set[str] = set()
-    for each in _inside(grads):
-        match each:
-            case ast.Await() | ast.Yield() | ast.YieldFrom():
-                return True
-            case ast.NamedExpr(target=ast.Name(id=name)):
-                changed.add(name)
-            case ast.Call(func=function):
-                used = [one for one in arguments_of(each) if _may_change(points_to, one)]
-                if not any(points_to.functions(function)) or _acts(points_to, function):
-                    used.append(function)
-                names = _inside(used)
-                changed.update(node.id for node in names if isinstance(node, ast.Name))
-    for first, second in ((grads, given), (given, grads)):
-        if _may_be_changed(points_to, document, second) and (
-            changes_others(points_to, document, first)
-        ):
-            return True
-    bound = [alias for node in document.imports for alias in node.names]
-    changed -= {(alias.asname or alias.name).partition(".")[0] for alias in bound}
-    return any(isinstance(each, ast.Name) and each.id in changed for each in _inside(given))
+def _order_matters(asked: Asked, step: ast.Call) -> bool:
+    """Whether computing the gradients may change hyper-parameters, which optax is set before."""
+    given = [each.value for each in step.keywords if each.arg not in ("grads", "loss_fn")]
+    inside = _inside(gradients_of(step))
+    acts = any(isinstance(each, _ACT) and not _is_of_jax(asked, each) for each in inside)
+    return acts and not all(_stays(asked.document, each) for each in given)
 
 
-def _may_be_changed(points_to: PointsTo, document: Document, nodes: Iterable[ast.AST]) -> bool:
-    """Whether something asks for what others may change: by calls, or as what they share."""
-    return any(_is_of_others(points_to, document, each) for each in _inside(nodes))
+def _is_of_jax(asked: Asked, node: ast.AST) -> bool:
+    """Whether it is a call of a function of jax, such as ``pmean``, that calls no other."""
+    if not isinstance(node, ast.Call):
+        return False
+    names = asked.points_to.package_names(node.func)
+    calls = (each for each in arguments_of(node) if any(asked.points_to.functions(each)))
+    return bool(names) and all(each.startswith("jax.") for each in names) and not any(calls)
 
 
-def _is_of_others(points_to: PointsTo, document: Document, node: ast.AST) -> bool:
-    """Whether it is a call, an attribute, an entry, or a variable of the file."""
+_ACT = (ast.Await, ast.Call, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def _stays(document: Document, node: ast.expr) -> bool:
+    """Whether an expression has its value whatever is called before."""
     if not isinstance(node, ast.Name):
-        return isinstance(node, ast.Attribute | ast.Call | ast.Subscript)
-    return isinstance(points_to.scopes[document].binder(node, node.id), ast.Module)
-
-
-def _may_change(points_to: PointsTo, node: ast.expr) -> bool:
-    """Whether it is a function that may, or an object whose class names no fields, as a trainer."""
-    objects = (each for each in points_to.values(node) if isinstance(each, Instance))
-    return _acts(points_to, node) or any(not fields_of(each.of.node) for each in objects)
-
-
-def _acts(points_to: PointsTo, node: ast.expr) -> bool:
-    """Whether it is a function that changes more than its own variables."""
-    return any(points_to.functions(node)) and calls_what_changes_others(points_to, node)
+        return isinstance(node, ast.Constant)
+    shared = [each.names for each in document.of_kind(ast.Global)]
+    shared += [each.names for each in document.of_kind(ast.Nonlocal)]
+    return not any(node.id in each for each in shared)
 
 
 def _one_statement(document: Document, call: ast.Call) -> str:

@@ -9,18 +9,13 @@ from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.import_statements import without
-from flaxoptim_compat.migrate.optimizers.given_away import (
-    given_to_package,
-    given_to_unread,
-    made_by_unread,
-    put_into_unread,
+from flaxoptim_compat.migrate.optimizers.escapes import (
+    given_away,
+    leaves_taken,
+    put_away,
+    stored_otherwise,
 )
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
-from flaxoptim_compat.migrate.optimizers.out_of_sight import (
-    decorated,
-    into_exception,
-    into_operator,
-)
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -58,7 +53,9 @@ def _definition(asked: Asked) -> Use:
     return asked.use("FOC214", problem, bridge="reads")
 
 
-def _unknown(asked: Asked) -> Use:
+def _unknown(asked: Asked) -> Use | None:
+    if asked.sites == {None}:
+        return None  # only a hint said that it is one, and this says otherwise
     owner = "An optimizer" if asked.node.attr == "apply_gradients" else "A TrainState"
     return asked.use("FOC219", f"{owner} has no `{asked.node.attr}`.")
 
@@ -74,17 +71,10 @@ RECOGNISES = Recognises(
         Optimizer: {"state": _state, "optimizer_def": _definition, ANY: _unknown},
         Definition: {ANY: _assigned},
     },
-    [(ast.Call, given_to_package)],
+    [(ast.Call, stored_otherwise), (ast.Call, leaves_taken)],
     [
-        (ast.Assign, put_into_unread),
-        (ast.Call, given_to_unread),
-        (ast.Call, made_by_unread),
-        (ast.FunctionDef, decorated),
-        (ast.AugAssign, into_operator),
-        (ast.BinOp, into_operator),
-        (ast.UnaryOp, into_operator),
-        (ast.Subscript, into_operator),
-        (ast.Call, into_exception),
+        (ast.Assign, put_away),
+        (ast.Call, given_away),
     ],
 )
 

@@ -6,6 +6,7 @@ import ast
 import functools
 import io
 import re
+import warnings
 import tokenize
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -55,11 +56,21 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits += _comments_as_edits(document, *comments)
     text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:
-        try:
-            ast.parse(text)
-        except SyntaxError as error:
-            raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
+        problem = _why_not_compiled(text)
+        if problem and not _why_not_compiled(document.text):
+            raise ValueError(f"{problem} of the result")
     return Rewritten(text, done, left)
+
+
+def _why_not_compiled(text: str) -> str:
+    """Why a file or a notebook is no Python, such as a ``global`` below a use; "" if it is."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of escapes that are none, which were there before
+        try:
+            compile(text, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            return f"{getattr(error, 'msg', 'too deep')}, line {getattr(error, 'lineno', 1)}"
+    return ""
 
 
 def _is_done(finding: Finding, target: str) -> bool:

@@ -71,7 +71,7 @@ def read_settings(path: Path) -> Settings:
     start = Path(os.path.abspath(path))
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
-        if file.is_file():
+        if os.path.isfile(file):  # not in a folder that may not be read
             return _from_file(file)
     return Settings()
 
@@ -94,9 +94,10 @@ def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
 def _from_file(file: Path) -> Settings:
     try:
         content = read_toml(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise SettingsError(f"{file} cannot be read: {error}") from error
-    table = content.get("tool", {}).get("flaxoptim-compat", {})
+    tools = content.get("tool", {})
+    table = tools.get("flaxoptim-compat", {}) if isinstance(tools, dict) else None
     if not isinstance(table, dict):
         raise SettingsError(f"{file}: {TABLE} is no table.")
     known = ("select", "ignore", "exclude", "per-file-ignores", "for")

@@ -1,438 +1,601 @@
-"""What a call returns, and what it gives to the function that it calls, once that is known."""
+"""What a call returns, and what it gives to the function that it calls."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import dataclasses
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import NamedTuple
 
-from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.names.dotted import last_name, names_asked
 from flaxoptim_compat.migrate.names.walk import parameters
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values import containers, known_names
-from flaxoptim_compat.migrate.values.arguments import MOST_SLOTS, Argument, Call, Given, given_by
-from flaxoptim_compat.migrate.values.containers import Containers
-from flaxoptim_compat.migrate.values.memory import Memory
+from flaxoptim_compat.migrate.program.imported_files import files_by_name
+from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.memory import OF_DICTS, Memory
 from flaxoptim_compat.migrate.values.objects import (
     ANYWHERE,
     NOTHING,
+    ONE,
     Class,
     Container,
-    Context,
     Create,
     Definition,
     External,
+    File,
     Function,
-    FunctionNode,
     Instance,
     Object,
+    Objects,
     Optimizer,
     Partial,
+    Plain,
     Site,
     StateDict,
     Stored,
-    Super,
     Transformed,
-    bases_of,
+    Traversal,
+    Unknown,
 )
-from flaxoptim_compat.migrate.values.package_functions import PackageFunctions, matters
-from flaxoptim_compat.migrate.values.solver import Variable
-from flaxoptim_compat.migrate.values.variables import Held
 
-# Methods of an optimizer that return one, and that of its structure.
-_RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state", "unflatten"})
+# Methods of an optimizer that return one.
+_RETURN_THEMSELVES = frozenset({"apply_gradient", "replace", "restore_state"})
+# As many arguments as the last `*` may stand for.
+MOST_SLOTS = 8
+# So many functions that are made of others may be in each other.
+_MOST_DEEP = 12
+# As many containers and dataclasses in each other may be in what a package is given.
+_MOST_DEEP_DATA = 4
 
 
-# Those that give and put what is in a field by its name.
-FIELD_METHODS = frozenset({"__getattribute__", "__setattr__"})
+class Call(NamedTuple):
+    """A call in a program: the file, the expression, and what the file imports by which names."""
+
+    document: Document
+    node: ast.Call
+    modules: Mapping[str, Document]
+
+
+@dataclasses.dataclass
+class Given:
+    """The arguments of a call.
+
+    Args:
+      positional: by position, up to the first with a star.
+      named: by name.
+      rest: what else may be given by position, among what stars stand for.
+      rest_named: the dicts behind two stars.
+    """
+
+    positional: list[Objects] = dataclasses.field(default_factory=list)
+    named: dict[str, Objects] = dataclasses.field(default_factory=dict)
+    rest: Objects = NOTHING
+    rest_named: Objects = NOTHING
+    has_rest: bool = False
+
+    def __getitem__(self, place: tuple[int, str]) -> Objects:
+        index, name = place
+        if index < len(self.positional):
+            return self.positional[index]
+        return self.named.get(name, self.rest)
+
+    def behind(self, count: int) -> Given:
+        """The arguments without the first ones by position."""
+        return dataclasses.replace(self, positional=self.positional[count:])
+
+    @property
+    def all(self) -> Objects:
+        """Whatever is given."""
+        return self.rest.union(self.rest_named, *self.positional, *self.named.values())
 
 
 class Calls:
     """What calls mean.
 
     Args:
-      memory: the variables.
-      apart: the functions that are kept apart by their calls.
+      memory: what objects have in them.
       documents: the files of the program.
     """
 
-    def __init__(
-        self, memory: Memory, apart: frozenset[ast.AST], documents: Sequence[Document]
-    ) -> None:
+    def __init__(self, memory: Memory, documents: Sequence[Document]) -> None:
         self._memory = memory
-        self._apart = apart
-        self._containers = Containers(memory, self.called)
-        self.packages = PackageFunctions(memory, self, self._containers, documents)
-        # What writes down, for a call, the body of a function that is kept apart.
-        self.bodies: dict[ast.AST, Callable[[Context], None]] = {}
-        self._written: set[tuple[ast.AST, Context]] = set()
-        # For each function its calls, and what each gives to its parameters.
-        self.arguments: dict[ast.AST, dict[ast.Call, list[tuple[str, Held]]]] = {}
-        self.sites: dict[Site, None] = {}
-        self._bound: dict[Object, tuple[Held, Given]] = {}
-        self._come: set[tuple[ast.Call, Context, Object, int]] = set()
+        self._documents = documents
+        self._cells = memory.cells
+        self.sites: dict[ast.Call, Site] = {}
+        self.has_traversals = False
+        self._depth = 0
 
-    def bind(self, made: Object, function: Held, given: Given) -> None:
-        """Say which function one that is made of it calls, and what it gives to that first."""
-        self._bound[made] = function, given
-
-    def called_by(self, each: Object) -> Held:
-        """What a partial, or what a transformation of jax returns, calls in the end."""
-        return self._bound[each][0] if each in self._bound else NOTHING
-
-    def result(
-        self, call: Call, function: Held, owner: Held, method: str, arguments: Iterable[Argument]
-    ) -> Held:
+    def result(self, call: Call, functions: Objects, given: Given) -> Objects:
         """What a call holds; whoever it calls is given its arguments.
 
         Args:
           call: where it stands.
-          function: what is called.
-          owner: what it is looked up on, if it is a method.
-          method: its name then.
-          arguments: in their order.
+          functions: what is called.
+          given: the arguments.
         """
-        has_method = method in _METHODS and owner is not NOTHING
-        if isinstance(function, frozenset):
-            function = frozenset(
-                each
-                for each in function
-                if not (isinstance(each, External) and not matters(each.name))
-            )
-            if not function and not has_method:
-                return NOTHING
-        memory = self._memory
-        given = given_by(memory, arguments)
-        needs = tuple(each for each in (function, owner) if isinstance(each, Variable))
-        result = Variable(call.node, needs)
-        self._call_any(call, function, given, result)
-        if has_method:
-            memory.each(owner, lambda each: self.method(call, each, method, given, result))
-        for value in (*given.positional, *(value for _, value in given.named)):
-            # Who is given something that matters is to be known.
-            memory.once_it_matters(value, lambda: memory.ask(function))
-            if method in containers.PUT:
-                memory.may_put(owner, value)
-        return result
+        if self._depth > _MOST_DEEP:
+            return NOTHING
+        self._depth += 1
+        found = NOTHING.union(*(self._call(call, each, given) for each in functions))
+        self._depth -= 1
+        return found
 
-    def _call_any(
-        self,
-        call: Call,
-        functions: Held,
-        given: Given,
-        result: Variable,
-        through: frozenset[Object] = frozenset(),
-    ) -> None:
-        self._memory.each(functions, lambda each: self._call(call, each, given, result, through))
-
-    def _call_method(
-        self,
-        call: Call,
-        owner: Held,
-        name: str,
-        given: Given,
-        result: Variable,
-        through: frozenset[Object] = frozenset(),
-    ) -> None:
-        """Call a method that Python looks up by itself, as ``__init__``: it is to be known."""
-        method = self._memory.attribute(owner, name, {})
-        self._memory.ask(method)
-        self._call_any(call, method, given, result, through)
-
-    def _call(
-        self,
-        call: Call,
-        callee: Object,
-        given: Given,
-        result: Variable,
-        through: frozenset[Object],
-    ) -> None:
-        """Connect a call with one of the functions that it can call.
-
-        Args:
-          call: the call.
-          callee: the function.
-          given: its arguments.
-          result: what the call holds.
-          through: the functions made of others that led here: one may seem to be made of itself.
-        """
-        memory = self._memory
-        match callee:
+    def _call(self, call: Call, function: Object, given: Given) -> Objects:
+        match function:
             case Create(site=site):
-                memory.solver.state(result, [Optimizer(site)])
+                return frozenset({Optimizer(site)})
             case Function():
-                self._function(call, callee, given, result)
+                return self._function(function, given)
             case Class():
-                self.construct(call, callee, given, result)
-                memory.flow(frozenset({Instance(callee)}), result)
-                self._define_if(call, callee, result)
-            case Instance() if callee not in through:
-                owner = frozenset({callee})
-                self._call_method(call, owner, "__call__", given, result, through | {callee})
-            case Partial() | Transformed() if self._is_new(call, callee, given, through):
-                function, bound = self._bound[callee]
-                if isinstance(callee, Partial):
-                    given = Given(
-                        [*bound.positional, *given.positional], [*bound.named, *given.named]
-                    )
-                else:
-                    result = self._beside_gradients(callee, result)
-                # Whoever asked for this one asked for what it calls.
-                memory.ask(function)
-                self._call_any(call, function, given, result, through | {callee})
-            case External(name=name) if matters(name):
-                self.packages.call(call, name, given, result)
+                return self._construct(call, function, given)
+            case Instance(of=of):
+                return self.result(call, self._memory.member(of, "__call__", function), given)
+            case Partial(node=node):
+                inner, bound = self._bound(node)
+                both = Given([*bound.positional, *given.positional], {**bound.named, **given.named})
+                both.rest, both.has_rest = given.rest | bound.rest, given.has_rest or bound.has_rest
+                both.rest_named = given.rest_named | bound.rest_named
+                return self.result(call, inner, both)
+            case Transformed(node=node):
+                returned = self.result(call, self._bound(node)[0], given)
+                return self._beside_gradients(node, returned)
+            case External(name=name):
+                return self._of_package(call, name, given)
+            case Unknown():
+                self._let_go(call, given.all)
+                return frozenset({Unknown(call.document, call.node)})
+        return NOTHING
 
-    def _beside_gradients(self, function: Transformed, result: Variable) -> Variable:
-        """What the function in it returns: no gradient is an optimizer, but ``aux`` may be one."""
-        returned = Variable()
-        if any(each.arg == "has_aux" for each in function.node.keywords):
-            memory = self._memory
-            made = Container(function.node, function.context)
-            aux = memory.item(returned, 1)
-            if last_name(function.node.func) == "value_and_grad":
-                pair = Container(function.node.func, function.context)
-                memory.put(pair, 1, aux)
-                memory.put(made, 0, frozenset({pair}))
-            else:
-                memory.put(made, 1, aux)
-            memory.flow(frozenset({made}), result)
-        return returned
+    def _let_go(self, call: Call, objects: Objects) -> None:
+        """Let functions be called by code that is not seen, with anything."""
+        unknown = Unknown(call.document, call.node)
+        for each in objects:
+            if isinstance(each, Function):
+                for name in each.parameters:
+                    self._memory.give(each.node, name, frozenset({unknown}))
 
-    def _is_new(self, call: Call, callee: Object, given: Given, through: frozenset[Object]) -> bool:
-        """Whether a call comes to a function made of another for the first time.
-
-        There may be very many ways through functions that are made of each other; they end at the
-        same functions.
-        """
-        key = (call.node, call.context, callee, len(given.positional))
-        if callee in through or callee not in self._bound or key in self._come:
-            return False
-        self._come.add(key)
-        return True
+    def _beside_gradients(self, node: ast.Call, returned: Objects) -> Objects:
+        """What a gradient returns: it is no optimizer, but what is returned beside it may be."""
+        if all(each.arg != "has_aux" for each in node.keywords):
+            return NOTHING
+        memory, made = self._memory, Container(node)
+        aux = memory.item(returned, 1)
+        if last_name(node.func) == "value_and_grad":
+            pair = memory.put(Container(node.func), 1, aux)
+            return memory.put(made, 0, pair)
+        return memory.put(made, 1, aux)
 
     # Functions and classes of the program
 
-    def _function(self, call: Call, function: Function, given: Given, result: Variable) -> None:
+    def _function(self, function: Function, given: Given) -> Objects:
         memory, node = self._memory, function.node
-        context = function.context
-        if node in self._apart and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            context = call.node
-            self._write(node, context)
-        names = [each.arg for each in (*node.args.posonlyargs, *node.args.args)]
-        if function.is_bound:
-            names = names[1:]
-        known = self.arguments.setdefault(node, {}).setdefault(call.node, [])
-        for index, value in enumerate(given.positional):
-            if value is NOTHING:
-                continue
+        arguments, names = node.args, function.parameters
+        for name in function.optional:
+            memory.give(node, name, NOTHING)
+        for index, objects in enumerate(given.positional):
             if index < len(names):
-                known.append((names[index], value))
-                memory.flow(value, memory.variable(node, names[index], context))
-            elif node.args.vararg is not None:
-                # A function that calls itself with one argument more would never end otherwise.
-                slot = index - len(names) if index - len(names) < MOST_SLOTS else ANYWHERE
-                self._put_rest(node, node.args.vararg, context, slot, value)
-        every = {each.arg for each in parameters(node.args)}
-        for name, value in given.named:
-            if value is NOTHING:
-                continue
-            if name is None:
-                if node.args.kwarg is not None:
-                    self._put_rest(node, node.args.kwarg, context, ANYWHERE, memory.contents(value))
-                for each in (*names, *(each.arg for each in node.args.kwonlyargs)):
-                    memory.flow(memory.item(value, each), memory.variable(node, each, context))
-            elif name in every:
-                known.append((name, value))
-                memory.flow(value, memory.variable(node, name, context))
-            elif node.args.kwarg is not None:
-                self._put_rest(node, node.args.kwarg, context, name, value)
-        memory.flow(memory.returns(node, context), result)
+                memory.give(node, names[index], objects)
+            elif arguments.vararg is not None:
+                self._rest(node, arguments.vararg, index - len(names), objects)
+        if given.has_rest:
+            for name in names[len(given.positional) :]:
+                memory.give(node, name, given.rest)
+            if arguments.vararg is not None:
+                self._rest(node, arguments.vararg, ANYWHERE, given.rest)
+        every = {each.arg for each in parameters(arguments)}
+        for name, objects in given.named.items():
+            if name in every:
+                memory.give(node, name, objects)
+            elif arguments.kwarg is not None:
+                self._rest(node, arguments.kwarg, name, objects)
+        if given.rest_named:
+            taken = [*names[: len(given.positional)], *given.named]
+            for name in [*names, *(each.arg for each in arguments.kwonlyargs)]:
+                if name not in taken:
+                    memory.give(node, name, memory.item(given.rest_named, name))
+            if arguments.kwarg is not None:
+                inside = memory.contents(given.rest_named)
+                self._rest(node, arguments.kwarg, ANYWHERE, inside)
+        return memory.returned(function)
 
-    def _put_rest(
-        self, node: FunctionNode, taker: ast.arg, context: Context, slot: Hashable, value: Held
-    ) -> None:
+    def _rest(self, node: ast.AST, taker: ast.arg, key: Hashable, objects: Objects) -> None:
         """Give a function something that its ``*`` or ``**`` takes."""
-        memory = self._memory
-        rest = Container(taker, context, is_dict=taker is node.args.kwarg)
-        memory.put(rest, slot, value)
-        memory.flow(frozenset({rest}), memory.variable(node, taker.arg, context))
+        is_dict = taker is getattr(node, "args").kwarg  # noqa: B009
+        rest = self._memory.put(Container(taker, is_dict), key, objects)
+        self._memory.give(node, taker.arg, rest)
 
-    def _write(self, node: ast.FunctionDef | ast.AsyncFunctionDef, context: Context) -> None:
-        """Write down the body of a function that is kept apart, for one of its calls."""
-        if (node, context) in self._written:
-            return
-        self._written.add((node, context))
-        method = self._memory.methods.get(node)
-        if method is not None:
-            self._memory.flow(
-                self._memory.variable(node, method.receiver, None),
-                self._memory.variable(node, method.receiver, context),
-            )
-        self.bodies[node](context)
+    def _construct(self, call: Call, made: Class, given: Given) -> Objects:
+        memory, instance = self._memory, Instance(made)
+        if memory.makes_definitions(made):
+            self.result(call, memory.member(made, "__init__", instance), given)
+            return self.define(call, "")
+        if memory.has_method(made, "__init__"):
+            self.result(call, memory.member(made, "__init__", instance), given)
+            return frozenset({instance})
+        self._take_fields(instance, made, given)
+        return frozenset({instance})
 
-    def uncalled(self) -> None:
-        """Write down the bodies of those functions kept apart that nothing calls."""
-        called = {node for node, _ in self._written}
-        for node in self.bodies:
-            if node not in called and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                self._write(node, None)
+    def _take_fields(self, instance: Instance, of: Class, given: Given) -> None:
+        """Let the fields of a dataclass hold what is given for them."""
+        memory, owner, fields = self._memory, frozenset({instance}), self._memory.all_fields(of)
+        named = dict(zip(fields, given.positional, strict=False)) | given.named
+        if given.has_rest or given.rest_named:
+            for name in fields:
+                rest = given.rest | memory.item(given.rest_named, name)
+                named.setdefault(name, rest)
+        for name, objects in named.items():
+            memory.store(owner, name, objects)
 
-    def construct(self, call: Call, made: Class, given: Given, result: Variable) -> None:
-        """Give the arguments to ``__init__``, or to the fields of a dataclass in their order.
-
-        The result may be another: what ``__new__`` returns, or the ``__call__`` of a metaclass.
-        """
-        memory = self._memory
-        for keyword in made.node.keywords:
-            if keyword.arg == "metaclass":
-                metaclass = memory.of(keyword.value)
-                memory.ask(metaclass)
-                self._call_method(call, memory.instances(metaclass), "__call__", given, result)
-        with_class = Given([NOTHING, *given.positional], given.named)
-        self._call_method(call, frozenset({made}), "__new__", with_class, result)
-        self._call_method(call, frozenset({Instance(made)}), "__init__", given, Variable())
-        self._containers.fill(memory.within(made), given)
-        if any(getattr(each, "name", "") == "__init__" for each in made.node.body):
-            return
-        fields = memory.all_fields(made)
-        by_name: dict[str, Held] = {}
-        for name, value in [*zip(fields, given.positional, strict=False), *given.named]:
-            for each in fields if name is None else [name]:
-                held = memory.item(value, each) if name is None else value
-                by_name[each] = held
-                if held is not NOTHING:
-                    memory.flow(held, memory.field(made.node, each))
-        first = [by_name.get(each, NOTHING) for each in memory.all_fields(made, "InitVar")]
-        if any(each is not NOTHING for each in first):
-            owner = frozenset({Instance(made)})
-            self._call_method(call, owner, "__post_init__", Given(first, []), Variable())
-
-    def _define_if(self, call: Call, made: Class, result: Variable) -> None:
-        """An object of a class that is, however far, derived from OptimizerDef is a definition."""
-
-        def follow(each: Object) -> None:
-            if isinstance(each, External) and known_names.is_base(each.name):
-                self.define(call, "", result)
-
-        self._memory.solver.watch(self._ancestors(made), follow)
-
-    def _ancestors(self, of: Class) -> Variable:
-        """All classes that a class is derived from."""
-        memory = self._memory
-
-        def prepare(result: Variable) -> None:
-            def follow(each: Object) -> None:
-                memory.solver.state(result, [each])
-                if isinstance(each, Class):
-                    memory.flow(self._ancestors(each), result)
-
-            for base in bases_of(of.node):
-                memory.each(memory.of(base), follow)
-
-        return memory.once(("ancestors", of), prepare)
-
-    def define(self, call: Call, name: str, result: Variable) -> None:
-        """Let a call make a definition.
+    def define(self, call: Call, name: str) -> Objects:
+        """The definition that a call makes.
 
         Args:
           call: the call.
-          name: that of the class; "" if it is not known.
-          result: what the call holds.
+          name: the name of the class; "" if it is not known.
         """
-        site = Site(call.document, call.node, name)
-        self.sites[site] = None
-        self._memory.solver.state(result, [Definition(site)])
+        site = self.sites.get(call.node)
+        if site is None:
+            site = self.sites[call.node] = Site(call.document, call.node, name)
+        return frozenset({Definition(site)})
+
+    # Functions of packages
+
+    def _of_package(self, call: Call, name: str, given: Given) -> Objects:
+        does = _DOES.get(name)
+        if does is not None:
+            return does(self, call, name, given)
+        memory = self._memory
+        if known_names.is_definition(name):
+            return self.define(call, known_names.legacy_name(name) or "")
+        if name == known_names.COMPUTED:
+            return self.define(call, "")
+        if known_names.legacy_name(name) == "from_train_state":
+            return frozenset({External(known_names.BRIDGED)})
+        if known_names.is_traversal(name):
+            self.has_traversals = True
+            return frozenset({Traversal(call.document, call.node)})
+        if known_names.is_optimizer(name):
+            return frozenset({Optimizer(Site(call.document, call.node, ""))})
+        # What it calls gets no optimizers, unless it is given them.
+        inside = memory.data_inside(given.all, _MOST_DEEP_DATA)
+        has_optimizers = any(isinstance(each, Optimizer) for each in inside)
+        if known_names.is_number(name) and not has_optimizers:
+            return frozenset({ONE})
+        if known_names.makes_none(name):
+            for each in given.all:
+                if isinstance(each, Function) and not has_optimizers:
+                    for parameter in each.parameters:
+                        memory.give(each.node, parameter, NOTHING)
+                    memory.returned(each)
+            if has_optimizers:
+                self._let_go(call, given.all)
+                if "." in name and name not in known_names.SAVING:
+                    return self._perhaps(call, inside)
+            return NOTHING
+        self._let_go(call, given.all)
+        return frozenset({Unknown(call.document, call.node)})
+
+    def _perhaps(self, call: Call, inside: Objects) -> Objects:
+        """The optimizers that a function is given, or what holds them, or something else."""
+        optimizers = (each for each in inside if isinstance(each, Optimizer))
+        perhaps = frozenset[Object]([*optimizers, Unknown(call.document, call.node)])
+        return perhaps | self._memory.put(Container(call.node), ANYWHERE, perhaps)
+
+    def _returned(self, call: Call, name: str, given: Given) -> Objects:
+        """One of the arguments, perhaps with other arrays in it."""
+        found = given[known_names.RETURNS_ARGUMENT[name]]
+        if name == "dataclasses.replace":
+            for each in found:
+                if isinstance(each, Instance):
+                    self._take_fields(each, each.of, given.behind(1))
+        return found
+
+    def _read(self, call: Call, name: str, given: Given) -> Objects:
+        """Whatever was written before: nested dicts, or anything else."""
+        made = {last_name(each.func) for each in call.document.of_kind(ast.Call)}
+        unknown = Unknown(call.document, call.node)
+        if made.isdisjoint(("state_dict", "to_state_dict")):
+            return frozenset({unknown})
+        return frozenset({Stored(), unknown})
+
+    def _restored(self, call: Call, name: str, given: Given) -> Objects:
+        """What a checkpoint has, or an argument in which that is put."""
+        if known_names.returns_stored(name, call.node):
+            return frozenset({Stored()})
+        return given[known_names.RETURNS_ARGUMENT[name]]
+
+    def _mapped(self, call: Call, name: str, given: Given) -> Objects:
+        """A tree like those that are mapped."""
+        functions, *trees = given.positional or [NOTHING]
+        leaves = [NOTHING for _ in trees]  # arrays
+        if is_leaf := given.named.get("is_leaf"):
+            leaves = [self._memory.data_inside(each) for each in trees]
+            self.result(call, is_leaf, Given(leaves[:1]))
+        self.result(call, functions, Given(leaves))
+        return given.rest.union(*trees)
+
+    def _partial(self, call: Call, name: str, given: Given) -> Objects:
+        """A function with some of its arguments; of ``jax.jit`` as a decorator, itself."""
+        return self._bind(Partial(call.node), call.node, given)
+
+    def _transformed(self, call: Call, name: str, given: Given) -> Objects:
+        """A function that calls the one it is made of."""
+        return self._bind(Transformed(call.node), call.node, Given(given.positional[:1]))
+
+    def _bind(self, made: Object, node: ast.Call, given: Given) -> Objects:
+        """Keep the function, and what it is given first."""
+        for index, objects in enumerate(given.positional):
+            self._cells.write(("bound", node, index), objects)
+        for name, objects in given.named.items():
+            self._cells.write(("bound", node, name), objects)
+        self._cells.write(("bound", node, "*"), given.rest)
+        self._cells.write(("bound", node, "**"), given.rest_named)
+        return frozenset({made})
+
+    def _bound(self, node: ast.Call) -> tuple[Objects, Given]:
+        read = self._cells.read
+        stars = [isinstance(each, ast.Starred) for each in node.args]
+        count = len(stars) + (MOST_SLOTS - 1 if stars[-1:] == [True] else 0)
+        positional = [read(("bound", node, index)) for index in range(count)]
+        names = [each.arg for each in node.keywords if each.arg is not None]
+        given = Given(positional[1:], {name: read(("bound", node, name)) for name in names})
+        given.rest, given.has_rest = read(("bound", node, "*")), any(stars[:-1])
+        given.rest_named = read(("bound", node, "**"))
+        return (positional[0] if positional else NOTHING), given
+
+    def bound_by(self, each: Object) -> Objects:
+        """The function that another one is made of."""
+        if isinstance(each, Partial | Transformed):
+            return self._bound(each.node)[0]
+        return NOTHING
+
+    def _control_flow(self, call: Call, name: str, given: Given) -> Objects:
+        """Functions that call a function, also on what it returned."""
+        memory, positional = self._memory, given.positional
+
+        def calls(functions: Objects, *arguments: Objects) -> Objects:
+            return self.result(call, functions, Given([*arguments]))
+
+        match name.rpartition(".")[2], positional:
+            case "fori_loop", [_, _, body, start, *_]:
+                return self._loop(call, body, start, lambda carry: [NOTHING, carry])
+            case "while_loop", [condition, body, start, *_]:
+                carry = self._loop(call, body, start, lambda carry: [carry])
+                calls(condition, carry)
+                return carry
+            case "cond", [_, first, second, *operands]:
+                operands += [given.named["operand"]] if "operand" in given.named else []
+                found = calls(first, *operands) | calls(second, *operands)
+                if len(operands) == 2:
+                    # Before jax 0.2.10 each branch had an operand of its own in front of it.
+                    found |= calls(second, first) | calls(operands[1], operands[0])
+                return found
+            case "switch", [_, branches, *operands]:
+                return calls(memory.contents(branches), *operands)
+            case "scan", [body, start, *over]:
+                xs = over[0] if over else given.named.get("xs", NOTHING)
+                made = Container(call.node)
+                carry = self._cells.read(("item", call.node, 0)) | start
+                returned = calls(body, carry, xs)
+                memory.put(made, 1, memory.item(returned, 1))
+                return memory.put(made, 0, start | memory.item(returned, 0))
+            case _, [functions, *_]:
+                return self.result(call, functions, given.behind(1))
+        return NOTHING
+
+    def _loop(
+        self,
+        call: Call,
+        body: Objects,
+        start: Objects,
+        arguments: Callable[[Objects], list[Objects]],
+    ) -> Objects:
+        cell = ("item", call.node, 0)
+        self._cells.write(cell, start)
+        self._cells.write(cell, self.result(call, body, Given(arguments(self._cells.read(cell)))))
+        return self._cells.read(cell)
+
+    def _container(self, call: Call, name: str, given: Given) -> Objects:
+        """What Python's functions make of containers."""
+        # The attributes of a namespace are kept as the entries of a dict are.
+        made = Container(call.node, is_dict=name.endswith(("ict", "amespace")))
+        memory = self._memory
+        first = given.positional[0] if given.positional else NOTHING
+        match name.rpartition(".")[2]:
+            case "list" | "tuple" | "iter" if first and not any(map(_is_dict, first)):
+                return first
+            case "next":
+                return memory.entries(first)
+            case "iter" | "list" | "reversed" | "set" | "sorted" | "tuple":
+                entries = memory.entries(first)
+                self.result(call, given.named.get("key", NOTHING), Given([entries]))
+                return memory.put(made, ANYWHERE, entries)
+            case "enumerate":
+                pair = memory.put(Container(call.node.func), 1, memory.entries(first))
+                return memory.put(made, ANYWHERE, pair)
+            case "zip":
+                row = Container(call.node.func)
+                for index, each in enumerate(given.positional):
+                    memory.put(row, index, memory.entries(each))
+                memory.put(row, ANYWHERE, memory.entries(given.rest))
+                return memory.put(made, ANYWHERE, frozenset({row}))
+            case "map":
+                over = [memory.entries(each) for each in given.positional[1:]]
+                return memory.put(made, ANYWHERE, self.result(call, first, Given(over)))
+            case "filter":
+                over = [memory.entries(each) for each in given.positional[1:]]
+                self.result(call, first, Given(over))
+                return memory.put(made, ANYWHERE, NOTHING.union(*over))
+        # A dict, or an object that is nothing but what it is given by name.
+        for key, objects in given.named.items():
+            memory.put_key(made, NOTHING)
+            memory.put(made, key, objects)
+        memory.put(made, ANYWHERE, memory.contents(given.rest_named))
+        return self._taken_in(made, first) | frozenset(filter(_is_dict, first))
+
+    def _taken_in(self, made: Container, of: Objects) -> Objects:
+        """A dict, once it has what is in others, or in pairs of keys and values."""
+        memory, dicts = self._memory, frozenset(filter(_is_dict, of))
+        pairs = memory.entries(of - dicts)
+        memory.put_key(made, memory.entries(dicts) | memory.item(pairs, 0))
+        return memory.put(made, ANYWHERE, memory.contents(dicts) | memory.item(pairs, 1))
+
+    def _taken_apart(self, call: Call, name: str, given: Given) -> Objects:
+        """The leaves, and a structure, which stands for the tree."""
+        made = Container(call.node)
+        if name == "jax.flatten_util.ravel_pytree":
+            return self._memory.put(made, 0, frozenset({ONE}))
+        return self._memory.put(made, 1, given[0, "tree"])
+
+    def _state_dict(self, call: Call, name: str, given: Given) -> Objects:
+        return self._memory.state_dict(given[0, "target"])
+
+    def _flattened(self, call: Call, name: str, given: Given) -> Objects:
+        of = given[0, "xs"]
+        return frozenset(StateDict(each.site, True) for each in of if isinstance(each, StateDict))
+
+    def _field(self, call: Call, name: str, given: Given) -> Objects:
+        """What a field of a dataclass has to begin with."""
+        factories = given.named.get("default_factory", NOTHING)
+        return given.named.get("default", NOTHING) | self.result(call, factories, Given())
+
+    def _get_field(self, call: Call, name: str, given: Given) -> Objects:
+        memory = self._memory
+        if len(call.node.args) < 2 or not given.positional:
+            return NOTHING
+        owners = given.positional[0]
+        found = NOTHING.union(*given.positional[2:3])
+        names = names_asked(call.document, call.node)
+        for each in names:
+            found |= memory.attribute(owners, each, call.modules)
+        if names:
+            return found
+        if any(isinstance(each, External) and known_names.is_package(each.name) for each in owners):
+            found |= {External(known_names.COMPUTED)}
+        if any(isinstance(each, Instance | Class | Unknown) for each in owners):
+            found |= {Unknown(call.document, call.node)}
+        return found
+
+    def _set_field(self, call: Call, name: str, given: Given) -> Objects:
+        if len(call.node.args) == len(given.positional) == 3:
+            for each in names_asked(call.document, call.node):
+                self._memory.store(given.positional[0], each, given.positional[2])
+        return NOTHING
+
+    def _module(self, call: Call, name: str, given: Given) -> Objects:
+        """The files that may be imported, as far as is written out which."""
+        files = files_by_name(call.node, call.document, self._documents)
+        found = frozenset[Object](map(File, files))
+        return found or frozenset({Unknown(call.document, call.node)})
+
+    def _class(self, call: Call, name: str, given: Given) -> Objects:
+        return self._memory.attribute(given[0, ""], "__class__", {})
 
     # Methods of objects that are no functions of the program
 
-    def method(
-        self, call: Call, owner: Object, method: str, given: Given, result: Variable
-    ) -> None:
-        """Call a method.
-
-        Args:
-          call: the call.
-          owner: the object.
-          method: the name.
-          given: the arguments.
-          result: what the call holds.
-        """
+    def method(self, call: Call, owner: Object, method: str, given: Given) -> Objects:
+        """What a call of a method holds."""
         memory = self._memory
-        add = memory.solver.state
         match owner:
-            case Definition(site=site) if method == "create":
-                add(result, [Optimizer(site)])
             case Optimizer() if method in _RETURN_THEMSELVES:
-                add(result, [owner])
+                return frozenset({owner})
             case Optimizer() if method == "optimize":
-                made = Container(call.node, call.context)
-                memory.put(made, 0, frozenset({owner}))
-                memory.flow(memory.made(made), result)
+                return memory.put(Container(call.node), 0, frozenset({owner}))
             case Optimizer(site=site) if method == "replicate":
-                add(result, [Optimizer(site, known_names.axis_of(call.node))])
+                return frozenset({Optimizer(site, known_names.axis_of(call.node))})
             case Optimizer(site=site) if method == "unreplicate":
-                add(result, [Optimizer(site)])
+                return frozenset({Optimizer(site)})
             case Optimizer(site=site) if method == "state_dict":
-                add(result, [StateDict(site)])
-            case Stored() if method == "item":
-                add(result, [owner])
+                return frozenset({StateDict(site)})
             case Instance(of=of) if method in ("replace", "_replace"):
-                memory.store_fields(frozenset({owner}), given.named)
-                add(result, [owner])
-            case Instance() | Super() if method in FIELD_METHODS:
-                match call.node.args:
-                    case [ast.Constant(value=str(name))]:
-                        memory.flow(memory.attribute(frozenset({owner}), name, {}), result)
-                    case [ast.Constant(value=str(name)), _]:
-                        holder = frozenset({Instance(owner.of)})
-                        memory.store_field(holder, name, given.positional[1])
-            case Instance(of=of) if method == "_asdict":
-                made = Container(call.node, call.context, is_dict=True)
-                for name, value in memory.tuple_fields(of).items():
-                    memory.put(made, name, value)
-                memory.flow(memory.made(made), result)
-            case Container() if method in containers.METHODS:
-                self._containers.method(call, owner, method, given, result)
-            case Instance(of=of) | Super(of=of) if method == "__init__":
-                self._containers.fill(memory.within(of), given)
-            case Instance(of=of) | Super(of=of) if method in containers.METHODS:
-                if method == "copy":
-                    add(result, [Instance(of)])
-                memory.each(
-                    memory.within(of), lambda each: self.method(call, each, method, given, result)
-                )
+                self._take_fields(owner, of, given)
+                return frozenset({owner})
+            case Container():
+                return self._of_container(call, owner, method, given)
+            case Stored() if method == "item":  # of an array of one object
+                return frozenset({owner})
+            case Unknown() if method == "replace":
+                for name, objects in given.named.items():
+                    memory.store(frozenset({owner}), name, objects)
+            case Unknown() if method in known_names.RESTORE_METHODS:
+                return given.all
+            case Plain(kind="one"):
+                return frozenset({ONE})
+        return NOTHING
 
-    def called(self, call: Call, function: Held, *arguments: Held) -> Variable:
-        """What a function returns that a function of a package calls.
+    def _of_container(self, call: Call, owner: Container, method: str, given: Given) -> Objects:
+        memory, holder = self._memory, frozenset({owner})
+        first = given.positional[0] if given.positional else NOTHING
+        match method:
+            case "append" | "add" | "appendleft" | "put":
+                memory.put(owner, ANYWHERE, first)
+            case "insert":
+                memory.put(owner, ANYWHERE, NOTHING.union(*given.positional[1:2]))
+            case "extend":
+                memory.put(owner, ANYWHERE, memory.entries(first))
+            case "update":
+                self._taken_in(owner, first | given.rest_named)
+                for key, objects in given.named.items():
+                    memory.put(owner, key, objects)
+            case "setdefault" | "get" | "pop" | "popleft" | "popitem":
+                at: Hashable = _key(call.node) if owner.is_dict else ANYWHERE
+                default = NOTHING.union(*given.positional[1:2])
+                if method == "setdefault":
+                    memory.put(owner, at, default)
+                return memory.item(holder, at) | default
+            case "values":
+                return memory.put(Container(call.node), ANYWHERE, memory.contents(holder))
+            case "keys":
+                return memory.put(Container(call.node), ANYWHERE, memory.entries(holder))
+            case "items":
+                pair = Container(call.node.func)
+                memory.put(pair, 0, memory.entries(holder))
+                memory.put(pair, 1, memory.contents(holder))
+                return memory.put(Container(call.node), ANYWHERE, frozenset({pair}))
+            case "copy":
+                return holder
+            case _ if owner.is_dict and method not in OF_DICTS:
+                return NOTHING  # an entry of it is called
+            case _ if method not in known_names.RETURN_NONE:
+                return frozenset({Unknown(call.document, call.node)})
+        return NOTHING
 
-        Args:
-          call: that of the function of the package.
-          function: what it calls.
-          *arguments: what it gives to that.
-        """
-        return self.called_with(call, function, Given(arguments, []))
 
-    def called_with(self, call: Call, function: Held, given: Given) -> Variable:
-        """The same, with arguments by name as well."""
-        returned = Variable()
-        for each in (*given.positional, *(value for _, value in given.named)):
-            # What is given something that matters may ask it for things, whatever it returns.
-            self._memory.once_it_matters(each, lambda: self._memory.ask(function))
-        self._call_any(call, function, given, returned)
-        return returned
+def _is_dict(each: Object) -> bool:
+    return isinstance(each, Container) and each.is_dict
 
 
-_METHODS = frozenset(
-    {
-        *_RETURN_THEMSELVES,
-        *containers.METHODS,
-        *FIELD_METHODS,
-        "_asdict",
-        "create",
-        "item",
-        "optimize",
-        "replicate",
-        "state_dict",
-        "unreplicate",
-    }
-)
+def _key(call: ast.Call) -> Hashable:
+    """The key that a method of a dict is given first, as far as it is known."""
+    first = call.args[0] if call.args else None
+    return first.value if isinstance(first, ast.Constant) else ANYWHERE
+
+
+_Does = Callable[[Calls, Call, str, Given], Objects]
+_DOES: dict[str, _Does] = {
+    name: does
+    for names, does in (
+        (known_names.RETURNS_ARGUMENT, Calls._returned),
+        ([*known_names.RESTORING, "flax.serialization.msgpack_restore"], Calls._restored),
+        (known_names.READ_ANYTHING, Calls._read),
+        (known_names.MAPS_TREES, Calls._mapped),
+        (known_names.PARTIALS, Calls._partial),
+        (known_names.CALLS_LATER, Calls._transformed),
+        (known_names.CONTROL_FLOW, Calls._control_flow),
+        (known_names.CONTAINER_FUNCTIONS, Calls._container),
+        (known_names.FLATTEN, Calls._taken_apart),
+        (known_names.MAKE_FIELDS, Calls._field),
+        (["flax.serialization.to_state_dict"], Calls._state_dict),
+        (["flax.traverse_util.flatten_dict"], Calls._flattened),
+        (["getattr"], Calls._get_field),
+        (["setattr", "object.__setattr__"], Calls._set_field),
+        (["type"], Calls._class),
+        (["importlib.import_module", "__import__"], Calls._module),
+    )
+    for name in names
+}
+
+
+def is_followed(name: str) -> bool:
+    """Whether it is known what a function of a package does with the optimizers it is given."""
+    return name in _DOES

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import re
 import sys
-from typing import NamedTuple
 
 from flaxoptim_compat.migrate.names.surface import OPTIMIZERS
 
@@ -26,7 +26,6 @@ TELLING = frozenset({"apply_gradient", "optimizer_def"})
 # Fields that others have too: what the variable is called decides.
 _AMBIGUOUS = frozenset({"target", "state"})
 _CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
-_CALLED_DEFINITION = re.compile(r"(^|_)(opt|optim|optimizer)_def(inition)?$")
 
 
 @functools.cache
@@ -70,28 +69,6 @@ def is_package(name: str) -> bool:
     return name in (_MODULE, _TODAY[0])
 
 
-@functools.cache
-def makes_legacy(name: str) -> bool:
-    """Whether calling what a full name means makes something of flax.optim."""
-    return is_definition(name) or is_traversal(name) or name == COMPUTED
-
-
-@functools.cache
-def leads_to_flax_optim(name: str) -> bool:
-    """Whether a full name is that of flax.optim, of something in it, or of what it is in."""
-    return (
-        name in ("flax", "flaxoptim_compat", "flax.traverse_util")
-        or is_package(name)
-        or legacy_name(name) is not None
-        or is_traversal(name)
-    )
-
-
-def tells_optimizer(node: ast.Attribute) -> bool:
-    """Whether an entry, or what a call returns, is asked for what only optimizers have."""
-    return node.attr in TELLING and isinstance(node.value, ast.Call | ast.Subscript)
-
-
 def hints_at_optimizer(attribute: str, owner: str, *, is_own: bool = False) -> bool:
     """Whether something is used as only optimizers are.
 
@@ -103,11 +80,6 @@ def hints_at_optimizer(attribute: str, owner: str, *, is_own: bool = False) -> b
     if attribute in TELLING and not is_own:
         return True
     return attribute in _AMBIGUOUS | TELLING and _CALLED_OPTIMIZER.search(owner) is not None
-
-
-def hints_at_definition(attribute: str, owner: str) -> bool:
-    """Whether something is used, and called, as definitions are."""
-    return attribute == "create" and _CALLED_DEFINITION.search(owner) is not None
 
 
 def is_bridged(node: ast.Attribute) -> bool:
@@ -126,45 +98,6 @@ _BRIDGES = frozenset({"to_train_state", "from_train_state"})
 
 # Their keyword `default`, or what `default_factory` returns, is what the field of an object has.
 MAKE_FIELDS = frozenset({"dataclasses.field", "flax.struct.field"})
-NAMED_TUPLE = "typing.NamedTuple"
-MAKES_NAMED_TUPLE = "collections.namedtuple"
-IMPORT_BY_NAME = frozenset({"__import__", "importlib.import_module"})
-MAKE_NAMESPACES = frozenset(
-    {"argparse.Namespace", "threading.local", "types.ModuleType", "types.SimpleNamespace"}
-)
-
-# Dicts whose entries are attributes as well.
-ATTRIBUTE_DICTS = frozenset(
-    {
-        "addict.Dict",
-        "easydict.EasyDict",
-        "ml_collections.ConfigDict",
-        "ml_collections.FrozenConfigDict",
-        "ml_collections.config_dict.ConfigDict",
-        "ml_collections.config_dict.FrozenConfigDict",
-        "munch.Munch",
-    }
-)
-
-# Classes of Python whose objects are containers, and whether these are dicts.
-CONTAINERS = {
-    "collections.OrderedDict": True,
-    "collections.UserDict": True,
-    "collections.UserList": False,
-    "collections.abc.Mapping": True,
-    "collections.abc.MutableMapping": True,
-    "collections.abc.MutableSequence": False,
-    "collections.abc.Sequence": False,
-    "collections.deque": False,
-    "dict": True,
-    "list": False,
-    "set": False,
-    "tuple": False,
-    "typing.Dict": True,
-    "typing.List": False,
-    "typing.Mapping": True,
-    "typing.MutableMapping": True,
-}
 
 # The value of this argument is what the function returns, perhaps with other arrays in it.
 RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
@@ -176,7 +109,6 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.lax.psum": (0, "x"),
     "jax.lax.stop_gradient": (0, "x"),
     "jax.lax.all_gather": (0, "x"),
-    "jax.lax.tie_in": (1, "y"),
     "jax.jit": (0, "fun"),
     "jax.pmap": (0, "fun"),
     "jax.vmap": (0, "fun"),
@@ -203,12 +135,10 @@ RETURNS_ARGUMENT: dict[str, tuple[int, str]] = {
     "jax.tree_unflatten": (0, "treedef"),
     "jax.tree_util.tree_structure": (0, "tree"),
     "jax.tree_util.tree_unflatten": (0, "treedef"),
-    "functools.cmp_to_key": (0, "mycmp"),
     "asyncio.run": (0, "main"),
     "copy.copy": (0, "x"),
     "copy.deepcopy": (0, "x"),
     "dataclasses.replace": (0, "obj"),
-    "functools.wraps": (0, "wrapped"),
     "typing.cast": (1, "val"),
 }
 
@@ -248,20 +178,7 @@ def axis_of(replicate: ast.Call) -> str:
 
 
 # What reads whatever it was that a program wrote.
-READ_ANYTHING = frozenset(
-    {
-        "cloudpickle.load",
-        "cloudpickle.loads",
-        "dill.load",
-        "dill.loads",
-        "joblib.load",
-        "json.load",
-        "json.loads",
-        "numpy.load",
-        "pickle.load",
-        "pickle.loads",
-    }
-)
+READ_ANYTHING = frozenset({"json.load", "json.loads", "numpy.load", "pickle.load", "pickle.loads"})
 
 
 def returns_stored(name: str, call: ast.Call) -> bool:
@@ -301,9 +218,32 @@ MAPS_TREES = {
     "jax.tree_util.tree_multimap",
 }
 
-# What functions are given to these is traced: in it there are no numbers of Python.
-TRACE = frozenset(
-    {"jax.jit", "jax.lax.fori_loop", "jax.lax.scan", "jax.lax.while_loop", "jax.pmap"}
+# They return the leaves of a tree, and its structure, which stands for it.
+FLATTEN = frozenset(
+    {
+        "jax.flatten_util.ravel_pytree",
+        "jax.tree.flatten",
+        "jax.tree_flatten",
+        "jax.tree_util.tree_flatten",
+    }
+)
+
+# What they return of an optimizer, a TrainState has in another number and order.
+LEAVES = frozenset(
+    {
+        "jax.flatten_util.ravel_pytree",
+        "jax.tree.leaves",
+        "jax.tree_leaves",
+        "jax.tree_util.tree_leaves",
+    }
+)
+
+# Methods of containers that return None, or a number.
+RETURN_NONE = frozenset(
+    {
+        *("append", "add", "appendleft", "clear", "count", "discard", "extend", "extendleft"),
+        *("index", "insert", "put", "remove", "reverse", "sort", "update"),
+    }
 )
 
 # They return a function that calls the one they are given.
@@ -318,139 +258,99 @@ CALLS_LATER = {
     "jax.xla_computation",
 }
 
-# They call a function on the host, with what stands from this place on.
-CALL_BACK = {
-    "jax.debug.callback": 1,
-    "jax.experimental.host_callback.call": 1,
-    "jax.experimental.host_callback.id_tap": 1,
-    "jax.experimental.io_callback": 2,
-    "jax.pure_callback": 2,
-}
-
-# They make a pool of threads.
-POOLS = frozenset(
+# They call a function, also on what it returned.
+CONTROL_FLOW = frozenset(
     {
-        "concurrent.futures.ThreadPoolExecutor",
-        "concurrent.futures.thread.ThreadPoolExecutor",
-        "multiprocessing.pool.ThreadPool",
-    }
-)
-POOL = "concurrent.futures.<pool>"
-POOL_MAP = f"{POOL}.map"
-
-
-class Later(NamedTuple):
-    """Where something that calls a function later is given it, and what it calls it with.
-
-    Args:
-      function: the position of the function, and its keyword.
-      arguments: the position of a tuple of the arguments; None if they stand there themselves.
-    """
-
-    function: tuple[int, str]
-    arguments: int | None = None
-
-
-# In another thread, or when the program ends.
-CALL_LATER = {
-    "asyncio.to_thread": Later((0, "func")),
-    "atexit.register": Later((0, "func")),
-    "threading.Thread": Later((1, "target"), 3),
-    "threading.Timer": Later((1, "function"), 2),
-    f"{POOL}.submit": Later((0, "fn")),
-}
-
-# A function, and some of its arguments; none of these is given the object it is looked up on.
-PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial", "staticmethod"})
-
-# They call the functions that stand in these places with what else they are given.
-CALL_WITH_THE_REST: dict[str, tuple[int, ...]] = {
-    **dict.fromkeys(PARTIALS, (0,)),
-    POOL_MAP: (0,),
-    "filter": (0,),
-    "functools.reduce": (0,),
-    "jax.eval_shape": (0,),
-    "jax.lax.cond": (1, 2),
-    "jax.lax.fori_loop": (2,),
-    "jax.lax.map": (0,),
-    "jax.lax.scan": (0,),
-    "jax.lax.while_loop": (0, 1),
-    "map": (0,),
-}
-
-# Packages whose functions take any tree. To others an optimizer is not given unseen.
-TAKE_ANY_TREE = {
-    "absl",
-    "chex",
-    "clu",
-    "copy",
-    "dill",
-    "flax",
-    "gc",
-    "jax",
-    "jaxlib",
-    "logging",
-    "ml_collections",
-    "orbax",
-    "pickle",
-    "pprint",
-    "tree",
-}
-
-# Packages whose functions keep to what is said of them here.
-_READ = frozenset({"flax", "jax", *sys.stdlib_module_names})
-
-
-def is_not_read(name: str) -> bool:
-    """Whether it is a name of a package of which nothing is known."""
-    return "." in name and name.partition(".")[0] not in _READ
-
-
-# Functions that ask what they are given for nothing.
-TAKE_ANYTHING = frozenset(
-    {
-        "all",
-        "any",
-        "asyncio.run",
-        "dataclasses.is_dataclass",
-        *PARTIALS,
-        "hash",
-        "id",
-        "isinstance",
-        "len",
-        "print",
-        "pytest.param",
-        "repr",
-        "str",
-        "type",
-        "typing.cast",
+        "functools.reduce",
+        "jax.eval_shape",
+        "jax.lax.cond",
+        "jax.lax.fori_loop",
+        "jax.lax.map",
+        "jax.lax.scan",
+        "jax.lax.switch",
+        "jax.lax.while_loop",
     }
 )
 
-# They give, and put, what is in a field of an object by its name.
-GET_FIELD = frozenset({"getattr", "object.__getattribute__"})
-SET_FIELD = frozenset({"object.__setattr__", "setattr"})
-# Functions that leave what is in the fields of an object where it is.
-LEAVE_FIELDS = frozenset({"hasattr", *SET_FIELD})
+# A function, and some of its arguments.
+PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial"})
 
-# Methods that ask what they are given for nothing, besides those that put it into containers.
+# Functions of Python that make, or take apart, tuples, lists and dicts, and what others make dicts.
+CONTAINER_FUNCTIONS = frozenset(
+    {
+        *("dict", "enumerate", "filter", "iter", "list", "map", "next", "reversed", "set"),
+        *("sorted", "tuple", "zip"),
+        "argparse.Namespace",
+        "collections.OrderedDict",
+        "collections.defaultdict",
+        "collections.deque",
+        "ml_collections.ConfigDict",
+        "ml_collections.FrozenConfigDict",
+        "ml_collections.config_dict.ConfigDict",
+        "types.SimpleNamespace",
+    }
+)
+# Methods of something unknown that return what they are given, as those of `clu.checkpoint` do.
+RESTORE_METHODS = frozenset({"restore", "restore_or_initialize"})
+
+# Packages that make no optimizers of flax.optim, nor return one that they were not given.
+_MAKE_NONE = frozenset(
+    {
+        *(
+            "absl",
+            "chex",
+            "clu",
+            "flax",
+            "flaxoptim_compat",
+            "gin",
+            "gym",
+            "haiku",
+            "jax",
+            "jaxlib",
+        ),
+        *("matplotlib", "ml_collections", "numpy", "optax", "orbax", "pandas", "PIL", "pytest"),
+        *("scipy", "tensorboardX", "tensorflow", "tensorflow_datasets", "torch", "tqdm", "tree"),
+        *sys.stdlib_module_names,
+    }
+)
+_MAY_MAKE_ANY = frozenset(
+    {
+        *(
+            "__import__",
+            "eval",
+            "exec",
+            "globals",
+            "importlib",
+            "locals",
+            "operator",
+            "pickle",
+            "runpy",
+        ),
+        *("shelve", "vars"),
+    }
+)
+
+
+def makes_none(name: str) -> bool:
+    """Whether a function is one of Python, or of a package that makes no optimizers."""
+    root, _, rest = name.partition(".")
+    if root in _MAY_MAKE_ANY or not (rest or hasattr(builtins, name)):
+        return False
+    return not rest or root in _MAKE_NONE
+
+
+def is_number(name: str) -> bool:
+    """Whether a function returns a single array, whatever it is given."""
+    of_jax = f"jax.{name}" if name.startswith("numpy.") else name
+    return of_jax in RETURN_ARRAYS or name.startswith(("jax.random.", "numpy.random."))
+
+
+# Methods that ask what they are given for nothing.
 KEEP_THINGS = frozenset(
     {
-        "_replace",
-        "assertIs",
-        "assertIsInstance",
-        "assertIsNone",
-        "assertIsNot",
-        "assertIsNotNone",
-        "assertNotIsInstance",
-        "debug",
-        "info",
-        "log",
-        "replace",
-        "restore",
-        "restore_or_initialize",
-        "save",
-        "warning",
-        "write",
+        *("assertIs", "assertIsInstance", "assertIsNone", "assertIsNot", "assertIsNotNone"),
+        *("assertNotIsInstance", "debug", "info", "log", "replace", "save", "warning", "write"),
+        *("from_train_state", "to_train_state"),
+        *RESTORE_METHODS,
     }
 )

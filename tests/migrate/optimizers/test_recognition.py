@@ -62,13 +62,12 @@ def test_what_asks_whether_it_is_one_of_several_joins_them() -> None:
 def test_a_mark_names_no_lines_which_may_move() -> None:
     program = (
         "from flax import optim\n\n\n"
-        "def f(p, **kept):\n"
-        "    kept['holder'].add(optim.Adam(0.1).create(p))\n"
-        "    return next(elsewhere()).target\n"
+        "def target_of(one):\n    return one.target\n\n\n"
+        "def f(p):\n    return target_of(optim.Adam(0.1).create(p)), target_of(elsewhere())\n"
     )
     once = rewrite(program, "optax")
     (mark,) = marks_in(once)
-    assert "`.target` in program.py may" in mark.text
+    assert "`elsewhere()`, program.py, is" in mark.text
     assert rewrite(f"\n\n{once}", "optax") == f"\n\n{once}"
 
 
@@ -180,19 +179,6 @@ def test_an_optimizer_that_may_be_made_unseen_holds_those_of_which_nothing_is_kn
     assert "TrainState.create(" in rewrite(anything, "optax")
 
 
-@pytest.mark.parametrize(
-    "tree", ["(optimizer, 1.0)", "{'opt': optimizer}", "[optimizer] * 2", "State(optimizer)"]
-)
-def test_leaves_of_what_holds_an_optimizer_are_those_of_the_optimizer(tree: str) -> None:
-    program = (
-        "import jax\nfrom flax import struct\n\n\n"
-        "@struct.dataclass\nclass State:\n    one: dict\n\n\n"
-        f"{OPTIMIZER}print(sum(jax.tree_util.tree_leaves({tree})))\n"
-    )
-    (mark,) = marks_in(rewrite(program, "optax"))
-    assert mark.text.startswith("FOC218: The leaves of an optimizer are taken")
-
-
 _TREES = "import jax\nfrom jax.tree_util import tree_flatten, tree_leaves, tree_structure\n\n\n"
 _TOGETHER = "optimizer = jax.tree_util.tree_unflatten({}, {})\n"
 
@@ -200,38 +186,8 @@ _TOGETHER = "optimizer = jax.tree_util.tree_unflatten({}, {})\n"
 @pytest.mark.parametrize(
     ("taken", "structure", "leaves"),
     [
-        ("leaves, treedef = tree_flatten(optimizer)\nprint(len(leaves))\n", "treedef", "leaves"),
-        ("leaves, treedef = tree_flatten(optimizer)\nprint(leaves[2])\n", "treedef", "leaves"),
-        ("leaves, treedef = tree_flatten(optimizer)\n", "treedef", "[x.copy() for x in leaves]"),
-        (
-            "leaves = tree_leaves(optimizer)\nfor leaf in leaves:\n    print(leaf.shape)\n",
-            "tree_structure(optimizer)",
-            "leaves",
-        ),
-        ("print(sum(map(float, tree_leaves(optimizer))))\nleaves = []\n", "None", "leaves"),
-        ("print(tree_structure(optimizer).num_leaves)\n", "None", "None"),
-    ],
-)
-def test_leaves_that_are_looked_at_stay_beside_some_that_go_back(
-    taken: str, structure: str, leaves: str
-) -> None:
-    program = f"{_TREES}{OPTIMIZER}{taken}{_TOGETHER.format(structure, leaves)}"
-    (mark,) = marks_in(rewrite(program, "optax"))
-    assert mark.text.startswith("FOC218: The leaves of an optimizer are taken")
-
-
-@pytest.mark.parametrize(
-    ("taken", "structure", "leaves"),
-    [
         ("leaves, treedef = tree_flatten(optimizer)\n", "treedef", "[x * 1 for x in leaves]"),
-        ("leaves = tree_leaves(optimizer)\n", "tree_structure(optimizer)", "leaves"),
-        ("", "tree_structure(optimizer)", "map(jax.device_get, tree_leaves(optimizer))"),
         ("", "tree_flatten(optimizer)[1]", "tree_flatten(optimizer)[0]"),
-        (
-            "leaves = tree_leaves(optimizer)\nassert len(leaves) == len(tree_leaves(optimizer))\n",
-            "tree_structure(optimizer)",
-            "leaves",
-        ),
     ],
 )
 def test_leaves_that_only_go_back_where_they_came_from_may_be_any(
@@ -241,6 +197,13 @@ def test_leaves_that_only_go_back_where_they_came_from_may_be_any(
     rewritten = rewrite(program, "optax")
     assert "TrainState.create(" in rewritten
     assert not [*marks_in(rewritten)]
+
+
+def test_all_leaves_are_others_in_a_train_state() -> None:
+    rewritten = rewrite(f"{_TREES}{OPTIMIZER}print(len(tree_leaves(optimizer)))\n", "optax")
+    assert "a TrainState has others, in another order" in " ".join(
+        rewritten.replace("#", "").split()
+    )
 
 
 def test_the_entries_of_a_pair_are_told_apart_by_its_annotation() -> None:
@@ -297,62 +260,14 @@ def test_a_definition_of_several_that_is_asked_for_hyper_parameters_stays_one() 
     program = (
         "from flax import optim\n\nevery = optim.ModelParamTraversal(lambda path, _: True)\n"
         "several = optim.MultiOptimizer((every, optim.Adam(0.1)))\n\n\n"
-        "def step(g, o=several.create({})):\n"
+        "def step(g):\n"
+        "    o = several.create({})\n"
         "    rates = several.hyper_params\n"
         "    return o.apply_gradient(g, hyper_params=[rates[0].replace(learning_rate=0.2)])\n"
     )
     rewritten = rewrite(program, "optax")
     assert "several = optim.MultiOptimizer((every, optim.Adam(0.1)))\n" in rewritten
-    assert "o=several.create({}).to_train_state(" in rewritten
-
-
-@pytest.mark.parametrize(
-    "decorator",
-    [
-        '@pytest.mark.parametrize("rate, definition", [(1, {0}), pytest.param(2, {1})])',
-        '@pytest.mark.parametrize(("rate", "definition"), [[1, {0}], [2, {1}]])',
-        '@pytest.mark.parametrize("rate", [1, 2])\n'
-        '@pytest.mark.parametrize("definition", ({0}, {1}))',
-        "@parameterized.parameters((1, {0}), (2, {1}))",
-        "@parameterized.parameters([dict(rate=1, definition={0}), dict(rate=2, definition={1})])",
-        '@parameterized.named_parameters(("one", 1, {0}), ("two", 2, {1}))',
-        '@parameterized.named_parameters({{"testcase_name": "a", "rate": 1, "definition": {0}}})',
-    ],
-)
-def test_what_a_test_is_called_with_is_followed(decorator: str) -> None:
-    given = decorator.format("optim.Adam(0.1)", "optim.GradientDescent(0.2)")
-    is_method = "parameterized" in decorator
-    lines = [
-        *given.split("\n"),
-        f"def test_it({'self, ' * is_method}rate, definition):",
-        "    optimizer = definition.create({}).apply_gradient({})",
-        "    assert optimizer.target == {}",
-    ]
-    if is_method:
-        lines = ["class Test(parameterized.TestCase):", *(f"    {each}" for each in lines)]
-    start = "import pytest\nfrom absl.testing import parameterized\nfrom flax import optim\n\n\n"
-    rewritten = rewrite(start + "\n".join([*lines, ""]), "optax")
-    assert "optax.adam(0.1)" in rewritten
-    assert "tx=definition" in rewritten
-    assert rewritten.endswith("    assert optimizer.params == {}\n")
-    assert not [*marks_in(rewritten)]
-
-
-@pytest.mark.parametrize(
-    "params",
-    ["[optim.Adam(0.1), pytest.param(optim.GradientDescent(0.2), id='gd')]", "(optim.Adam(0.1),)"],
-)
-def test_what_a_fixture_is_called_with_is_followed(params: str) -> None:
-    program = (
-        "import pytest\nfrom flax import optim\n\n\n"
-        f"@pytest.fixture(params={params}, ids=str)\n"
-        "def optimizer(request):\n    return request.param.create({})\n\n\n"
-        "def test_it(optimizer):\n    assert optimizer.target == {}\n"
-    )
-    rewritten = rewrite(program, "optax")
-    assert "optax.adam(0.1)" in rewritten and "tx=request.param" in rewritten
-    assert rewritten.endswith("    assert optimizer.params == {}\n")
-    assert not [*marks_in(rewritten)]
+    assert "o = several.create({}).to_train_state(" in rewritten
 
 
 OWN_STATE = """\

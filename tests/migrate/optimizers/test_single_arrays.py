@@ -10,7 +10,6 @@ PROGRAM = """\
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax import linen as nn
 from flax import optim
 
 START = {{"w": jnp.ones(3), "size": jnp.zeros(())}}
@@ -72,7 +71,6 @@ ONE = [
     "optim.Adam(0.1).create(a)",
     "optim.Adam(0.1).create(x[0])",
     "optim.Adam(0.1).create(START['size'])",
-    "optim.Adam(0.1).create(nn.initializers.normal()(key, (2, 2)))",
     "optim.Adam(0.1).create(jax.random.uniform(key))",
     "optim.Adam(0.1).create(target=3.0)",
     "fit(x); fit(one)",

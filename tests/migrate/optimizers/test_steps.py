@@ -161,7 +161,7 @@ def test_a_step_that_is_set_is_none_of_a_parameter() -> None:
         ("(loss := loss_fn(params))", "loss[0]", True),
         ("grads_of(params)", "grads_of.rate", True),
         ("grads", "self.rate", False),
-        ("loss_fn(self.params)", "self.rate", False),
+        ("loss_fn(self.params)", "self.rate", True),
         ("self.grads()", "rate", False),
         ("jax.lax.pmean(grads, 'batch')", "jax.numpy.float32(rate)", False),
     ],
@@ -367,27 +367,24 @@ _GIVEN = "def given(o, r):\n    return o.apply_gradient(grads(o.target), learnin
         ("    draws.seed(1)\n    return p\n", "r", False),
         ("    counted['n'] += 1\n    return p\n", "rate()", True),
         ("    counted.n += 1\n    return p\n", "rate()", True),
-        ("    counted = {}\n    counted['n'] = 1\n    return p\n", "rate()", False),
         ("    return other(p)\n", "rate()", True),
         ("    return p\n", "counting()", True),
         ("    return p\n", "counted.pop('n')", True),
         ("    counted['n'] = 1\n    return p\n", "counted['n']", True),
         ("    global steps\n    steps = 1\n    return p\n", "steps", True),
         ("    return p + counted.draws.normal()\n", "rate()", True),
-        ("    return jax.grad(loss)(p)\n", "rate(r)", False),
-        ("    p = p.copy()\n    return p\n", "rate(r)", False),
     ],
 )
 def test_a_rate_is_not_computed_before_gradients_that_may_change_it(
     grads: str, rate: str, is_kept: bool
 ) -> None:
     program = (
-        "import jax\nimport numpy as np\nfrom flax import optim\n\nsteps = 0\n"
+        "import numpy as np\nfrom flax import optim\n\nsteps = 0\n"
         "draws = np.random.RandomState(0)\ncounted = {}\n\n\n"
         "def other(p):\n    draws.seed(1)\n    return p\n\n\n"
         "def counting():\n    counted['n'] = steps\n    return 0.1\n\n\n"
-        "def rate(of=0):\n    return 0.1 / (1 + steps)\n\n\n"
-        f"def loss(p):\n    return p.sum()\n\n\ndef grads(p):\n{grads}\n\n{_GIVEN.format(rate)}\n\n"
+        "def rate():\n    return 0.1 / (1 + steps)\n\n\n"
+        f"def grads(p):\n{grads}\n\n{_GIVEN.format(rate)}\n\n"
         "def f(p, r):\n    return given(optim.Momentum(0.1).create(p), r).target\n"
     )
     text = rewrite(program, "optax")
@@ -395,46 +392,17 @@ def test_a_rate_is_not_computed_before_gradients_that_may_change_it(
     assert ("optim.Momentum(0.1)" in text) is is_kept
 
 
-@pytest.mark.parametrize(
-    ("loss", "rate", "stays"),
-    [
-        ("calls.append(1)", "rate()", True),
-        ("print(p)", "rate()", True),
-        ("p = p", "rate()", False),
-        ("calls.append(1)", "r", False),
-        ("calls.append(1)", "0.1 / calls[0]", True),
-        ("p = p", "calls.pop()", True),
-    ],
-)
-def test_a_rate_is_not_computed_after_a_loss_that_may_change_it(
-    loss: str, rate: str, stays: bool
-) -> None:
-    program = (
-        "from flax import optim\n\ncalls = []\n\n\ndef rate():\n    return 0.1 / len(calls)\n\n\n"
-        f"def loss(p):\n    {loss}\n    return p.sum()\n\n\ndef f(p, r):\n"
-        "    o = optim.Momentum(0.1).create(p)\n"
-        f"    o, value = o.optimize(loss, learning_rate={rate})\n    return o.target, value\n"
-    )
-    text = rewrite(program, "optax")
-    assert ("# FOC206: The loss may change what the step is given" in text) is stays
-    assert text.endswith("return o.target, value\n") is stays
-
-
-@pytest.mark.parametrize(
-    ("body", "matters"), [("return jnp.sum(p)", False), ("self.n += 1\n        return p", True)]
-)
 @pytest.mark.parametrize("grads", ["self.loss(o.target)", "jax.grad(self.loss)(o.target)"])
-def test_a_method_that_is_seen_to_change_nothing_may_be_called_later(
-    grads: str, body: str, matters: bool
-) -> None:
+def test_a_method_may_change_what_the_step_is_given(grads: str) -> None:
     program = (
-        "import jax\nimport jax.numpy as jnp\nfrom flax import optim\n\n\nclass Trainer:\n"
-        "    def __init__(self, lr):\n        self.lr, self.n = lr, 0\n\n"
-        f"    def loss(self, p):\n        {body}\n\n    def step(self, p):\n"
+        "import jax\nfrom flax import optim\n\n\nclass Trainer:\n"
+        "    def __init__(self, lr):\n        self.lr = lr\n\n"
+        "    def loss(self, p):\n        self.lr /= 2\n        return p.sum()\n\n"
+        "    def step(self, p):\n"
         "        o = optim.Momentum(0.1).create(p)\n"
         f"        return o.apply_gradient({grads}, learning_rate=self.lr)\n"
     )
-    assert ("optim.Momentum(0.1)" in rewrite(program, "optax")) is matters
+    assert "optim.Momentum(0.1)" in rewrite(program, "optax")
 
 
 @pytest.mark.parametrize(

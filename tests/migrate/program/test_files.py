@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,14 +99,20 @@ def test_a_folder_that_cannot_be_listed_is_trouble(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "a.py", "secret/b.py")
-    genuine = os.scandir
+    scandir, stat = os.scandir, os.stat
 
-    def refusing(path: Path) -> object:
+    def list_folder(path: Path) -> object:
         if path.name == "secret":
             raise PermissionError(13, "Permission denied")
-        return genuine(path)
+        return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refusing)
+    def look_at(path: Any, *args: Any, **kwargs: Any) -> object:
+        if "secret" in os.path.dirname(path):
+            raise PermissionError(13, "Permission denied")
+        return stat(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "scandir", list_folder)
+    monkeypatch.setattr(os, "stat", look_at)
     files = found(tmp_path)
     assert names(files, tmp_path) == ["a.py"]
     assert files.unreadable == [(tmp_path / "secret", "Permission denied")]

@@ -52,6 +52,12 @@ def test_leaves_alone(name: str, target: str) -> None:
 HEAD = "from flax import optim\n\n\n"
 MADE = "import optax\nfrom flax.training import train_state\n\n\n"
 CREATED = "train_state.TrainState.create(apply_fn=None, tx=optax.sgd(0.1), params=p)"
+NOTE = "    # step: an array, as it was.\n"
+COUNTING = (
+    "train_state.TrainState.create(\n"
+    "        apply_fn=None, tx=optax.sgd(0.1), params=p\n"
+    "    ).replace(step=jax.numpy.asarray(0, jax.numpy.int32))"
+)
 TREE_SET = "optax.tree_utils.tree_set(o.opt_state, learning_rate=r)"
 INJECTED = (
     "train_state.TrainState.create(\n"
@@ -66,7 +72,7 @@ BODIES = {
     "target": ("return o.target", "return o.params"),
     "target of a subscript": ("return o.target['w'].sum()", "return o.params['w'].sum()"),
     "step": ("return int(o.state.step[0])", "return int(o.step[0])"),
-    "in brackets": ("return int((g or o).state.step)", "return int((g or o).step)"),
+    "in brackets": ("return int((o or o).state.step)", "return int((o or o).step)"),
     "step of a part": ("print((o.state)[1].step)", "print((o).step)"),
     "names in strings": (
         "return getattr(o, 'target') if hasattr(o, 'apply_' 'gradient') else None",
@@ -169,7 +175,9 @@ def test_rewrites(name: str) -> None:
     definition = "def f(p, g, f):\n    o = {}\n    {}\n"
     program = f"{header}{HEAD}{definition.format('optim.GradientDescent(0.1).create(p)', before)}"
     text = rewrite(program, "optax")
-    assert text.endswith(definition.format(CREATED, after))
+    # Where the step is read, it is the array that it was.
+    created = COUNTING if ".step" in after else CREATED
+    assert text.replace(NOTE, "").endswith(definition.format(created, after))
     assert rewrite(text, "optax") == text
     assert "optim" not in text
     # On the shim nothing of it changes.
@@ -385,6 +393,10 @@ CLASSES = {
     "a variable that changes": (
         "def f(p, x):\n    cls = optim.Adam\n    if x:\n        cls = optim.LAMB\n"
         "    return cls(0.1).create(p)\n"
+    ),
+    "made by something unknown": (
+        "def f(p, make):\n    d = optim.Momentum(0.1)\n    if make:\n        d = make(0.1)\n"
+        "    return d.create(p)\n"
     ),
     "looked up by name": "def f(p, x):\n    return getattr(optim, x)(0.1).create(p)\n",
     "partly given its arguments": (
@@ -614,6 +626,7 @@ STAYS = {
         "    return some_package.train(g, state=State(o))",
         "FOC218",
     ),
+    "a function that is handed in takes what holds it": ("return g((o, p))", "FOC218"),
     "another package's class has the method that takes what holds it": (
         "class Trainer(some_package.Trainer):\n        pass\n    return Trainer().train((o, g))",
         "FOC218",
@@ -626,14 +639,6 @@ STAYS = {
     ),
     "it is asked whether it has a name": (
         "return jax.tree_map(lambda x: g, [o], is_leaf=lambda x: hasattr(x, 'state'))",
-        "FOC218",
-    ),
-    "it goes through a wrapper that asks for it": (
-        "def logged(step):\n        def wrapped(*given):\n            found = step(*given)\n"
-        "            print(found[0].state.step)\n            return found\n"
-        "        return wrapped\n\n"
-        "    @logged\n    def step(x, g):\n        return x.apply_gradient(g), 1\n"
-        "    return step(o, g)",
         "FOC218",
     ),
     "all fields of what has it are pickled": (
@@ -691,19 +696,44 @@ STAYS = {
         "FOC218",
     ),
     "what holds it is put into what is not read": ("some_package.states[g] = (o, g)", "FOC218"),
-    "another package makes one too": ("o = some_package.Lion().create(p)\n    return o", "FOC219"),
-    "so does a file that is not given": (
-        "from .optimizers import Lion\n    o = Lion().create(p)\n    return o",
+    "another package makes one too": (
+        "if g:\n        o = some_package.Lion().create(p)\n    return o.target",
         "FOC219",
     ),
-    "so does what a star brings": ("o = Lion().create(p)\n    return o", "FOC219"),
-    "so does a function that is given": ("o = g(p)\n    return o", "FOC219"),
-    "so does what an expression assigns": ("print(o := g(p))\n    return o", "FOC219"),
-    "so does what is unpacked": ("(o, n) = (g(p), 1)\n    return o, n", "FOC219"),
-    "so does an entry that is taken out": ("o = {'new': [g(p)]}['new'][0]\n    return o", "FOC219"),
-    "so does what is handed on": ("o = next(iter([g(p)]))\n    return o", "FOC219"),
-    "so does one arm of an expression": ("return o if g else some_package.make(p)", "FOC219"),
-    "so does an entry beside it": ("return {'old': o, 'new': some_package.make(p)}", "FOC219"),
+    "so does a file that is not given": (
+        "from .optimizers import Lion\n"
+        "    if g:\n        o = Lion().create(p)\n    return o.target",
+        "FOC219",
+    ),
+    "so does what a star brings": (
+        "if g:\n        o = Lion().create(p)\n    return o.target",
+        "FOC219",
+    ),
+    "so does a function that is given": (
+        "if g:\n        o = g(p)\n    return o.target",
+        "FOC219",
+    ),
+    "so does what an expression assigns": (
+        "if g:\n        print(o := g(p))\n    return o.target",
+        "FOC219",
+    ),
+    "so does what is unpacked": (
+        "if g:\n        (o, n) = (g(p), 1)\n    return o.target",
+        "FOC219",
+    ),
+    "so does an entry that is taken out": (
+        "o = {'new': [g(p), o]}['new'][g]\n    return o.target",
+        "FOC219",
+    ),
+    "so does what is handed on": ("o = next(iter([g(p), o]))\n    return o.target", "FOC219"),
+    "so does one arm of an expression": (
+        "return (o if g else some_package.make(p)).target",
+        "FOC219",
+    ),
+    "so does an entry beside it": (
+        "return {'old': o, 'new': some_package.make(p)}[g].target",
+        "FOC219",
+    ),
     "so does another argument of a function": (
         "def step(x):\n        return x.apply_gradient(g)\n"
         "    print(step(o))\n    return step(some_package.make(p))",
@@ -711,12 +741,8 @@ STAYS = {
     ),
     "so does a field beside it": (
         "class Agent:\n        def __init__(self):\n            self.o = o\n\n"
-        "        def load(self):\n            self.o = some_package.make(p)\n    return Agent()",
-        "FOC219",
-    ),
-    "so does what makes definitions": (
-        "d = optim.Momentum(0.1)\n    if g:\n        d = g(0.1)\n    o = o if p else d.create(p)\n"
-        "    return o",
+        "        def load(self):\n            self.o = some_package.make(p)\n\n"
+        "        def params(self):\n            return self.o.target\n    return Agent()",
         "FOC219",
     ),
 }
@@ -739,10 +765,6 @@ HELD = {
         "class State(struct.PyTreeNode):\n        o: object\n        n: int\n"
         "    state = State(o, 1)\n"
         "    return {name: getattr(state, name) for name in ('o', 'n')}"
-    ),
-    # Who calls f and hands it this function has to be given too, as for what f returns.
-    "what a function takes that is handed in with it": (
-        "def epoch(step, state):\n        return step(state)\n    return epoch, (o, g), g((o, g))"
     ),
     # What takes an object that is not a dataclass calls its methods.
     "an object with methods": (
@@ -854,43 +876,6 @@ def test_what_a_star_brings_is_followed_too() -> None:
     assert "optimizer.apply_gradients(grads=grads)" in texts["pkg.steps"]
     assert "print(optimizer.params)" in texts["main"]
     assert "FOC" not in "".join(texts.values())
-
-
-REGISTRY = """\
-from flax import optim
-
-MAKERS = {}
-
-
-def register(name):
-    def put(maker):
-        MAKERS[name] = maker
-        return maker
-
-    return put
-
-
-@register("sgd")
-def sgd(rate):
-    return optim.GradientDescent(rate)
-
-
-@register("adam")
-def adam(rate):
-    return optim.Adam(rate)
-
-
-def train_step(name, params, grads):
-    optimizer = MAKERS[name](0.1).create(params)
-    return optimizer.apply_gradient(grads).target
-"""
-
-
-def test_what_a_decorator_puts_into_a_registry_is_found_there() -> None:
-    text = rewrite(REGISTRY, "optax")
-    assert "return optax.sgd(rate)" in text and "return optax.adam(rate)" in text
-    assert "tx=MAKERS[name](0.1)" in text
-    assert ".apply_gradients(grads=grads).params" in text
 
 
 def test_a_use_that_stays_in_one_file_keeps_all_others() -> None:

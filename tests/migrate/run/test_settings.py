@@ -84,6 +84,8 @@ def test_the_nearest_pyproject(tmp_path: Path) -> None:
             "per-file-ignores in .* must be a table",
         ),
         ("[tool]\nflaxoptim-compat = 1", "is no table"),
+        ("tool = 3", "is no table"),
+        (f"a = {'[' * 5000}", "cannot be read"),
         ("[tool", "cannot be read"),
     ],
 )

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from tests.support.rewriting_texts import rewrite, rewrite_all
+from tests.support.rewriting_texts import rewrite
 
 START = """\
 import jax
@@ -274,16 +274,6 @@ def test_what_may_not_average_stays(name: str) -> None:
     text = rewrite(program(NOT_CERTAIN[name]), "optax")
     assert "    # FOC205: The step may average its gradients after" in text
     assert "apply_gradients" not in text and "TrainState" not in text
-
-
-def test_what_another_file_assigns_may_not_average() -> None:
-    texts = {
-        "train": program(CERTAIN["at the top of a file"]),
-        "main": "import train\nfrom flax import optim\n\n"
-        "train.optimizer = optim.Momentum(0.2).create(2.0)\n",
-    }
-    assert "# FOC205: The step may average" in rewrite_all(texts, "optax")["train"]
-    assert "pmean" in rewrite_all({"train": texts["train"]}, "optax")["train"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""What a variable is assigned in the function that asks for it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+
+def assigned_once(
+    points_to: PointsTo, document: Document, place: ast.AST, node: ast.expr
+) -> ast.expr:
+    """What a variable is assigned, if that happens once and in the same function.
+
+    Of what is unpacked into several, it is an entry.
+
+    Args:
+      points_to: what is known of the program.
+      document: the file.
+      place: where it is asked for.
+      node: the variable; any other expression is returned as it is.
+    """
+    if not isinstance(node, ast.Name):
+        return node
+    match list(assignments(points_to, document, place, node.id)):
+        case [statement]:
+            return _assigned_by(statement, node.id) or node
+    return node
+
+
+def _assigned_by(statement: ast.stmt, name: str) -> ast.expr | None:
+    """What a statement that binds a name gives to it; None if that is no plain assignment."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(), *_], value=value):
+            return value
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+            names = [each.id if isinstance(each, ast.Name) else "" for each in targets]
+            if name in names and not any(isinstance(each, ast.Starred) for each in targets):
+                entry = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
+                return ast.copy_location(entry, value)
+    return None
+
+
+def assignments(
+    points_to: PointsTo, document: Document, place: ast.AST, name: str
+) -> Iterator[ast.stmt]:
+    """The statements that bind a name in the scope in which it is seen at a place."""
+    scopes = points_to.scopes[document]
+    scope = scopes.binder(place, name)
+    if scope is None:
+        return
+    for node in ast.walk(scope):
+        stored = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        if stored and scopes.binder(node, name) is scope:
+            yield document.statement(node)

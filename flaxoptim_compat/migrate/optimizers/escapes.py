@@ -1,0 +1,262 @@
+"""Optimizers that go where the text does not show what becomes of them: they stay.
+
+Whatever the text does not show, a run does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from itertools import chain
+
+from flaxoptim_compat.migrate.names.dotted import (
+    arguments_of,
+    asks_by_name,
+    last_name,
+    names_asked,
+    whose_fields,
+)
+from flaxoptim_compat.migrate.optimizers.use import (
+    RUN_TO_KNOW,
+    Use,
+    axes_of,
+    becomes_train_state,
+    shown,
+    sites_of,
+)
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.calls import is_followed
+from flaxoptim_compat.migrate.values.objects import (
+    ANYWHERE,
+    Class,
+    External,
+    Function,
+    Instance,
+    Object,
+    Objects,
+    Optimizer,
+    Super,
+)
+from flaxoptim_compat.migrate.values.points_to import PointsTo
+
+_TARGET = "target"
+
+
+def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer, or what holds one, that is given to a function whose code is not seen."""
+    for argument in arguments_of(call):
+        objects = points_to.values(argument)
+        is_by_name = argument in call.args[:1] and _asks_for_any(document, call)
+        inside = points_to.inside if is_by_name else points_to.data_inside
+        holder = "" if sites_of(objects, Optimizer) else "an object that holds "
+        sites = sites_of(inside(objects), Optimizer)
+        if not sites:
+            holder = "a function that returns "
+            objects = frozenset()
+            returned = (points_to.returned(each.node) for each in points_to.functions(argument))
+            sites = sites_of(points_to.data_inside(objects.union(*returned)), Optimizer)
+        if sites and (taker := _unseen(points_to, document, call, objects)):
+            problem = f"`{shown(call)}` may give {holder}an optimizer to {taker}. {RUN_TO_KNOW}"
+            yield Use("FOC218", document, argument, sites, problem)
+
+
+def _asks_for_any(document: Document, call: ast.Call) -> bool:
+    """Whether it is ``getattr`` with a name that only shows as the program runs."""
+    is_getattr = isinstance(call.func, ast.Name) and call.func.id == "getattr"
+    return is_getattr and not names_asked(document, call)
+
+
+def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Objects) -> str:
+    """The function whose code is not seen; "" if there is none."""
+    function = call.func
+    takers = [*points_to.called_by(function)]
+    names = [each.name for each in takers if isinstance(each, External)]
+    if "dataclasses.replace" in names and any(
+        sites_of(points_to.values(each), Optimizer) for each in call.args[:1]
+    ):
+        # Its keywords are the fields of an Optimizer.
+        return "dataclasses.replace, which names its fields"
+    if isinstance(function, ast.Attribute):
+        if isinstance(function.value, ast.Constant | ast.JoinedStr):
+            return ""  # a text does not keep what `format` puts into it
+        owners = points_to.values(function.value)
+        is_own = bool(owners) and all(isinstance(each, Instance) for each in owners)
+        if function.attr in known_names.KEEP_THINGS or (is_own and function.attr == "_replace"):
+            return ""
+    others = [each for each in names if not _takes(document, call, each, given)]
+    if others:
+        return f"{min(others)}, which may expect an Optimizer"
+    if points_to.is_unknown(function) or not (takers or _is_method(points_to, function)):
+        return "a function whose code is not seen"
+    for each in takers:
+        if isinstance(each, Class) and given and points_to.is_made_unseen(each):
+            return f"`{each.node.name}`, of which no `__init__` is seen"
+    called = [each for each in arguments_of(call) if any(points_to.functions(each))]
+    if given and called and names and not all(map(is_followed, names)):
+        return f"`{shown(called[0])}`, through {min(names)}"
+    return ""
+
+
+def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> bool:
+    """Whether a function of a package takes an optimizer for a tree like others, or is followed."""
+    if name in ("getattr", "hasattr", "setattr", "object.__setattr__"):
+        # The name of an attribute of an optimizer changes, so it is to stand there.
+        is_holder = not sites_of(given, Optimizer)
+        return bool(names_asked(document, call)) if is_holder else asks_by_name(call)
+    return (
+        is_followed(name)
+        or known_names.makes_none(name)
+        or known_names.is_number(name)
+        or known_names.legacy_name(name) is not None
+    )
+
+
+def _is_method(points_to: PointsTo, function: ast.expr) -> bool:
+    """Whether it is a method of a container, or one that a class has from a known package."""
+    if not isinstance(function, ast.Attribute):
+        return False
+    owners = points_to.values(function.value)
+    return bool(owners) and all(_has_known_methods(points_to, each) for each in owners)
+
+
+def _has_known_methods(points_to: PointsTo, owner: Object) -> bool:
+    match owner:
+        case Instance(of=of) | Super(of=of) | (Class() as of):
+            bases = (base for _, bases in points_to.ancestry(of) for base in bases)
+            names = [each.name for each in bases if isinstance(each, External)]
+            return bool(names) and all(map(_is_known, names))
+    return not isinstance(owner, External | Function)
+
+
+def _is_known(name: str) -> bool:
+    return known_names.makes_none(name) or known_names.legacy_name(name) is not None
+
+
+def put_away(points_to: PointsTo, document: Document, node: ast.Assign) -> Iterator[Use]:
+    """An optimizer, or what holds one, that is put into something unknown."""
+    value = points_to.values(node.value)
+    for target, objects in chain(*(_put(points_to, each, value) for each in node.targets)):
+        sites = sites_of(points_to.data_inside(objects), Optimizer)
+        owners = points_to.values(target.value)
+        is_of_package = any(isinstance(each, External) for each in owners)
+        is_own = isinstance(target, ast.Subscript) and any(
+            isinstance(each, Instance) for each in owners
+        )
+        if sites and (is_of_package or is_own or not owners):
+            problem = _PUT_AWAY.format(shown(target.value))
+            yield Use("FOC218", document, target, sites, problem)
+
+
+def _put(
+    points_to: PointsTo, target: ast.expr, objects: Objects
+) -> Iterator[tuple[ast.Attribute | ast.Subscript, Objects]]:
+    """The attributes and entries that are assigned to, each with what it is given."""
+    match target:
+        case ast.Attribute() | ast.Subscript():
+            yield target, objects
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            is_starred = any(isinstance(each, ast.Starred) for each in targets)
+            for index, each in enumerate(targets):
+                entry = points_to.item(objects, ANYWHERE if is_starred else index)
+                yield from _put(points_to, each, entry)
+        case ast.Starred(value=inner):
+            yield from _put(points_to, inner, objects)
+
+
+_PUT_AWAY = f"An optimizer is put into `{{}}`, which is not read here. {RUN_TO_KNOW}"
+
+
+def leaves_taken(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer whose leaves are counted, or looked at."""
+    if known_names.LEAVES & points_to.package_names(call.func):
+        for argument in arguments_of(call):
+            sites = sites_of(points_to.values(argument), Optimizer)
+            if sites and not points_to.is_unknown(argument):
+                yield Use("FOC218", document, argument, sites, _LEAVES)
+
+
+_LEAVES = "The leaves of an optimizer are taken, and a TrainState has others, in another order."
+
+
+def stored_otherwise(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """An optimizer that is stored in another way than a TrainState."""
+    functions = points_to.package_names(call.func)
+    pickles = bool(functions & _PICKLERS)
+    if not pickles and not any(each.startswith(_SERIALIZERS) for each in functions):
+        return
+    for argument in arguments_of(call):
+        inside = points_to.inside if pickles else points_to.data_inside
+        data = inside(points_to.values(whose_fields(argument)))
+        if sites := sites_of(data, Optimizer):
+            if pickles:
+                yield Use("FOC218", document, argument, sites, _PICKLED)
+            elif axes_of(data) - {""}:
+                yield Use("FOC211", document, argument, sites, _FIRST_COPY)
+
+
+_PICKLERS = {"pickle.dump", "pickle.dumps"}
+_PICKLED = (
+    "An optimizer is pickled. A TrainState cannot be, because of the functions in it: pickle"
+    " `flax.serialization.to_state_dict(...)` of it."
+)
+_SERIALIZERS = ("flax.serialization.", "flax.training.checkpoints.")
+_FIRST_COPY = (
+    "A replicated optimizer is stored as its first copy, and a TrainState as all of them: store its"
+    " `unreplicate()`, and restore before `replicate()`."
+)
+
+
+# Where something may be an optimizer, and it does not show
+
+
+def not_understood(points_to: PointsTo, document: Document) -> list[ast.Attribute]:
+    """The attributes in a file that an optimizer has, of what nothing is known of.
+
+    Many things have a ``target``: it does not count in a file that assigns to one.
+    """
+    nodes = [*document.of_kind(ast.Attribute), *_asked_by_name(document)]
+    own = {each.attr for each in nodes if isinstance(each.ctx, ast.Store)}
+    names = {*known_names.TELLING, *({_TARGET} - own)}
+    return [
+        each
+        for each in nodes
+        if each.attr in names
+        and not points_to.values(each.value)
+        and not known_names.is_bridged(each)
+        and getattr(getattr(each.value, "func", None), "id", "") != "super"
+    ]
+
+
+def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:
+    """What ``getattr`` asks for by a name that is written out, as the attribute that it is."""
+    for call in document.of_kind(ast.Call):
+        match call:
+            case ast.Call(
+                func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]
+            ):
+                yield ast.copy_location(ast.Attribute(owner, name, ast.Load()), call)
+
+
+def is_certain(points_to: PointsTo, node: ast.Attribute) -> bool:
+    """Whether only an optimizer has what is asked for."""
+    return node.attr in known_names.TELLING and known_names.hints_at_optimizer(
+        node.attr, last_name(node.value), is_own=node.attr in points_to.own_methods
+    )
+
+
+def made_unseen(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
+    """What may make an optimizer of a definition that is unknown."""
+    match call:
+        case ast.Call(func=ast.Attribute(value=maker, attr="create"), args=args):
+            if len(args) != 1 and all(each.arg != _TARGET for each in call.keywords):
+                return  # it is given more than the parameters
+            is_unknown = points_to.is_unknown(maker) and not points_to.values(maker)
+            if is_unknown and not becomes_train_state(document, call):
+                yield Use("FOC202", document, call, frozenset({None}), _MADE_UNSEEN)
+
+
+_MADE_UNSEEN = (
+    "The result of this `create` is not known, and may be an optimizer that is used elsewhere:"
+    f" write which one it is, as in `optim.Adam(...).create(...)`. {RUN_TO_KNOW}"
+)

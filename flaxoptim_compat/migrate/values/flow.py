@@ -1,0 +1,840 @@
+"""Reads the functions of a program until what they say of each other is known.
+
+Values flow forward. A variable holds whatever is assigned to it anywhere, but between assignments
+that follow each other in one function it holds the last one. All calls of a function are one. What
+is read and written nowhere is unknown, such as the parameters of a function that nothing calls.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.names.scopes import Scope
+from flaxoptim_compat.migrate.names.walk import parameters
+from flaxoptim_compat.migrate.program.document import Document
+from flaxoptim_compat.migrate.program.imported_files import joined
+from flaxoptim_compat.migrate.program.linking import Processes
+from flaxoptim_compat.migrate.values import known_names
+from flaxoptim_compat.migrate.values.calls import MOST_SLOTS, Call, Calls, Given
+from flaxoptim_compat.migrate.values.cells import Cell
+from flaxoptim_compat.migrate.values.evidence import Evidence
+from flaxoptim_compat.migrate.values.memory import Memory, cells_of, decorators_of
+from flaxoptim_compat.migrate.values.objects import (
+    ANYWHERE,
+    NONE,
+    NOTHING,
+    ONE,
+    Class,
+    Container,
+    Definition,
+    External,
+    File,
+    Function,
+    FunctionNode,
+    Instance,
+    Object,
+    Objects,
+    Optimizer,
+    Plain,
+    Property,
+    Super,
+    Unknown,
+    bases_of,
+    is_plain,
+    key_of,
+)
+from flaxoptim_compat.migrate.values.scopes import Scopes, Stars
+
+# Annotations that say nothing of how a value is wrapped, and those of containers.
+_TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "Optional", "Union"})
+_CONTAINERS = frozenset({"dict", "iterable", "iterator", "list", "mapping", "sequence", "tuple"})
+_PROPERTIES = frozenset({"cached_property", "property"})
+
+
+class Flow:
+    """What the expressions of a program can hold.
+
+    Args:
+      documents: its files.
+      modules: for each file, the files that it imports, by the names it imports them by.
+      evidence: what a run showed of it.
+      processes: which files can be given what others make.
+    """
+
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        modules: Mapping[Document, Mapping[str, Document]],
+        evidence: Evidence,
+        processes: Processes,
+    ) -> None:
+        self.memory = Memory(evidence, processes, documents[0])
+        self.cells = self.memory.cells
+        self.calls = Calls(self.memory, documents)
+        self.held: dict[ast.AST, Objects] = {}
+        self.scopes = {document: Scopes(document) for document in documents}
+        # What something unknown comes from that is used as only optimizers are.
+        self._taken: set[ast.AST] = set()
+        # The expressions that a run saw to be these.
+        self.exactly: dict[ast.AST, Objects] = {}
+        self._names: dict[ast.AST, frozenset[str]] = {}
+        # The calls that decorators are.
+        self.decorating: dict[ast.expr, ast.Call] = {}
+        self._evidence = evidence
+        stars = Stars(modules)
+        self._readers: dict[ast.AST, _Reader] = {}
+        for document in documents:
+            reader = _Reader(self, document, modules[document], stars.brought(document))
+            self._readers[document.tree] = reader
+            self.cells.let_wait(document.tree)
+        self._read()
+        if evidence.makers:
+            self._believe()
+        while opened := [*filter(self._is_open, self.cells.open())]:
+            for each in opened:
+                self.cells.write(each, self._unknown(each))
+            self._read()
+
+    def bound_in(self, node: ast.AST) -> frozenset[str]:
+        """The names that a statement binds."""
+        names = self._names.get(node)
+        if names is None:
+            names = self._names[node] = frozenset(_bound_in(node))
+        return names
+
+    def add(self, function: ast.AST, make: Callable[[], _Reader]) -> None:
+        """Have a function read, by the reader that is made for it."""
+        if function not in self._readers:
+            self._readers[function] = make()
+            self.cells.let_wait(function)
+
+    def _read(self) -> None:
+        for function in self.cells.waiting():
+            self._readers[function].read(function)
+
+    def _is_open(self, cell: Cell) -> bool:
+        """Whether a cell that nothing writes may be anything."""
+        kind, node, name = cell
+        if kind == "missing":
+            assert isinstance(node, ast.ClassDef)
+            return self.memory.is_missing(node, str(name))
+        return kind in ("given", "named", "variable")
+
+    def _unknown(self, cell: Cell) -> Objects:
+        """What a cell holds that nothing writes."""
+        kind, node, name = cell
+        if kind == "missing":
+            assert isinstance(node, ast.ClassDef)
+            bases = [
+                each for _, held in self.memory.ancestry(self.memory.classes[node]) for each in held
+            ]
+            packages = [each for each in bases if isinstance(each, External)]
+            if packages and all(known_names.makes_none(each.name) for each in packages):
+                # A method that it has from a package, such as `apply` of a module of Linen.
+                return frozenset({External(f"{packages[0].name}.{name}")})
+        document = next(iter(self.scopes))
+        place: ast.AST = ast.Name(str(name))
+        if isinstance(node, ast.ClassDef):
+            document, place = self.memory.classes[node].document, node
+        elif isinstance(node, ast.AST) and node in self._readers:
+            document = self._readers[node].document
+            arguments = parameters(node.args) if isinstance(node, FunctionNode) else ()
+            of = [each for each in arguments if each.arg == name]
+            place = of[0] if of else place
+        return frozenset({Unknown(document, place)})
+
+    def take(self, unknown: Unknown) -> None:
+        """Take something unknown for an optimizer that is made elsewhere."""
+        if unknown.node not in self._taken:
+            self._taken.add(unknown.node)
+            for cell, held in [
+                *self.cells.of("variable"),
+                *self.cells.of("given"),
+                *self.cells.of("returns"),
+            ]:
+                if unknown in held:
+                    self.cells.write(cell, [Optimizer(None)])
+
+    def is_taken(self, unknown: Object) -> bool:
+        """Whether something unknown was taken for an optimizer."""
+        return isinstance(unknown, Unknown) and unknown.node in self._taken
+
+    def _believe(self) -> None:
+        """State what a run showed: at the places themselves, and of the variables and fields."""
+        calls, memory = self.calls, self.memory
+        for call, document in self._evidence.makers.items():
+            calls.define(Call(document, call, {}), "")
+        for shown in self._evidence.shown.values():
+            made = frozenset[Object](
+                Optimizer(calls.sites[maker], axis)
+                if shown.of == "optimizer"
+                else Definition(calls.sites[maker])
+                for maker, axis in shown.made
+            )
+            self.exactly[shown.node] = self.exactly.get(shown.node, NOTHING) | made
+        for node, objects in self.exactly.items():
+            for cell in self.cells_read(node):
+                memory.shown[cell] = memory.shown.get(cell, NOTHING) | objects
+        for cell, objects in memory.shown.items():
+            self.cells.write(cell, objects)
+        for each in self._readers:
+            self.cells.let_wait(each)
+        self._read()
+
+    def cells_read(self, node: ast.AST) -> Iterator[Cell]:
+        """The variable, or the fields, that an expression reads."""
+        match node:
+            case ast.Name(id=name):
+                for scopes in self.scopes.values():
+                    if node in scopes.walk.names:
+                        scope = scopes.binder(node, name)
+                        yield from [] if scope is None else [("variable", scope, name)]
+            case ast.Attribute(value=owner, attr=name):
+                yield from cells_of(self.held.get(owner, NOTHING), name)
+
+
+class _Reader:
+    """Reads the functions of one file, those of one class with that."""
+
+    def __init__(
+        self,
+        flow: Flow,
+        document: Document,
+        modules: Mapping[str, Document],
+        brought: Mapping[str, Document | str],
+        of: Class | None = None,
+    ) -> None:
+        self.document = document
+        self._flow = flow
+        self._memory = flow.memory
+        self._modules = modules
+        self._brought = brought
+        self._class = of
+        self._scopes = flow.scopes[document]
+        self._scope = self._scopes.of[document.tree]
+        self._function: FunctionNode | None = None
+        # What the variables of the function that is read hold at the place where it is.
+        self._now: dict[str, Objects] = {}
+        # The statements around it of which parts may be run again, or not at all.
+        self._around: list[ast.AST] = []
+        self._expressions: dict[type[ast.AST], Callable[[Any], Objects]] = {
+            ast.Name: self._name,
+            ast.Attribute: self._attribute,
+            ast.Call: self._call,
+            ast.Constant: self._constant,
+            ast.Tuple: self._display,
+            ast.List: self._display,
+            ast.Set: self._display,
+            ast.Dict: self._dict,
+            ast.ListComp: self._comprehension,
+            ast.SetComp: self._comprehension,
+            ast.GeneratorExp: self._comprehension,
+            ast.DictComp: self._comprehension,
+            ast.Subscript: self._subscript,
+            ast.IfExp: self._either,
+            ast.BoolOp: self._any_of,
+            ast.BinOp: self._operation,
+            ast.UnaryOp: lambda node: _plain(self._value(node.operand)),
+            ast.NamedExpr: self._walrus,
+            ast.Starred: lambda node: self._value(node.value),
+            ast.Await: lambda node: self._value(node.value),
+            ast.Lambda: self._lambda,
+            ast.Yield: self._yield,
+            ast.YieldFrom: lambda node: self._give(self._elements(node.value)),
+        }
+        self._statements: dict[type[ast.AST], Callable[[Any], None]] = {
+            ast.Assign: self._assign_statement,
+            ast.AnnAssign: self._annotated_statement,
+            ast.AugAssign: self._augmented_statement,
+            ast.If: self._if,
+            ast.For: self._for,
+            ast.AsyncFor: self._for,
+            ast.withitem: self._with_item,
+            ast.Match: self._match,
+            ast.Try: self._try,
+            ast.While: self._while,
+            ast.Return: self._return,
+            ast.FunctionDef: self._define,
+            ast.AsyncFunctionDef: self._define,
+            ast.ClassDef: self._define_class,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+        }
+
+    def _inner(self, of: Class | None) -> _Reader:
+        return _Reader(self._flow, self.document, self._modules, self._brought, of)
+
+    def read(self, function: ast.AST) -> None:
+        """Read a function, or what stands at the top of the file."""
+        self._scope, self._now = self._scopes.of[function], {}
+        self._memory.home = self.document
+        self._memory.cells.beyond = Unknown(self.document, function)
+        match function:
+            case ast.Module(body=body):
+                self._all(body)
+            case ast.Lambda(body=body):
+                self._function = function
+                self._take()
+                self._returns(self._value(body))
+            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
+                self._function = function
+                self._take()
+                self._all(body)
+
+    def _take(self) -> None:
+        """Let the parameters hold what the function is given."""
+        assert self._function is not None
+        for each in parameters(self._function.args):
+            self._bind(each.arg, self._memory.cells.read(("given", self._function, each.arg)))
+
+    # Statements
+
+    def _all(self, nodes: Iterable[ast.AST]) -> None:
+        for each in nodes:
+            if isinstance(each, ast.expr):
+                self._value(each)
+            else:
+                self._statement(each)
+
+    def _statement(self, node: ast.AST) -> None:
+        method = self._statements.get(type(node))
+        if method is None:
+            self._all(ast.iter_child_nodes(node))
+        else:
+            method(node)
+
+    def _parts(self, node: ast.AST, *parts: Iterable[ast.AST]) -> None:
+        """Read the parts of a statement that may be run again, or not at all.
+
+        A variable is there what it was before, or anything that the statement assigns to it.
+        """
+        self._around.append(node)
+        names = self._flow.bound_in(node)
+        for each in (*parts, ()):
+            for name in names:
+                if name in self._now:
+                    cell = ("joined", node, name)
+                    self._memory.cells.write(cell, self._now[name])
+                    self._now[name] = self._memory.cells.read(cell)
+            self._all(each)
+        self._around.pop()
+
+    def _while(self, node: ast.While) -> None:
+        self._parts(node, [node.test, *node.body], node.orelse)
+
+    def _try(self, node: ast.Try) -> None:
+        self._parts(
+            node, node.body, *([each] for each in node.handlers), node.orelse, node.finalbody
+        )
+
+    def _assign_statement(self, node: ast.Assign) -> None:
+        value = self._value(node.value)
+        for target in node.targets:
+            self._assign(target, value)
+
+    def _annotated_statement(self, node: ast.AnnAssign) -> None:
+        value = self._annotated(node.annotation)
+        if node.value is not None:
+            self._assign(node.target, self._value(node.value) | value)
+        elif value:
+            self._assign(node.target, value)
+
+    def _augmented_statement(self, node: ast.AugAssign) -> None:
+        before = self._value(node.target)
+        both = before | self._value(node.value)
+        if isinstance(node.op, ast.Add | ast.BitOr):
+            self._assign(node.target, before | self._sum(node, both))
+
+    def _if(self, node: ast.If) -> None:
+        self._value(node.test)
+        before = dict(self._now)
+        self._all(node.body)
+        after, self._now = self._now, before
+        self._all(node.orelse)
+        self._now = {name: held | after[name] for name, held in self._now.items() if name in after}
+
+    def _for(self, node: ast.For | ast.AsyncFor) -> None:
+        elements = self._elements(node.iter)
+        self._around.append(node)
+        self._assign(node.target, elements)
+        self._around.pop()
+        self._parts(node, node.body, node.orelse)
+
+    def _with_item(self, node: ast.withitem) -> None:
+        value = self._value(node.context_expr)
+        if node.optional_vars is not None:
+            self._assign(node.optional_vars, self._memory.entered(value))
+
+    def _match(self, node: ast.Match) -> None:
+        subject = self._value(node.subject)
+        for case in node.cases:
+            for each in ast.walk(case.pattern):
+                if isinstance(each, ast.expr):
+                    self._value(each)
+                elif isinstance(each, ast.MatchAs) and each.name is not None:
+                    self._bind(each.name, subject if each is case.pattern else self._open(each))
+                elif isinstance(each, ast.MatchStar) and each.name is not None:
+                    self._bind(each.name, self._open(each))
+        bodies = [[*([each.guard] if each.guard else []), *each.body] for each in node.cases]
+        self._parts(node, *bodies)
+
+    def _open(self, node: ast.AST) -> Objects:
+        return frozenset({Unknown(self.document, node)})
+
+    def _return(self, node: ast.Return) -> None:
+        if node.value is not None:
+            self._returns(self._value(node.value))
+
+    def _returns(self, value: Objects) -> None:
+        if self._function is not None:
+            self._memory.cells.write(("returns", self._function, ""), value)
+
+    def _assign(self, target: ast.expr, value: Objects) -> None:
+        """Let what stands on the left of an assignment hold what stands on the right."""
+        memory = self._memory
+        match target:
+            case ast.Name(id=name):
+                self._bind(name, value)
+            case ast.Starred(value=inner):
+                self._assign(inner, value)
+            case ast.Tuple(elts=targets) | ast.List(elts=targets):
+                starred = [isinstance(each, ast.Starred) for each in targets]
+                for index, each in enumerate(targets):
+                    if not any(starred[: index + 1]):
+                        self._assign(each, memory.item(value, index))
+                    elif starred[index]:
+                        inside = memory.contents(value)
+                        self._assign(each, memory.put(Container(each), ANYWHERE, inside))
+                    else:
+                        self._assign(each, memory.contents(value))
+            case ast.Attribute(value=owner, attr=attribute):
+                memory.store(self._value(owner), attribute, value)
+            case ast.Subscript(value=owner, slice=key):
+                entry = memory.entries(value) if isinstance(key, ast.Slice) else value
+                keys = self._value(key)
+                for holder in self._value(owner):
+                    if isinstance(holder, Container):
+                        memory.put(holder, key_of(key), entry)
+                        memory.put_key(holder, keys)
+
+    def _bind(self, name: str, value: Objects) -> None:
+        scope = self._scope
+        home = scope.home(name) if name in scope.elsewhere else scope
+        if home is None:
+            return
+        node = home.node
+        if isinstance(node, ast.ClassDef):
+            # What the body of a class assigns is an attribute of its instances.
+            self._memory.cells.write(("field", node, name), value)
+        self._memory.bind(node, name, value)
+        if self._keeps(home, name):
+            self._now[name] = self._memory.as_shown(value, ("variable", node, name))
+            for each in self._around:
+                self._memory.cells.write(("joined", each, name), self._now[name])
+
+    def _keeps(self, home: Scope, name: str) -> bool:
+        """Whether only the function that is read assigns to a variable."""
+        own = self._function or self.document.tree
+        return home.node is own and (own, name) not in self._scopes.shared
+
+    # Functions and classes
+
+    def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        memory = self._memory
+        owner = self._class if self._scope.is_class else None
+        function = Function(self.document, node)
+        self._decorate(node, function)
+        # Decorators return the function, or one that does the same.
+        found: Object = function
+        decorators = decorators_of(node)
+        if owner is not None:
+            if decorators & _PROPERTIES:
+                found = Property(function)
+            if "staticmethod" not in decorators:
+                of = "classmethod" in decorators or node.name in ("__new__", "__init_subclass__")
+                given: Object = owner if of else Instance(owner)
+                for name in function.parameters[:1]:
+                    memory.give(node, name, frozenset({given}))
+        if not decorators & {"setter", "deleter"}:
+            self._bind(node.name, frozenset({found}))
+        self._parameters(node)
+        if node.returns is not None and (said := self._annotated(node.returns)):
+            memory.cells.write(("returns", node, ""), said)
+        if "fixture" in decorators:
+            memory.cells.write(("fixture", "", _fixture_name(node)), memory.given_by(function))
+        if "fixture" in decorators or node.name.startswith("test"):
+            for taker in parameters(node.args):
+                if given_by := memory.cells.read(("fixture", "", taker.arg)):
+                    memory.give(node, taker.arg, given_by)
+        self._flow.add(node, lambda: self._inner(owner or self._class))
+
+    def _decorate(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, found: Object
+    ) -> None:
+        """Give what is defined to the program's own decorators, such as those of a registry."""
+        for each in node.decorator_list:
+            own = frozenset(filter(self._is_of_program, self._value(each)))
+            decorating = self._flow.decorating.setdefault(
+                each, ast.copy_location(ast.Call(each, [], []), each)
+            )
+            call = Call(self.document, decorating, self._modules)
+            made = self._flow.calls.result(call, own, Given([frozenset({found})]))
+            for wrapper in made:
+                if isinstance(wrapper, Function) and wrapper.node is not node:
+                    # Calls are those of what it wraps, of which it does the same.
+                    for name in wrapper.every_parameter:
+                        self._memory.give(wrapper.node, name, NOTHING)
+
+    def _is_of_program(self, decorator: Object) -> bool:
+        """Whether it calls a function of the program."""
+        called = {decorator} | self._flow.calls.bound_by(decorator)
+        return any(isinstance(each, Function | Class | Instance) for each in called)
+
+    def _parameters(self, node: FunctionNode) -> None:
+        """Give to parameters what their annotations and defaults say."""
+        memory, arguments = self._memory, node.args
+        for each in parameters(arguments):
+            if each.annotation is not None and (said := self._annotated(each.annotation)):
+                memory.give(node, each.arg, said)
+        positional = [*arguments.posonlyargs, *arguments.args]
+        last = positional[len(positional) - len(arguments.defaults) :]
+        defaults: list[tuple[ast.arg, ast.expr]] = [*zip(last, arguments.defaults, strict=True)]
+        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
+            defaults += [] if default is None else [(each, default)]
+        for each, default in defaults:
+            if value := self._value(default):
+                memory.cells.write(("given", node, each.arg), value, counts=False)
+        for taker in (arguments.vararg, arguments.kwarg):
+            if taker is not None:
+                rest = Container(taker, taker is arguments.kwarg)
+                memory.give(node, taker.arg, frozenset({rest}))
+
+    def _lambda(self, node: ast.Lambda) -> Objects:
+        self._parameters(node)
+        self._flow.add(node, lambda: self._inner(self._class))
+        return frozenset({Function(self.document, node)})
+
+    def _define_class(self, node: ast.ClassDef) -> None:
+        self._all([*node.keywords, *node.bases])
+        found = Class(self.document, node)
+        self._memory.classes[node] = found
+        bases = (self._flow.held.get(each, NOTHING) for each in bases_of(node))
+        self._memory.cells.write(("bases", node, ""), NOTHING.union(*bases))
+        self._bind(node.name, frozenset({found}))
+        # Who makes objects of it, and calls the methods that it inherits, need not be seen.
+        self._memory.inherit(found)
+        self._decorate(node, found)
+        around = self._scope, self._class
+        self._scope, self._class = self._scopes.of[node], found
+        self._all(node.body)
+        self._scope, self._class = around
+
+    def _import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            name = alias.name if alias.asname else alias.name.partition(".")[0]
+            module = self._modules.get(name)
+            found = File(module) if module else External(name)
+            self._bind(alias.asname or name, frozenset({found}))
+
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        origin = "." * node.level + (node.module or "")
+        module = self._modules.get(origin)
+        for alias in node.names:
+            if alias.name == "*":
+                for name, of in self._brought.items():
+                    self._memory.bind(self.document.tree, name, self._in_star(name, of))
+                continue
+            submodule = self._modules.get(joined(origin, alias.name))
+            if submodule is not None:
+                found: Objects = frozenset({File(submodule)})
+            elif module is not None:
+                found = self._memory.of_file(module, alias.name)
+            elif node.level:
+                found = self._open(alias)
+            else:
+                found = frozenset({External(f"{origin}.{alias.name}")})
+            self._bind(alias.asname or alias.name, found)
+
+    def _in_star(self, name: str, of: Document | str) -> Objects:
+        if isinstance(of, str):
+            return frozenset({External(of)})
+        return self._memory.of_file(of, name)
+
+    # Expressions
+
+    def _value(self, node: ast.expr) -> Objects:
+        """What an expression holds; what stands inside of it is read too."""
+        method = self._expressions.get(type(node))
+        if method is None:
+            self._all(ast.iter_child_nodes(node))
+            return NOTHING
+        held = method(node)
+        if node in self._memory.evidence.makers and node in self._flow.calls.sites:
+            assert isinstance(node, ast.Call)
+            held |= {Definition(self._flow.calls.sites[node])}
+        exactly = self._flow.exactly.get(node)
+        if exactly is not None:
+            held = exactly
+            if isinstance(node, ast.Attribute):
+                self._memory.store(self._flow.held.get(node.value, NOTHING), node.attr, held)
+        if held:
+            self._flow.held[node] = self._flow.held.get(node, NOTHING) | held
+        return held
+
+    def _constant(self, node: ast.Constant) -> Objects:
+        if node.value is None:
+            return frozenset({NONE})
+        return frozenset({ONE}) if isinstance(node.value, int | float) else NOTHING
+
+    def _name(self, node: ast.Name) -> Objects:
+        home = self._scope.binder(node.id, (node.lineno, node.col_offset))
+        if home is None:
+            if node.id not in self._brought:
+                return frozenset({External(node.id)})
+            return self._memory.of_file(self.document, node.id)
+        if node.id in self._now and self._keeps(home, node.id):
+            return self._now[node.id]
+        return self._memory.variable(home.node, node.id)
+
+    def _attribute(self, node: ast.Attribute) -> Objects:
+        owners = self._value(node.value)
+        if self._is_used_as_optimizer(node, owners):
+            for each in owners:
+                if isinstance(each, Unknown):
+                    self._flow.take(each)
+            owners |= {Optimizer(None)}
+            self._flow.held[node.value] = owners
+        return self._memory.attribute(owners, node.attr, self._modules)
+
+    def _is_used_as_optimizer(self, node: ast.Attribute, owners: Objects) -> bool:
+        """Whether something unknown is asked for what only optimizers have.
+
+        What a name alone would tell, a run has shown, or did not come to.
+        """
+        return (
+            any(isinstance(each, Unknown) and not self._flow.is_taken(each) for each in owners)
+            and all(isinstance(each, Unknown) or each == Optimizer(None) for each in owners)
+            and not self._memory.evidence.makers
+            and not known_names.is_bridged(node)
+            and known_names.hints_at_optimizer(
+                node.attr, last_name(node.value), is_own=self._memory.is_own_method(node.attr)
+            )
+        )
+
+    def _call(self, node: ast.Call) -> Objects:
+        functions = self._value(node.func)
+        given = Given()
+        for each in node.args:
+            value = self._value(each)
+            if isinstance(each, ast.Starred) and each is node.args[-1]:
+                given.positional += [self._memory.item(value, at) for at in range(MOST_SLOTS)]
+            elif isinstance(each, ast.Starred):
+                given.rest |= self._memory.contents(value)
+                given.has_rest = True
+            elif given.has_rest:
+                given.rest |= value
+            else:
+                given.positional.append(value)
+        for keyword in node.keywords:
+            value = self._value(keyword.value)
+            if keyword.arg is None:
+                given.rest_named |= value
+            else:
+                given.named[keyword.arg] = value
+        if functions == {External("super")}:
+            return NOTHING if self._class is None else frozenset({Super(self._class)})
+        call = Call(self.document, node, self._modules)
+        found: Objects = NOTHING
+        if isinstance(node.func, ast.Attribute):
+            owners = self._flow.held.get(node.func.value, NOTHING)
+            for owner in owners:
+                found |= self._flow.calls.method(call, owner, node.func.attr, given)
+            if found:
+                # Of what has such a method, nothing else by that name is called.
+                functions = frozenset(filter(_is_own, functions))
+        return found | self._flow.calls.result(call, functions, given)
+
+    def _display(self, node: ast.Tuple | ast.List | ast.Set) -> Objects:
+        made, memory = Container(node), self._memory
+        values = [self._value(each) for each in node.elts]
+        if isinstance(node, ast.Tuple) and all(map(is_plain, values)):
+            return NOTHING  # nothing can be put into it
+        return memory.put_all(
+            made,
+            [
+                (ANYWHERE, memory.entries(value))
+                if isinstance(each, ast.Starred)
+                else (index, value)
+                for index, (each, value) in enumerate(zip(node.elts, values, strict=True))
+            ],
+        )
+
+    def _dict(self, node: ast.Dict) -> Objects:
+        made, memory = Container(node, is_dict=True), self._memory
+        entries: list[tuple[Hashable, Objects]] = []
+        keys: list[Objects] = []
+        for key, each in zip(node.keys, node.values, strict=True):
+            value = self._value(each)
+            if key is None:
+                entries.append((ANYWHERE, memory.contents(value)))
+            else:
+                keys.append(self._value(key))
+                entries.append((key_of(key), value))
+        memory.put_key(made, NOTHING.union(*keys))
+        return memory.put_all(made, entries)
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+    ) -> Objects:
+        made, memory = Container(node, isinstance(node, ast.DictComp)), self._memory
+        first = self._elements(node.generators[0].iter)
+        around, self._scope = self._scope, self._scopes.of[node]
+        for number, each in enumerate(node.generators):
+            self._assign(each.target, self._elements(each.iter) if number else first)
+            self._all(each.ifs)
+        if isinstance(node, ast.DictComp):
+            memory.put_key(made, self._value(node.key))
+            element = self._value(node.value)
+        else:
+            element = self._value(node.elt)
+        self._scope = around
+        if isinstance(node, ast.GeneratorExp) and is_plain(element):
+            return NOTHING
+        return memory.put(made, ANYWHERE, element)
+
+    def _subscript(self, node: ast.Subscript) -> Objects:
+        owner = self._value(node.value)
+        self._value(node.slice)
+        if isinstance(node.slice, ast.Slice):
+            if not any(isinstance(each, Container) for each in owner):
+                return owner
+            return self._memory.put(Container(node), ANYWHERE, self._memory.contents(owner))
+        found = self._memory.item(owner, key_of(node.slice)) | _plain(owner)
+        # Each entry of something unknown is unknown by itself.
+        unknown = {each for each in owner & found if isinstance(each, Unknown)}
+        return (found - unknown) | self._open(node) if unknown else found
+
+    def _either(self, node: ast.IfExp) -> Objects:
+        self._value(node.test)
+        return self._value(node.body) | self._value(node.orelse)
+
+    def _any_of(self, node: ast.BoolOp) -> Objects:
+        return NOTHING.union(*map(self._value, node.values))
+
+    def _operation(self, node: ast.BinOp) -> Objects:
+        both = self._value(node.left) | self._value(node.right)
+        if any(isinstance(each, Instance) for each in both):
+            return self._open(node)
+        if not isinstance(node.op, ast.Add | ast.BitOr | ast.Mult):
+            return _plain(both)
+        return self._sum(node, both) | _plain(both)
+
+    def _sum(self, node: ast.AST, both: Objects) -> Objects:
+        """A container of the entries of both, which stand in other places of it."""
+        containers = frozenset(each for each in both if isinstance(each, Container))
+        if not containers:
+            return NOTHING
+        memory = self._memory
+        if is_plain(memory.contents(containers)):
+            return NOTHING
+        made = Container(node, any(each.is_dict for each in containers))
+        memory.put_key(made, memory.entries(containers))
+        return memory.put(made, ANYWHERE, memory.contents(containers))
+
+    def _walrus(self, node: ast.NamedExpr) -> Objects:
+        value, inside = self._value(node.value), self._scope
+        while self._scope.is_comprehension and self._scope.parent is not None:
+            self._scope = self._scope.parent
+        self._assign(node.target, value)
+        self._scope = inside
+        return value
+
+    def _yield(self, node: ast.Yield) -> Objects:
+        if node.value is not None:
+            self._give(self._value(node.value))
+        return NOTHING
+
+    def _give(self, value: Objects) -> Objects:
+        """Let the function around return a container of this."""
+        if self._function is not None:
+            self._returns(self._memory.put(Container(self._function), ANYWHERE, value))
+        return NOTHING
+
+    def _elements(self, iterated: ast.expr) -> Objects:
+        """What a loop over an expression gives to its variable."""
+        return self._memory.entries(self._value(iterated))
+
+    def _annotated(self, annotation: ast.expr) -> Objects:
+        """What a variable with an annotation can hold; nothing if that says nothing."""
+        match annotation:
+            case ast.Constant() if annotation in self.document.quoted:
+                return self._annotated(self.document.quoted[annotation])
+            case ast.Name() | ast.Attribute():
+                return frozenset(itertools.chain(*map(_of_kind, self._value(annotation))))
+            case ast.BinOp(left=first, right=second):
+                return self._annotated(first) | self._annotated(second)
+            case ast.Tuple(elts=several):
+                return NOTHING.union(*map(self._annotated, several))
+            case ast.Subscript(value=generic, slice=inner):
+                name = last_name(generic)
+                self._value(generic)
+                inside = self._annotated(inner)
+                if name in _TRANSPARENT:
+                    return inside
+                if name.lower() in _CONTAINERS and inside:
+                    made = Container(annotation, name.lower() in ("dict", "mapping"))
+                    if name.lower() == "tuple" and isinstance(inner, ast.Tuple):
+                        for index, each in enumerate(inner.elts):
+                            self._memory.put(made, index, self._annotated(each))
+                        return frozenset({made})
+                    return self._memory.put(made, ANYWHERE, inside)
+        return NOTHING
+
+
+def _bound_in(node: ast.AST) -> Iterator[str]:
+    for each in ast.walk(node):
+        match each:
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                yield name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.alias(name=name, asname=other):
+                yield other or name.partition(".")[0]
+
+
+def _of_kind(of: Object) -> Iterator[Object]:
+    """What is annotated with a class."""
+    if isinstance(of, Class):
+        yield Instance(of)
+    elif isinstance(of, External) and known_names.is_optimizer(of.name):
+        yield Optimizer(None)
+    elif isinstance(of, External) and known_names.is_base_itself(of.name):
+        yield Definition(None)
+
+
+def _is_own(each: Object) -> bool:
+    return not isinstance(each, External | Unknown)
+
+
+def _fixture_name(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+    """The name by which tests ask for a fixture."""
+    for decorator in node.decorator_list:
+        for each in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if each.arg == "name" and isinstance(each.value, ast.Constant):
+                return str(each.value.value)
+    return node.name
+
+
+def _plain(objects: Objects) -> Objects:
+    """The arrays and numbers among these, as what is computed with them is one."""
+    return frozenset(each for each in objects if isinstance(each, Plain) and each is ONE)
