@@ -56,7 +56,7 @@ def appearing_directory(
         directory.mkdir()
         yield directory
         for folder, _, _ in os.walk(directory):
-            _directory_to_disk(folder)
+            directory_to_disk(folder)
 
 
 @contextlib.contextmanager
@@ -87,7 +87,7 @@ def _renamed(
         raise
     # It is there, and no error may say that it is not.
     with contextlib.suppress(OSError):
-        _directory_to_disk(path.parent)
+        directory_to_disk(path.parent)
 
 
 def _remove(path: Path) -> None:
@@ -106,7 +106,10 @@ def _on_disk(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
         os.fsync(file.fileno())
 
 
-def _directory_to_disk(directory: str | Path) -> None:
+def directory_to_disk(directory: str | Path) -> None:
+    """Bring the names in a directory to the disk."""
+    if os.name == "nt":  # Windows opens no directories.
+        return
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -16,7 +16,8 @@ from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_styled, print_text
 
 if TYPE_CHECKING:
-    from flaxoptim_compat.migrate.editing.replacing_files import Outcome
+    from flaxoptim_compat.migrate.editing.journal import Journal
+    from flaxoptim_compat.migrate.editing.one_change import Outcome
     from flaxoptim_compat.migrate.run.reports import Report
     from flaxoptim_compat.observation.proof import Proof
 
@@ -31,9 +32,10 @@ examples:
 The command of --verify is run as "flaxoptim-compat run" runs a program, with all that it starts.
 All steps of all optimizers that it moves must have the same numbers before and after.
 
-What is not certain is left as it is; --to optax marks it with a comment. A file is rewritten whole
-or not at all. Files that are generated, read-only, links, in another encoding than UTF-8, or in
-folders of other people's code are left alone.
+What is not certain is left as it is; --to optax marks it with a comment. All files of a run
+are rewritten or none: should it be cut short, the next one first puts back what it changed. Files
+that are generated, read-only, links, in another encoding than UTF-8, or in folders of other
+people's code are left alone.
 
 {program_files.SETTINGS}
 
@@ -74,7 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Work out what is to change, and show it or write it."""
-    from flaxoptim_compat.migrate.editing.replacing_files import JournalError, VerificationError
+    from flaxoptim_compat.migrate.editing.journal import JournalError, only_run
+    from flaxoptim_compat.migrate.editing.one_change import VerificationError
+    from flaxoptim_compat.migrate.program.loading import FoundFiles
     from flaxoptim_compat.migrate.run.settings import SettingsError
 
     if arguments.verify and not arguments.write:
@@ -84,14 +88,21 @@ def run(arguments: argparse.Namespace) -> int:
     report: Report | None = None
     try:
         task = program_files.task_for(arguments, arguments.to, arguments.accept_changes)
-        report = program_files.run_over(arguments, task)
-        proof: Proof | None = None
-        if arguments.verify and report.findings:
-            proof = _proof(arguments.verify)
-            if arguments.to == "optax":
-                uses = proof.uses if task.uses is None else task.uses | proof.uses
-                report = program_files.run_over(arguments, task._replace(uses=uses))
-        return _write(report, arguments, proof) if arguments.write else _show(report, arguments)
+        found = FoundFiles(arguments.paths, task.settings.is_excluded)
+        places = (arguments.paths, found.journals)
+        with only_run(*places, arguments.write, _print_aside) as journal:
+            report = program_files.run_over(arguments, task)
+            proof: Proof | None = None
+            if arguments.verify and report.findings:
+                # If there can be none, that is said before anything is run.
+                journal()
+                proof = _proof(arguments.verify)
+                if arguments.to == "optax":
+                    uses = proof.uses if task.uses is None else task.uses | proof.uses
+                    report = program_files.run_over(arguments, task._replace(uses=uses))
+            if not arguments.write:
+                return _show(report, arguments)
+            return _write(report, arguments, journal, proof)
     except (JournalError, SettingsError) as error:
         print_error(error)
     except VerificationError as error:
@@ -115,7 +126,10 @@ _OWN_IMPORT = re.compile(rb"^[\s\"]*(?:import|from)\s+flaxoptim_compat\b", re.MU
 
 
 def _stopped() -> int:
-    print_error("stopped. Every file is either as it was or as it was to be.")
+    print_error(
+        "stopped. All files are as they were before, or all are rewritten, or the next rewrite here"
+        " first puts them back."
+    )
     return 130
 
 
@@ -165,16 +179,11 @@ def _proof(commands: list[str]) -> Proof:
     """The commands run with the program as it is.
 
     Raises:
-      JournalError: an earlier rewrite was killed here, and it is not known which files are meant.
       VerificationError: a command fails.
     """
-    from flaxoptim_compat.migrate.editing.replacing_files import (
-        VerificationError,
-        refuse_existing_journal,
-    )
+    from flaxoptim_compat.migrate.editing.one_change import VerificationError
     from flaxoptim_compat.observation.proof import Proof
 
-    refuse_existing_journal()
     proof = Proof(commands, _running)
     verdict = proof.before()
     if verdict is not None:
@@ -182,28 +191,29 @@ def _proof(commands: list[str]) -> Proof:
     return proof
 
 
-def _write(report: Report, arguments: argparse.Namespace, proof: Proof | None) -> int:
-    from flaxoptim_compat.migrate.editing import replacing_files
-    from flaxoptim_compat.migrate.editing.replacing_files import (
-        Replacement,
-        refuse_existing_journal,
-        remove_unfinished,
-    )
+def _write(
+    report: Report,
+    arguments: argparse.Namespace,
+    journal: Callable[[], Journal],
+    proof: Proof | None,
+) -> int:
+    from flaxoptim_compat.migrate.editing import one_change
+    from flaxoptim_compat.migrate.editing.replacing_files import Replacement, remove_unfinished
     from flaxoptim_compat.migrate.formats.account import account
 
-    refuse_existing_journal()
-    removed = remove_unfinished(report.unfinished)
-    report.unfinished = [path for path in report.unfinished if path not in removed]
     changes = [
         Replacement(each.path, each.old, each.new) for each in report.files if each.new is not None
     ]
-    outcome = replacing_files.Outcome([], [])
-    if changes and proof is not None:
+    outcome = one_change.Outcome([], [])
+    if proof is not None and changes:
         proof.changes = changes
-        outcome = replacing_files.write_verified(changes, proof, _print_aside)
-    elif changes:
-        outcome = replacing_files.write(changes)
-    for line in account(report, arguments.to, "changed", {each for each, _ in outcome.failed}):
+        _print_aside("Should this be killed, the next rewrite here first puts all files back.")
+    if changes:
+        outcome = one_change.write(changes, journal(), proof, _print_aside)
+    removed = remove_unfinished(report.unfinished)
+    report.unfinished = [path for path in report.unfinished if path not in removed]
+    not_written = [] if outcome.written else [each.path for each in changes]
+    for line in account(report, arguments.to, "changed", not_written):
         print_text(line)
     _say_written(outcome, removed)
     if outcome.written:

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.replacing_files import (
-    Replacement,
-    VerificationError,
-    write_verified,
-)
+from flaxoptim_compat.migrate.editing.one_change import VerificationError
+from flaxoptim_compat.migrate.editing.replacing_files import Replacement
 from flaxoptim_compat.observation.proof import Proof
+from tests.support.changed_files import written
 from tests.support.observed_programs import InProcess
 from tests.support.wrong_rewrites import PROGRAMS
 
@@ -48,7 +46,7 @@ def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_right_rewrite_stays(tmp_path: Path, name: str) -> None:
     program = PROGRAMS[name]
     changes, judge = proof(tmp_path, program.old, program.new)
-    assert len(write_verified(changes, judge, lambda _: None).written) == 1
+    assert len(written(changes, tmp_path, judge).written) == 1
     assert changes[0].path.read_text() == program.new
     (said,) = judge.account()
     assert "optimizer" in said and "nothing" not in said, said
@@ -60,7 +58,7 @@ def test_a_wrong_rewrite_is_caught(tmp_path: Path, name: str, text: str, by: str
     assert text in program.new
     changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
     with pytest.raises(VerificationError, match="The numbers part after") as caught:
-        write_verified(changes, judge, lambda _: None)
+        written(changes, tmp_path, judge)
     assert not caught.value.output
     assert changes[0].path.read_text() == program.old
     assert "train.py:" in str(caught.value)
@@ -73,7 +71,7 @@ def test_what_is_looked_at_more_often_is_no_other_trajectory(
     program = PROGRAMS[name]
     assert text in program.new
     changes, judge = proof(tmp_path, program.old, program.new.replace(text, by))
-    write_verified(changes, judge, lambda _: None)
+    written(changes, tmp_path, judge)
     (said,) = judge.account()
     assert re.match(r"(1 optimizer, 6|6 optimizers, 21) steps: the same ", said), said
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from flaxoptim_compat.migrate.editing.journal import only_run
+from flaxoptim_compat.migrate.editing.one_change import Judge, Outcome, write
 from flaxoptim_compat.migrate.editing.replacing_files import Replacement
 
 OLD = b"import jax\njax.tree_map(f, x)\n"
@@ -15,6 +18,17 @@ def changes(folder: Path, *names: str) -> list[Replacement]:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(OLD)
     return [Replacement(folder / name, OLD, NEW) for name in names]
+
+
+def written(
+    those: Sequence[Replacement],
+    folder: Path,
+    judge: Judge | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Write changes as a run over a folder does."""
+    with only_run([folder], (), True, say) as journal:
+        return write(those, journal(), judge, say)
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -34,6 +34,8 @@ _OPTIM = re.compile(rf"flax/optim/(__init__|{'|'.join(MODULES)})\.py$")
 EXCLUDED = "excluded by the settings"
 # How an unfinished file is called while it is written; see atomic.
 UNFINISHED = re.compile(r"unfinished-.+\.(?:py|pyi|ipynb|gin)-[0-9a-f]{8}")
+# How the file is called that a rewrite has until it ends. Hidden, so that nothing looks into it.
+JOURNAL = ".flaxoptim-compat-before"
 
 
 class FoundFile(NamedTuple):
@@ -65,6 +67,8 @@ class FoundFiles:
         self.left_out: list[tuple[Path, str]] = []
         self.unreadable: list[tuple[Path, str]] = []
         self.unfinished: list[Path] = []
+        # The folders that have one.
+        self.journals: list[Path] = []
         self._is_excluded = is_excluded
         self._seen: set[str] = set()
         paths = list(paths)
@@ -91,6 +95,8 @@ class FoundFiles:
             path = folder / entry.name
             if entry.is_dir(follow_symlinks=False):
                 self._enter(path, top)
+            elif entry.name == JOURNAL:
+                self.journals.append(folder)
             elif UNFINISHED.fullmatch(entry.name):
                 self.unfinished.append(path)
             elif entry.is_symlink():

@@ -1,0 +1,97 @@
+"""All files of a run are replaced, or none; a command of the user's may decide that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from flaxoptim_compat.migrate.editing import replacing_files
+from flaxoptim_compat.migrate.editing.journal import Journal, what_is_back
+from flaxoptim_compat.migrate.editing.replacing_files import NotWritten, Replacement
+from flaxoptim_compat.observation.verdict import Verdict
+
+
+class Outcome(NamedTuple):
+    """What was written.
+
+    Args:
+      written: the files that are new now: all or none.
+      failed: those that could not be written, and why.
+    """
+
+    written: list[Path]
+    failed: list[tuple[Path, str]]
+
+
+class Judge(Protocol):
+    """Decides whether files stay replaced."""
+
+    def after(self) -> Verdict | None:
+        """Look at it when its files have been replaced; returns why they must be put back."""
+
+    def put_back(self, verdict: Verdict) -> Verdict:
+        """Look once more when they have been put back; returns what there is to say then."""
+
+
+class VerificationError(Exception):
+    """The files are as they were; the message says why.
+
+    Args:
+      message: what happened.
+      output: what the command printed.
+      is_after: whether it failed with the new files, and not with the old ones already.
+    """
+
+    def __init__(self, message: str, output: str, is_after: bool) -> None:
+        super().__init__(message)
+        self.output = output
+        self.is_after = is_after
+
+
+def write(
+    changes: Sequence[Replacement],
+    journal: Journal,
+    judge: Judge | None,
+    say: Callable[[str], None],
+) -> Outcome:
+    """Replace all files, and put them back if one cannot be replaced, or a judge says so.
+
+    Args:
+      changes: the files.
+      journal: has them as they were until it is over.
+      judge: looks at the program when they have been replaced.
+      say: is told what is being done.
+
+    Raises:
+      JournalError: the files as they are cannot be kept.
+      VerificationError: the judge is against it; no file is changed.
+    """
+    try:
+        journal.keep(changes)
+        failed = dict(_not_written(changes))
+        verdict = judge.after() if judge is not None and not failed else None
+    except BaseException:
+        if journal.entries:
+            say(what_is_back(journal.put_back()))
+        raise
+    if failed:
+        # The others count on it.
+        say(what_is_back(journal.put_back(failed)))
+        return Outcome([], [(changes[number].path, why) for number, why in failed.items()])
+    if judge is not None and verdict is not None:
+        back = journal.put_back()
+        if not back.edited:
+            verdict = judge.put_back(verdict)
+        lines = filter(None, (f"{verdict.message} {what_is_back(back)}", verdict.details))
+        raise VerificationError("\n".join(lines), verdict.output, verdict.is_of_command)
+    journal.forget()
+    return Outcome([each.path for each in changes], [])
+
+
+def _not_written(changes: Sequence[Replacement]) -> Iterator[tuple[int, str]]:
+    for number, change in enumerate(changes):
+        try:
+            replacing_files.replace(change)
+        except NotWritten as error:
+            yield number, str(error)

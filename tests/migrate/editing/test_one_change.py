@@ -1,0 +1,110 @@
+"""All files of a run are replaced or none, and put back when a command of the user's fails."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.migrate.editing import replacing_files
+from flaxoptim_compat.migrate.editing.one_change import Outcome, VerificationError
+from flaxoptim_compat.migrate.editing.replacing_files import NotWritten, Replacement
+from flaxoptim_compat.observation.proof import Proof
+from tests.support.changed_files import NEW, OLD, changes, content, written
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def verified(
+    those: list[Replacement], command: str, say: Callable[[str], None] = lambda _: None
+) -> Outcome:
+    judge = Proof([command], lambda text: contextlib.nullcontext(say(text)))
+    verdict = judge.before()
+    if verdict is not None:
+        raise VerificationError(verdict.message, verdict.output, False)
+    judge.changes = those
+    return written(those, Path(), judge, say)
+
+
+def test_a_command_that_succeeds(program: Path) -> None:
+    said: list[str] = []
+    outcome = verified(changes(program, "a.py", "b/c.py"), "pwd > out", said.append)
+    assert sorted(path.name for path in outcome.written) == ["a.py", "c.py"]
+    found = content(program)
+    assert found.pop("out").decode().strip() == str(program)
+    assert found == {"a.py": NEW, "b/c.py": NEW}
+    assert said[0] == "Before: pwd > out" and said[-1] == "After: pwd > out"
+
+
+def test_a_command_that_fails_before(program: Path) -> None:
+    those = changes(program, "a.py")
+    with pytest.raises(VerificationError, match="fails before") as caught:
+        verified(those, "echo on stdout; echo on stderr >&2; exit 3")
+    assert caught.value.output == "on stdout\non stderr\n"
+    assert "exit status 3" in str(caught.value)
+    assert content(program) == {"a.py": OLD}
+
+
+def test_a_command_that_fails_after(program: Path) -> None:
+    those = changes(program, "a.py", "b/c.py")
+    those[1].path.chmod(0o750)
+    before = [each.path.stat() for each in those]
+    with pytest.raises(VerificationError, match="All files are as they were before"):
+        verified(those, "! grep -n tree.map b/c.py | grep -v tree_map")
+    assert content(program) == {"a.py": OLD, "b/c.py": OLD}
+    for change, status in zip(those, before, strict=True):
+        now = change.path.stat()
+        assert (now.st_mode, now.st_mtime_ns) == (status.st_mode, status.st_mtime_ns)
+
+
+def test_a_file_that_the_command_changes_is_not_overwritten(program: Path) -> None:
+    command = "grep -q tree_map b.py || { echo edited > a.py; false; }"
+    with pytest.raises(VerificationError, match="not these") as caught:
+        verified(changes(program, "a.py", "b.py"), command)
+    found = content(program)
+    assert (found["a.py"], found["b.py"]) == (b"edited\n", OLD)
+    (copy,) = found.keys() - {"a.py", "b.py"}
+    assert found[copy] == OLD
+    assert f"a.py: as it was before, it is in {program / copy}" in str(caught.value)
+
+
+def test_if_one_file_cannot_be_written_none_is(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    those = changes(program, "a.py", "b.py")
+    genuine = replacing_files.replace
+
+    def refusing(change: Replacement, *arguments: int | None) -> None:
+        if change.path == those[1].path:
+            raise NotWritten("no")
+        genuine(change, *arguments)
+
+    monkeypatch.setattr(replacing_files, "replace", refusing)
+    outcome = verified(those, "true")
+    assert outcome == ([], [(those[1].path, "no")])
+    assert content(program) == {"a.py": OLD, "b.py": OLD}
+
+
+def test_stopping_the_command_puts_the_files_back(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs: list[str] = []
+
+    def stopped(command: str, **_: object) -> subprocess.CompletedProcess[bytes]:
+        runs.append(command)
+        if len(runs) == 2:
+            assert content(program)["a.py"] == NEW
+            raise KeyboardInterrupt
+        return subprocess.CompletedProcess(command, 0, b"")
+
+    monkeypatch.setattr(subprocess, "run", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        verified(changes(program, "a.py"), "true")
+    assert content(program) == {"a.py": OLD}
