@@ -153,11 +153,10 @@ class Journal:
 
     def forget(self) -> None:
         """Say that all files are as they are to be."""
+        self.entries = []
         self._file.truncate(0)
-        self._file.flush()
         with contextlib.suppress(OSError):
             os.fsync(self._file.fileno())
-        self.entries = []
 
     def close(self) -> None:
         """Unlock it; it is removed unless files are still to be put back."""
@@ -333,7 +332,11 @@ def _folder_of(paths: Iterable[Path]) -> Path:
 
 
 def _no_journal(path: Path, error: OSError) -> JournalError:
-    advice = "" if not os.path.lexists(path) or path.is_file() else " Move it away first."
+    advice = (
+        ""
+        if not os.path.lexists(path) or stat.S_ISREG(path.lstat().st_mode)
+        else " Move it away first."
+    )
     return JournalError(
         f"{path} cannot be written: {error.strerror}.{advice} No file was changed, as"
         " rewrite keeps there how the files were."

@@ -1,0 +1,398 @@
+"""A run that is cut short is put back by the next one, and two at once do not meet."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flaxoptim_compat.migrate.editing.journal import Journal, JournalError, only_run
+from flaxoptim_compat.migrate.editing.replacing_files import replace
+from flaxoptim_compat.migrate.program.loading import JOURNAL
+from tests.support.changed_files import NEW, OLD, changes, content, written
+from tests.support.options import each
+from tests.support.places import ROOT
+from tests.support.processes import compat, output_of
+
+NAMES = ("a.py", "b/c.py", "b/d.py")
+BEFORE, AFTER = dict.fromkeys(NAMES, OLD), dict.fromkeys(NAMES, NEW)
+
+
+def cut_short(folder: Path, replaced: int = 2) -> None:
+    """Leave a folder as a run does that is killed when it has replaced so many files."""
+    folder.mkdir(exist_ok=True)
+    those = changes(folder, *NAMES)
+    journal = Journal(folder, is_new=True)
+    journal.keep(those)
+    for change in those[:replaced]:
+        replace(change)
+    journal.close()
+
+
+def put_back(*paths: Path, around: tuple[Path, ...] = (), writes: bool = True) -> list[str]:
+    """What a run over these paths says of those before it."""
+    said: list[str] = []
+    with only_run(paths, around, writes, said.append):
+        pass
+    return said
+
+
+KILLED_EVERYWHERE = """
+import os, shutil, signal, sys
+from pathlib import Path
+from tests.support.changed_files import NEW, OLD, changes, content, written
+from tests.migrate.editing.test_journal import AFTER, BEFORE, NAMES, cut_short, put_back
+
+folder = Path("program").resolve()
+
+
+def run(is_recovery, call_to_die_at):
+    calls = 0
+
+    def count(frame, event, argument):
+        nonlocal calls
+        if event in ("c_call", "c_return"):
+            calls += 1
+            if calls == call_to_die_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    those = [] if is_recovery else changes(folder, *NAMES)
+    sys.setprofile(count)
+    put_back(folder) if is_recovery else written(those, folder)
+    sys.setprofile(None)
+    return calls
+
+
+seen = set()
+for is_recovery in (False, True):
+    for _ in range(2):  # The first one imports as well.
+        cut_short(folder) if is_recovery else None
+        total = run(is_recovery, 0)
+        shutil.rmtree(folder)
+    for call in range(1, total + 1, 1 + total // int(sys.argv[1])):
+        cut_short(folder) if is_recovery else folder.mkdir()
+        child = os.fork()
+        if not child:
+            run(is_recovery, call)
+            os._exit(0)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
+        python = [text for name, text in content(folder).items() if name in NAMES]
+        seen.add((is_recovery, "mixed" if len(set(python)) > 1 else "whole"))
+        put_back(folder)
+        found = content(folder)
+        assert found == BEFORE or (found == AFTER and not is_recovery), (call, found)
+        shutil.rmtree(folder)
+print(sorted(seen))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+@pytest.mark.parametrize("calls", each(["50", "1000"], ["50"]))
+def test_killed_at_any_moment(tmp_path: Path, calls: str) -> None:
+    """A process of its own for each of so many calls into C, killed right there."""
+    printed = output_of(["-B", "-c", KILLED_EVERYWHERE, calls], tmp_path, {"PYTHONPATH": str(ROOT)})
+    every = [(is_recovery, how) for is_recovery in (False, True) for how in ("mixed", "whole")]
+    assert printed == f"{every}\n"
+
+
+MODEL = """\
+from flax import optim
+
+def make(params):
+    return optim.Adam(1e-3).create(params)
+"""
+USES = """\
+from model import make
+
+def train{}(params, grads):
+    optimizer = make(params).apply_gradient(grads)
+    return optimizer.state.step, optimizer.target
+"""
+
+
+def program(folder: Path, count: int) -> dict[str, bytes]:
+    """A program whose files only work together, before or after."""
+    folder.mkdir()
+    (folder / "model.py").write_text(MODEL)
+    for number in range(count):
+        (folder / f"train{number:03}.py").write_text(USES.format(number))
+    return content(folder)
+
+
+COMMAND = ["rewrite", ".", "--to", "optax", "--write"]
+
+
+@pytest.mark.parametrize("delay", each([0.0, 0.001, 0.003, 0.01, 0.02, 0.04, 0.08, 0.2], [0.01]))
+def test_a_command_that_is_killed(tmp_path: Path, delay: float) -> None:
+    uncut, cut = tmp_path / "uncut", tmp_path / "cut"
+    before = program(uncut, 60)
+    program(cut, 60)
+    assert compat(COMMAND, uncut).returncode == 1
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flaxoptim_compat", *COMMAND],
+        cwd=cut,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+    )
+    journal = cut / JOURNAL
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size):
+        time.sleep(0.0005)
+    time.sleep(delay)
+    process.kill()
+    process.wait()
+    # A run that only shows what it would do puts back as well.
+    assert compat([*COMMAND[:-1], "--check"], cut).returncode in (0, 1)
+    assert content(cut) in (before, content(uncut))
+    compat(COMMAND, cut)
+    assert content(cut) == content(uncut)
+
+
+def test_a_verification_that_is_killed(tmp_path: Path) -> None:
+    folder = tmp_path / "it's a program"
+    changes(folder, *NAMES)
+    before = {name: (folder / name).stat() for name in NAMES}
+    arguments = ["rewrite", ".", "--to", "shim", "--write", "--verify"]
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "flaxoptim_compat", *arguments),
+            "grep -q tree_map a.py || exec sleep 60",
+        ],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while (folder / NAMES[-1]).read_bytes() == OLD:
+        time.sleep(0.01)
+    # Meanwhile another one does nothing.
+    second = compat(arguments[:-1], folder)
+    assert (second.returncode, second.stdout) == (2, "")
+    assert "Another rewrite is at work in" in second.stderr
+    os.killpg(process.pid, signal.SIGKILL)
+    _, said = process.communicate()
+    assert "the next rewrite here first puts all files back" in said
+    assert {name: (folder / name).read_bytes() for name in NAMES} == AFTER
+    again = compat(["rewrite", ".", "--to", "shim", "--check"], folder)
+    assert f"A rewrite of 3 files in {folder} was cut short. All" in again.stderr
+    assert content(folder) == BEFORE
+    for name, status in before.items():
+        now = (folder / name).stat()
+        assert (now.st_mode, now.st_mtime_ns) == (status.st_mode, status.st_mtime_ns)
+
+
+def failing_at(
+    monkeypatch: pytest.MonkeyPatch, call: int, error: BaseException, times: int = 1
+) -> Callable[[], int]:
+    """Have the n-th sync or rename fail; returns how many there were."""
+    calls = 0
+
+    def wrapped(genuine: Callable[..., None]) -> Callable[..., None]:
+        def function(*arguments: object) -> None:
+            nonlocal calls
+            calls += 1
+            if call <= calls < call + times:
+                raise error
+            genuine(*arguments)
+
+        return function
+
+    for name in ("fsync", "replace"):
+        monkeypatch.setattr(os, name, wrapped(getattr(os, name)))
+    return lambda: calls
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_an_error_at_any_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    call = total = 0
+    outcomes = set()
+    while call <= total:
+        call += 1
+        those = changes(tmp_path, *NAMES)
+        with monkeypatch.context() as patch:
+            count = failing_at(patch, call, error)
+            try:
+                is_written = bool(written(those, tmp_path).written)
+            except (JournalError, KeyboardInterrupt):
+                is_written = content(tmp_path) == AFTER
+            total = count()
+        assert content(tmp_path) == (AFTER if is_written else BEFORE), call
+        outcomes.add(is_written)
+    assert call > 10 and outcomes == {False, True}
+
+
+def test_a_disk_that_stays_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    those = changes(tmp_path, *NAMES)
+    with monkeypatch.context() as patch:
+        # The journal, its folder, and each file with its name and its folder.
+        failing_at(patch, 6, OSError(28, "No space left on device"), times=1000)
+        with pytest.raises(JournalError, match=r"a\.py \(No space left on device\)"):
+            written(those, tmp_path)
+    assert content(tmp_path).keys() == {*NAMES, JOURNAL} and (tmp_path / "a.py").read_bytes() == NEW
+    assert "1 had been rewritten." in put_back(tmp_path)[0]
+    assert content(tmp_path) == BEFORE
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_it_says_what_it_put_back(tmp_path: Path, writes: bool) -> None:
+    cut_short(tmp_path)
+    (tmp_path / "b" / "unfinished-c.py-0123abcd").write_bytes(b"x")
+    assert put_back(tmp_path, writes=writes) == [
+        f"A rewrite of 3 files in {tmp_path} was cut short. All files are as they were before."
+        " 2 had been rewritten."
+    ]
+    assert content(tmp_path) == BEFORE
+    assert not put_back(tmp_path)
+
+
+def test_from_above_and_from_below(tmp_path: Path) -> None:
+    for path, around in ((tmp_path / "p" / "b" / "c.py", ()), (tmp_path, (tmp_path / "p",))):
+        cut_short(tmp_path / "p")
+        assert len(put_back(path, around=around)) == 1
+        assert content(tmp_path / "p") == BEFORE
+
+
+def test_the_command_looks_below(tmp_path: Path) -> None:
+    cut_short(tmp_path / "p")
+    done = compat(["rewrite", ".", "--to", "shim", "--write"], tmp_path)
+    assert "was cut short" in done.stderr and content(tmp_path / "p") == AFTER
+
+
+@pytest.mark.parametrize("second", ["p", "p/b", "."])
+def test_two_at_once(tmp_path: Path, second: str) -> None:
+    changes(tmp_path / "p", *NAMES)
+    with only_run([tmp_path / "p"], (), True, print):
+        before = content(tmp_path)
+        done = compat(["rewrite", second, "--to", "shim", "--write"], tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert " ".join(done.stderr.split()) == (
+            f"flaxoptim-compat: Another rewrite is at work in {tmp_path / 'p'}: wait until it ends."
+        )
+        assert content(tmp_path) == before
+    assert content(tmp_path / "p") == BEFORE
+
+
+def test_files_that_were_edited_since(tmp_path: Path) -> None:
+    cut_short(tmp_path)
+    (tmp_path / "a.py").write_bytes(b"edited\n")
+    with pytest.raises(JournalError, match=r"a\.py: as it was before, it is in ") as caught:
+        put_back(tmp_path)
+    found = content(tmp_path)
+    (copy,) = found.keys() - BEFORE.keys()
+    assert found.pop(copy) == OLD and copy in str(caught.value)
+    assert found == {**BEFORE, "a.py": b"edited\n"}
+    assert not put_back(tmp_path)
+
+
+def foreign(folder: Path, **changed: object) -> None:
+    """Change what a journal says."""
+    found = json.loads((folder / JOURNAL).read_text())
+    (folder / JOURNAL).write_text(json.dumps({**found, **changed}))
+
+
+def renamed(folder: Path, path: str) -> None:
+    _, mtime, new, old = json.loads((folder / JOURNAL).read_text())["files"][0]
+    foreign(folder, files=[[path, mtime, new, old]])
+
+
+def through_a_link(folder: Path) -> None:
+    (folder / "link").symlink_to(folder.parent)
+    renamed(folder, "link/outside.py")
+
+
+def linked(folder: Path) -> None:
+    (folder / JOURNAL).rename(folder.parent / "journal")
+    (folder / JOURNAL).symlink_to(folder.parent / "journal")
+
+
+def of_somebody_else(folder: Path) -> None:
+    if sys.platform == "win32" or os.geteuid():
+        pytest.skip("only root gives files away")
+    os.chown(folder / JOURNAL, 1234, 4321)
+
+
+def a_folder(folder: Path) -> None:
+    (folder / JOURNAL).unlink()
+    (folder / JOURNAL / "files").mkdir(parents=True)
+    (folder / JOURNAL / "top").write_text("/; rm -rf x\n")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: foreign(folder, **{"made in": "/"}),
+        lambda folder: foreign(folder, files=[["a.py"]]),
+        lambda folder: foreign(folder, files=[["a.py", 0, "", 1]]),
+        lambda folder: renamed(folder, "../outside.py"),
+        lambda folder: renamed(folder, str(folder.parent / "outside.py")),
+        lambda folder: (folder / JOURNAL).write_text("mine\n"),
+        through_a_link,
+        linked,
+        of_somebody_else,
+        a_folder,
+    ],
+)
+def test_a_journal_that_nobody_made_here(tmp_path: Path, make: Callable[[Path], object]) -> None:
+    folder = tmp_path / "p"
+    cut_short(folder)
+    (tmp_path / "outside.py").write_bytes(NEW)
+    make(folder)
+    before = content(tmp_path)
+    done = compat(["rewrite", ".", "--to", "shim", "--write"], folder)
+    assert done.returncode == 2 and content(tmp_path) == before
+    said = " ".join(done.stderr.split())
+    assert str(folder / JOURNAL) in said and "Move it away" in said
+    assert "cp " not in said and "rm " not in said
+    # Who does not have to write there goes on.
+    assert not put_back(tmp_path, around=(folder,)) and not put_back(folder, writes=False)
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("text", ["", '{"made', '{"made by": "flaxoptim-compat rewrite", "made in'])
+def test_half_of_a_journal_is_none(tmp_path: Path, text: str) -> None:
+    changes(tmp_path, *NAMES)
+    (tmp_path / JOURNAL).write_text(text)
+    assert not put_back(tmp_path) and content(tmp_path) == BEFORE
+
+
+def test_a_folder_that_cannot_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    those = changes(tmp_path, *NAMES)
+    genuine = os.open
+
+    def refusing(path: Path, flags: int, *arguments: int) -> int:
+        if flags & os.O_CREAT:
+            raise PermissionError(13, "Permission denied")
+        return genuine(path, flags, *arguments)
+
+    monkeypatch.setattr(os, "open", refusing)
+    # Who has nothing to write need not know.
+    assert not put_back(tmp_path)
+    with pytest.raises(
+        JournalError, match=r"before cannot be written: Permission denied\. No file"
+    ):
+        written(those, tmp_path)
+    assert content(tmp_path) == BEFORE
+
+
+def test_any_bytes_come_back(tmp_path: Path) -> None:
+    (change,) = changes(tmp_path, "a.py")
+    old = bytes(range(256)) + "\r\n\ufeff😀".encode() + b"\x80"
+    change.path.write_bytes(old)
+    journal = Journal(tmp_path, is_new=True)
+    journal.keep([change._replace(old=old)])
+    replace(change._replace(old=old))
+    journal.close()
+    put_back(tmp_path)
+    assert content(tmp_path) == {"a.py": old}
