@@ -36,9 +36,7 @@ def appearing_file(
 
 
 @contextlib.contextmanager
-def appearing_directory(
-    path: Path, check: Callable[[], None], unfinished: Path | None = None
-) -> Iterator[Path]:
+def appearing_directory(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     """A new directory to fill, which is at ``path`` once the block has ended without an error.
 
     Write the files in it with ``file_in``.
@@ -46,13 +44,11 @@ def appearing_directory(
     Args:
       path: where it is to be.
       check: as for ``appearing_file``.
-      unfinished: where it is while it is filled, if not under a name of its own each time. What a
-        program that was killed has left there is removed.
 
     Raises:
       OSError: it cannot be written.
     """
-    with _renamed(path, check, unfinished) as directory:
+    with _renamed(path, check) as directory:
         directory.mkdir()
         yield directory
         for folder, _, _ in os.walk(directory):
@@ -69,15 +65,10 @@ def file_in(directory: Path, name: str | Path) -> Iterator[BinaryIO]:
 
 
 @contextlib.contextmanager
-def _renamed(
-    path: Path, check: Callable[[], None], unfinished: Path | None = None
-) -> Iterator[Path]:
+def _renamed(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     """A name beside ``path``; what the block puts there is renamed, or removed after an error."""
     check()
-    if unfinished is None:
-        unfinished = path.with_name(f"unfinished-{path.name}-{os.urandom(4).hex()}")
-    else:
-        _remove(unfinished)
+    unfinished = path.with_name(f"unfinished-{path.name}-{os.urandom(4).hex()}")
     try:
         yield unfinished
         check()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.atomic import appearing_directory, appearing_file, file_in
+from flaxoptim_compat.atomic import appearing_directory, appearing_file
 
 
 class Refused(Exception):
@@ -71,13 +71,3 @@ def test_what_is_there_is_never_said_not_to_be(
     with pytest.raises(OSError, match="error"), appearing_directory(tmp_path / "y", lambda: None):
         pass
     assert os.listdir(tmp_path) == ["x"]
-
-
-def test_a_directory_that_has_one_name_while_it_is_filled(tmp_path: Path) -> None:
-    path, unfinished = tmp_path / "x", tmp_path / ".x"
-    (unfinished / "left by").mkdir(parents=True)
-    with appearing_directory(path, lambda: None, unfinished) as folder:
-        assert folder == unfinished and not os.listdir(folder)
-        with file_in(folder, Path("a", "b")) as file:
-            file.write(b"new")
-    assert os.listdir(tmp_path) == ["x"] and (path / "a" / "b").read_bytes() == b"new"
