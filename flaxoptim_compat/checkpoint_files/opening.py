@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from flaxoptim_compat.checkpoint_files.flax_directory import Step, is_step, steps_in
+from flaxoptim_compat.checkpoint_files.plain_files import is_no_directory
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, Tree
 
 Format = Literal["msgpack", "npz", "orbax"]
@@ -97,7 +98,10 @@ def _opened(path: Path, stack: contextlib.ExitStack) -> tuple[Format, Tree]:
     if not path.exists():
         raise CheckpointError(f"There is no {path}. Name a checkpoint, or a directory of them.")
     if not path.is_file():
-        raise CheckpointError(f"{path} is neither a file nor a directory.")
+        raise CheckpointError(
+            f"{path} is a pipe or a device, and neither a file nor a directory. Save what comes out"
+            " of it to a file first."
+        )
     from flaxoptim_compat.checkpoint_files.source import Source
 
     source = stack.enter_context(Source(path))
@@ -112,7 +116,7 @@ def _opened(path: Path, stack: contextlib.ExitStack) -> tuple[Format, Tree]:
 
 
 def _is_orbax(directory: Path) -> bool:
-    return any((directory / name).is_file() for name in _ORBAX_FILES)
+    return any(is_no_directory(directory / name) for name in _ORBAX_FILES)
 
 
 def _no_checkpoint(directory: Path) -> CheckpointError:

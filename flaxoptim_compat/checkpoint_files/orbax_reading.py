@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 from flaxoptim_compat.checkpoint_files import orbax_names
 from flaxoptim_compat.checkpoint_files.msgpack_reading import read_msgpack
 from flaxoptim_compat.checkpoint_files.nesting import nested
-from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, Source, cannot_read
+from flaxoptim_compat.checkpoint_files.plain_files import is_no_directory
+from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, Source
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
 from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays
 
+# Of a hundred thousand arrays it has a fourth of that.
+_LARGEST_JSON = 2**26
 _PLACEHOLDER = "PLACEHOLDER://"
 _TENSORSTORE_SPEC = frozenset(["driver", "kvstore", "metadata"])
 _PYTHON_SCALARS = ("int64", "float64", "bool", "complex128")
@@ -46,8 +49,8 @@ def read_orbax(directory: Path) -> Iterator[Tree]:
     """
     with contextlib.ExitStack() as stack:
         aggregate: Tree = {}
-        if (directory / orbax_names.AGGREGATE).is_file():
-            aggregate = read_msgpack(stack.enter_context(Source(directory / orbax_names.AGGREGATE)))
+        if is_no_directory(place := directory / orbax_names.AGGREGATE):
+            aggregate = read_msgpack(stack.enter_context(Source(place, inside=True)))
         metadata = _json_in(directory / orbax_names.METADATA)
         if metadata:
             leaves = list(_leaves(directory, metadata, aggregate))
@@ -72,12 +75,14 @@ def read_orbax(directory: Path) -> Iterator[Tree]:
 
 def _json_in(path: Path) -> dict[str, Any]:
     """The JSON object in a file; an empty one if there is no such file."""
-    try:
-        found = json.loads(path.read_bytes())
-    except FileNotFoundError:
+    if not is_no_directory(path):
         return {}
-    except OSError as error:
-        raise cannot_read(path, error) from error
+    with Source(path, inside=True) as source:
+        if source.size > _LARGEST_JSON:
+            raise _damaged(path, f"{source.size:,} bytes are more than any checkpoint has there")
+        content = source.first_bytes(source.size)
+    try:
+        found = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
     if not isinstance(found, dict):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from flaxoptim_compat.checkpoint_files.plain_files import open_plain
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
 COPY_AGAIN = (
@@ -24,16 +25,17 @@ class Source:
 
     Args:
       path: the file.
+      inside: whether it is a part of a directory, and must not be a link.
 
     Raises:
-      CheckpointError: it cannot be opened.
+      CheckpointError: it cannot be opened, or is no plain file.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, inside: bool = False) -> None:
         self.path = path
         self._lock = threading.Lock()
         try:
-            self.file = path.open("rb")
+            self.file = open_plain(path, inside=inside)
             self.size = os.fstat(self.file.fileno()).st_size
         except OSError as error:
             raise cannot_read(path, error) from error

@@ -14,7 +14,8 @@ import numpy as np
 
 from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
 from flaxoptim_compat.checkpoint_files.orbax_names import MANIFEST, is_inside
-from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN
+from flaxoptim_compat.checkpoint_files.plain_files import size_of_plain_files
+from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
 # More than zstd, blosc and gzip can make of one byte.
@@ -46,7 +47,10 @@ def zarr_arrays(
         if not is_inside(name):
             problem = f"{directory} has an array in {name!r:.200}, which is not inside it."
             raise CheckpointError(problem + COPY_AGAIN)
-    size = _size_of(directory)
+    try:
+        size = size_of_plain_files(directory)
+    except OSError as error:
+        raise cannot_read(directory, error) from error
     context = tensorstore.Context({"cache_pool": {"total_bytes_limit": 0}})
     opening = {
         name: tensorstore.open(
@@ -105,11 +109,3 @@ def _errors_of(directory: Path, name: str) -> Iterator[None]:
         raise CheckpointError(
             f"{directory}: the array {name!r} cannot be read: {problem}.{COPY_AGAIN}"
         ) from error
-
-
-def _size_of(directory: Path) -> int:
-    return sum(
-        os.lstat(os.path.join(folder, file)).st_size
-        for folder, _, files in os.walk(directory)
-        for file in files
-    )

@@ -153,7 +153,8 @@ def named_parameters(text: str, code: NamedCode) -> Any:
 
 
 def _is_recording(path: Path) -> bool:
-    if not zipfile.is_zipfile(path):
+    # A pipe would be waited for.
+    if not path.is_file() or not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
         return _DESCRIPTION in archive.namelist()
