@@ -21,7 +21,7 @@ def with_arrays_beside(tree: Tree, path: Path) -> Tree:
     Raises:
       CheckpointError: an array is missing or damaged.
     """
-    places = set(_places(tree))
+    places = list(_places(tree))
     if not places:
         return tree
     from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays

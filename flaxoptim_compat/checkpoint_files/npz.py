@@ -24,6 +24,7 @@ import numpy.lib.format as npy
 from flaxoptim_compat.checkpoint_files.dtypes import LARGEST_SIZE, is_number, is_possible_shape
 from flaxoptim_compat.checkpoint_files.leaves import PIECE
 from flaxoptim_compat.checkpoint_files.nesting import nested
+from flaxoptim_compat.checkpoint_files.promised import refuse_unaccounted
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read, empty_bytes
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
 from flaxoptim_compat.versions.of_python import warnings_ignored
@@ -73,6 +74,8 @@ def open_npz(path: Path) -> Iterator[Tree]:
         archive = zipfile.ZipFile(path)
     with archive:
         entries = [(_names(path, each), _array(archive, path, each)) for each in archive.infolist()]
+        promised = sum(array.nbytes for _, array in entries)
+        refuse_unaccounted(path, promised, path.stat().st_size)
         yield nested(entries, path)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
@@ -15,7 +15,7 @@ def is_no_directory(path: Path) -> bool:
     return os.path.lexists(path) and not path.is_dir()
 
 
-def open_plain(path: Path, *, inside: bool = False) -> BinaryIO:
+def open_plain(path: Path, *, inside: bool = False) -> BufferedReader:
     """The open file.
 
     Args:

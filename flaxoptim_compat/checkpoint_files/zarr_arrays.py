@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +17,12 @@ import numpy as np
 from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
 from flaxoptim_compat.checkpoint_files.orbax_names import MANIFEST, is_inside
 from flaxoptim_compat.checkpoint_files.plain_files import size_of_plain_files
+from flaxoptim_compat.checkpoint_files.promised import refuse_unaccounted
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
-# More than zstd, blosc and gzip can make of one byte.
-_LARGEST_EXPANSION = 2**15
+# As zarr calls the files with values.
+_PART = re.compile(rb"(c[/.]?)?[\d/.]*")
 
 
 def zarr_arrays(
@@ -65,10 +68,12 @@ def zarr_arrays(
         )
         for name in names
     }
-    arrays = {}
+    arrays, taken = {}, {}
     for name, store in opening.items():
         with _errors_of(directory, name):
-            arrays[name] = _array(store.result(), directory, name, size)
+            arrays[name], taken[name] = _array(store.result(), directory, name, size)
+    # Several leaves may be promised the same array.
+    refuse_unaccounted(directory, sum(taken[name] for name in names), size)
     return arrays
 
 
@@ -80,7 +85,8 @@ def _key_value_store(directory: Path, name: str) -> dict[str, Any]:
     return {**files, "path": f"{files['path']}{name}/"}
 
 
-def _array(store: Any, directory: Path, name: str, size: int) -> StoredArray:
+def _array(store: Any, directory: Path, name: str, size: int) -> tuple[StoredArray, int]:
+    """An array, and how many bytes of memory reading it takes: its own, or those of one part."""
     shape, dtype = tuple(store.shape), store.dtype.numpy_dtype
     chunk = tuple(store.chunk_layout.read_chunk.shape or ())  # None without dimensions
     if not is_number(dtype):
@@ -88,15 +94,36 @@ def _array(store: Any, directory: Path, name: str, size: int) -> StoredArray:
     if not is_possible_shape(shape, dtype) or not is_possible_shape(chunk, dtype):
         raise ValueError(f"its shape is {shape}")
     parts = math.prod(-(-whole // max(1, part)) for whole, part in zip(shape, chunk, strict=True))
-    values = max(math.prod(shape), math.prod(chunk))
-    if parts > size or values * dtype.itemsize > size * _LARGEST_EXPANSION:
+    if parts > size:
         raise ValueError(f"its shape is {shape}, in parts of {chunk}, but there are {size:,} bytes")
-    return StoredArray(shape, dtype, functools.partial(_read, store, directory, name))
+    taken = max(math.prod(shape), math.prod(chunk)) * dtype.itemsize
+    return StoredArray(shape, dtype, functools.partial(_read, store, directory, name)), taken
 
 
 def _read(store: Any, directory: Path, name: str) -> np.ndarray[Any, Any]:
     with _errors_of(directory, name):
+        _refuse_swelling(store)
         return np.asarray(store.read(order="C").result())
+
+
+def _refuse_swelling(store: Any) -> None:
+    """Refuse parts that become longer than they may: only blosc makes memory of what a part says.
+
+    Of the other compressions tensorstore takes no more than the array needs.
+    """
+    codec = json.dumps(store.codec.to_json())
+    if '"blosc"' not in codec:
+        return
+    if "sharding" in codec:
+        raise ValueError("blosc inside of shards, which no release of orbax has written")
+    longest = (
+        math.prod(store.chunk_layout.read_chunk.shape or ()) * store.dtype.numpy_dtype.itemsize
+    )
+    for key in filter(_PART.fullmatch, store.kvstore.list().result()):
+        # The length before compression.
+        header = store.kvstore.read(key, byte_range=slice(4, 8)).result().value
+        if (length := int.from_bytes(header, "little")) > longest:
+            raise ValueError(f"a part of {length:,} bytes, where {longest:,} belong")
 
 
 @contextmanager

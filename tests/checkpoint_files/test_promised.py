@@ -1,0 +1,128 @@
+"""A small checkpoint that would take much memory is refused before it does."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorstore
+
+from flaxoptim_compat.checkpoint_files import CheckpointError, promised, write_checkpoint
+from tests.support.checkpoint_trees import contents
+from tests.support.places import ROOT
+
+WORDS = "checkpoint convert source new --to train-state --format msgpack"
+HUGE = 2**31
+MEMORY = 3 * 2**29
+
+
+def changed(path: Path, **entries: Any) -> None:
+    description = path / "a" / ".zarray"
+    description.write_text(json.dumps(json.loads(description.read_text()) | entries))
+
+
+def zeros_that_are_left_out(path: Path) -> None:
+    changed(path, shape=[HUGE // 8], chunks=[HUGE // 8])
+    (path / "a" / "0").unlink()
+    (path / "other").write_bytes(os.urandom(2**20))
+
+
+def compressed(path: Path) -> None:
+    changed(path, shape=[HUGE // 8], chunks=[HUGE // 8], compressor={"id": "zstd", "level": 1})
+    # A frame of blocks that each say: 128 KiB of one byte.
+    block = (2 + (2**17 << 3)).to_bytes(3, "little") + b"\0"
+    last = (3 + (2**17 << 3)).to_bytes(3, "little") + b"\0"
+    frame = b"\x28\xb5\x2f\xfd\x00\x50" + block * (HUGE // 2**17 - 1) + last
+    (path / "a" / "0").write_bytes(frame)
+
+
+def longer_in_blosc(path: Path) -> None:
+    compressor = {"id": "blosc", "cname": "lz4", "clevel": 1, "shuffle": 1}
+    changed(path, compressor=compressor)
+    # A length of nearly 2 GiB, where 24 bytes belong.
+    header = bytes([2, 1, 33, 8]) + (2**31 - 2**20).to_bytes(4, "little")
+    (path / "a" / "0").write_bytes(header + bytes(2**20))
+
+
+BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "left out": (zeros_that_are_left_out, "promises arrays of 2,147,483,668 bytes"),
+    "compressed": (compressed, "promises arrays of 2,147,483,668 bytes"),
+    "blosc": (longer_in_blosc, "a part of 2,146,435,072 bytes, where 24 belong"),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_what_would_take_much_memory_is_refused(bomb: str, tmp_path: Path) -> None:
+    put, problem = BOMBS[bomb]
+    kinds = {"target": {"w": np.ones(2)}, "state": {"step": np.int32(1), "param_states": {"w": {}}}}
+    write_checkpoint(tmp_path / "source", {"a": np.ones(3), **kinds}, "orbax")
+    put(tmp_path / "source")
+    done = subprocess.run(
+        [sys.executable, "-m", "flaxoptim_compat", *WORDS.split()],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
+    )
+    assert done.returncode == 2, done.stderr
+    assert problem in " ".join(done.stderr.split())
+    assert os.listdir(tmp_path) == ["source"]
+
+
+def test_leaves_that_share_an_array_are_promised_it_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(promised, "_WITHOUT_QUESTION", 0)
+    monkeypatch.setattr(promised, "_LARGEST_EXPANSION", 10)
+    write_checkpoint(tmp_path / "x", {"a": np.ones(2_000)}, "orbax")
+    (tmp_path / "x" / "_METADATA").unlink()
+    shared = {str(number): "PLACEHOLDER://a" for number in range(100)}
+    write_checkpoint(tmp_path / "x" / "checkpoint", shared, "msgpack")
+    shutil.copytree(tmp_path / "x", tmp_path / "few")
+    (tmp_path / "few" / "checkpoint").unlink()
+    write_checkpoint(tmp_path / "few" / "checkpoint", {"0": shared["0"]}, "msgpack")
+    assert set(contents(tmp_path / "few")) == {"0"}
+    with pytest.raises(CheckpointError, match="promises arrays of 1,600,000 bytes"):
+        contents(tmp_path / "x")
+
+
+def test_a_deflated_npz_is_held_to_the_same(tmp_path: Path) -> None:
+    zeros = np.zeros(2**23)
+    # One array would still be let pass.
+    for number, problem in ((1, None), (5, "promises arrays of 335,544,320 bytes")):
+        arrays = {str(each): zeros for each in range(number)}
+        np.savez_compressed(tmp_path / f"{number}.npz", **arrays)
+        if problem is None:
+            assert contents(tmp_path / f"{number}.npz")["0"].nbytes == zeros.nbytes
+        else:
+            with pytest.raises(CheckpointError, match=problem):
+                contents(tmp_path / f"{number}.npz")
+
+
+def test_what_blosc_has_compressed_is_read(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "x", {"a": np.ones(3)}, "orbax")
+    shutil.rmtree(tmp_path / "x" / "a")
+    compressor = {"id": "blosc", "cname": "lz4", "clevel": 5, "shuffle": 1}
+    values = np.arange(10_000.0)
+    tensorstore.open(
+        {
+            "driver": "zarr",
+            "kvstore": {"driver": "file", "path": f"{tmp_path}/x/a/"},
+            "metadata": {"compressor": compressor, "chunks": [3_000]},
+        },
+        create=True,
+        dtype=tensorstore.float64,
+        shape=values.shape,
+    ).result().write(values).result()
+    (tmp_path / "x" / "a" / ".zattrs").write_text('{"a": 1, "b": 2}')
+    np.testing.assert_array_equal(contents(tmp_path / "x")["a"], values)
