@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -67,6 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def command() -> NoReturn:
     """Run one subcommand as a process of its own, and end it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Names of files need be no UTF-8.
+        sys.stdout.reconfigure(errors="backslashreplace")
     arguments = _parser().parse_args()
     status = _run(arguments)
     if arguments.subcommand in SUBCOMMANDS and SUBCOMMANDS[arguments.subcommand].leaves_much:

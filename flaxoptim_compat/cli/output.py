@@ -9,12 +9,19 @@ from collections.abc import Sequence
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout; it is no error if nobody reads it to the end."""
+    """Print text on stdout; it is no error if nobody reads it to the end.
+
+    Raises:
+      SystemExit: it cannot be written, because the disk is full.
+    """
     try:
         print(text, flush=True)
-    except BrokenPipeError:
-        # As with `| head`. Python would complain about the rest at exit.
+    except OSError as error:
+        # Python would complain about the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):  # as with `| head`
+            print_error(f"The output cannot be written: {error.strerror}.")
+            raise SystemExit(2) from error
 
 
 def print_styled(lines: Sequence[tuple[str, str]]) -> None:

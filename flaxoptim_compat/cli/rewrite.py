@@ -266,8 +266,10 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
 
 def _formatting(files: str) -> str:
     """The commands that order the imports of files and format them."""
-    settings = Path("pyproject.toml")
-    is_black = settings.is_file() and b"[tool.black]" in settings.read_bytes()
+    is_black = False
+    # The files are written by now, and this line is advice.
+    with contextlib.suppress(OSError):
+        is_black = b"[tool.black]" in Path("pyproject.toml").read_bytes()
     commands = ("isort", "black") if is_black else ("ruff check --select I --fix", "ruff format")
     return f"To order the imports and format: {' && '.join(f'{each} {files}' for each in commands)}"
 

@@ -35,7 +35,10 @@ def read_toml(text: str) -> dict[str, Any]:
     Raises:
       ValueError: it is no TOML.
     """
-    return tomllib.loads(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError("a value in it is nested too deeply") from error
 
 
 def add_note(error: Exception, note: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
@@ -105,7 +106,7 @@ def _notification(level: str, text: str, path: Path, place: Place | None) -> dic
 
 
 def _location(path: Path, place: Place | None) -> dict[str, Any]:
-    uri = path.as_uri() if path.is_absolute() else urllib.parse.quote(path.as_posix())
+    uri = path.as_uri() if path.is_absolute() else urllib.parse.quote(os.fsencode(path.as_posix()))
     physical: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if place is not None and place.cell:
         # A region is one of the file, which is JSON.

@@ -80,7 +80,7 @@ class FoundFiles:
                 # A script may have no suffix.
                 self.unreadable.append((path, f"the name ends in none of {', '.join(SUFFIXES)}"))
             elif os.path.isfile(path):
-                self._add_unless_excluded(path, path.is_symlink())
+                self._add_unless_excluded(path, os.path.islink(path))
             else:
                 self.unreadable.append((path, _why_no_file(path)))
 
@@ -141,9 +141,13 @@ class FoundFiles:
 
 
 def _why_no_file(path: Path) -> str:
-    if os.path.lexists(path):
-        return "it is a link to nothing" if path.is_symlink() else "it is no file"
-    return "there is no such file or folder"
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "there is no such file or folder"
+    except OSError as error:
+        return error.strerror or str(error)
+    return "it is a link to nothing" if stat.S_ISLNK(status.st_mode) else "it is no file"
 
 
 def _root_of(paths: Iterable[Path]) -> Path:
@@ -152,7 +156,9 @@ def _root_of(paths: Iterable[Path]) -> Path:
     It is the current one if all is in there, else the one that all is in; if that is a package,
     the first above it that is none.
     """
-    folders = [Path(os.path.abspath(path if os.path.isdir(path) else path.parent)) for path in paths]
+    folders = [
+        Path(os.path.abspath(path if os.path.isdir(path) else path.parent)) for path in paths
+    ]
     here = Path.cwd()
     if all(folder.is_relative_to(here) for folder in folders):
         folder = here

@@ -78,7 +78,7 @@ class _Run:
         self._reports: dict[int, FileReport] = {}
 
     def reports(self) -> list[FileReport]:
-        modules = {each.module.rpartition(".")[2].encode() for each in self._files}
+        modules = {os.fsencode(each.module.rpartition(".")[2]) for each in self._files}
         for number, file in enumerate(self._files):
             self._progress(number, len(self._files), str(file.path))
             self._examine(number, file, modules)

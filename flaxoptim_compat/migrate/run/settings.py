@@ -71,7 +71,7 @@ def read_settings(path: Path) -> Settings:
     start = Path(os.path.abspath(path))
     for folder in (start, *start.parents):
         file = folder / "pyproject.toml"
-        if os.path.isfile(file):  # not in a folder that may not be read
+        if os.path.isfile(file):
             return _from_file(file)
     return Settings()
 
@@ -94,12 +94,15 @@ def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
 def _from_file(file: Path) -> Settings:
     try:
         content = read_toml(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise SettingsError(f"{file} cannot be read: {error}") from error
-    tools = content.get("tool", {})
-    table = tools.get("flaxoptim-compat", {}) if isinstance(tools, dict) else None
-    if not isinstance(table, dict):
-        raise SettingsError(f"{file}: {TABLE} is no table.")
+    table: Any = content
+    for key in TABLE.split("."):
+        table = table.get(key, {})
+        if not isinstance(table, Mapping):
+            raise SettingsError(
+                f"{file}: {key!r} is {table!r:.40}, no table. Its settings belong into [{TABLE}]."
+            )
     known = ("select", "ignore", "exclude", "per-file-ignores", "for")
     for key in table:
         if key not in known:
