@@ -6,8 +6,8 @@ import ast
 import functools
 import io
 import re
-import warnings
 import tokenize
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
