@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,7 @@ import tensorstore
 
 from flaxoptim_compat.checkpoint_files import CheckpointError, promised, write_checkpoint
 from tests.support.checkpoint_trees import contents
-from tests.support.places import ROOT
+from tests.support.processes import start_within
 
 WORDS = "checkpoint convert source new --to train-state --format msgpack"
 HUGE = 2**31
@@ -66,14 +63,7 @@ def test_what_would_take_much_memory_is_refused(bomb: str, tmp_path: Path) -> No
     kinds = {"target": {"w": np.ones(2)}, "state": {"step": np.int32(1), "param_states": {"w": {}}}}
     write_checkpoint(tmp_path / "source", {"a": np.ones(3), **kinds}, "orbax")
     put(tmp_path / "source")
-    done = subprocess.run(
-        [sys.executable, "-m", "flaxoptim_compat", *WORDS.split()],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY)),
-    )
+    done = start_within(MEMORY, WORDS.split(), tmp_path)
     assert done.returncode == 2, done.stderr
     assert problem in " ".join(done.stderr.split())
     assert os.listdir(tmp_path) == ["source"]

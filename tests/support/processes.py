@@ -39,3 +39,21 @@ def compat(
 ) -> subprocess.CompletedProcess[str]:
     """Run ``flaxoptim-compat`` with these arguments, in this folder."""
     return start(["-m", "flaxoptim_compat", *arguments], cwd, env)
+
+
+def start_within(
+    memory: int, arguments: Sequence[str], cwd: Path
+) -> subprocess.CompletedProcess[str]:
+    """The command line in a process of its own, which may take so many bytes of memory.
+
+    Args:
+      memory: how many.
+      arguments: those of ``flaxoptim-compat``.
+      cwd: where it runs.
+    """
+    program = (
+        "import resource, sys; from flaxoptim_compat.cli import main;"
+        f"resource.setrlimit(resource.RLIMIT_DATA, ({memory}, {memory}));"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    return start(["-c", program, *arguments], cwd)
