@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 from flaxoptim_compat.columns import in_columns
 
 Path = tuple[str, ...]
+Item = TypeVar("Item")
 _LONGEST_TEXT = 40
+_MOST_ROWS = 100
 
 
 def leaves_of(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
@@ -44,7 +46,16 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
 
 
-def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The rows below the names, in columns."""
+def table(names: Sequence[str], items: Sequence[Item], row: Callable[[Item], Sequence[str]]) -> str:
+    """The first rows below the names, in columns, and how many more there are.
+
+    Args:
+      names: of the columns.
+      items: what there is a row for.
+      row: what a row says.
+    """
+    rows = [row(each) for each in items[:_MOST_ROWS]]
     lines = in_columns([names, *rows], right=[names.index("size")])
+    if len(items) > len(rows):
+        lines.append(f"… and {len(items) - len(rows):,} more")
     return textwrap.indent("\n".join(lines), "  ")

@@ -14,6 +14,7 @@ from flaxoptim_compat.checkpoint_contents.array_table import (
 from flaxoptim_compat.checkpoint_contents.optax_states import injected
 from flaxoptim_compat.checkpoint_contents.recognise import (
     FoundOptimizer,
+    Parameter,
     Path,
     find_optimizers,
 )
@@ -37,8 +38,8 @@ def summary(checkpoint: Checkpoint) -> str:
     beside = [(path, leaf) for path, leaf in leaves_of(tree) if not _is_in(path, inside)]
     if beside:
         title = "Beside that:" if found else "It holds:"
-        rows = [_row(path, leaf) for path, leaf in beside]
-        sections.append(f"{title}\n\n{table(('name', 'shape', 'dtype', 'size'), rows)}")
+        rows = table(("name", "shape", "dtype", "size"), beside, lambda each: _row(*each))
+        sections.append(f"{title}\n\n{rows}")
     return "\n\n".join(sections)
 
 
@@ -77,15 +78,18 @@ def _optimizer(found: FoundOptimizer) -> str:
         lines.append(f"  settable  {', '.join(rates) or 'nothing: the rates are in the program'}")
     owners = {parameter.kind for parameter in found.parameters}
     names = ("parameter", "shape", "dtype", "size", *(["optimizer"] if len(owners) > 1 else []))
-    rows = []
-    for each in found.parameters:
-        nothing = "unknown" if found.parts_unknown else "frozen"
+    nothing = "unknown" if found.parts_unknown else "frozen"
+
+    def row(each: Parameter) -> tuple[str, ...]:
         kind = nothing if each.kind is None else str(each.kind)
-        rows.append((*_row(each.path, each.value), *([kind] if len(owners) > 1 else [])))
+        return (*_row(each.path, each.value), *([kind] if len(owners) > 1 else []))
+
     arrays = [each.value for each in found.parameters]
     size = sum(each.nbytes for each in arrays if isinstance(each, StoredArray))
     total = f"{_count(len(arrays), 'parameter')}, {_numbers(arrays):,} numbers, {size_text(size)}"
-    return "\n".join([*lines, "", table(names, rows), f"  {total}", *_old_shapes(found)])
+    return "\n".join(
+        [*lines, "", table(names, found.parameters, row), f"  {total}", *_old_shapes(found)]
+    )
 
 
 def _old_shapes(found: FoundOptimizer) -> Iterator[str]:

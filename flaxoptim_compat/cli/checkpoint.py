@@ -107,7 +107,14 @@ def run(arguments: argparse.Namespace) -> int:
         return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
     except CheckpointError as error:
         print_error(error)
-        return 2
+    except (MemoryError, RecursionError) as error:
+        path = arguments.path if arguments.command == "inspect" else arguments.source
+        what = "memory" if isinstance(error, MemoryError) else "depth"
+        print_error(
+            f"{path} takes more {what} than there is, which checkpoints seldom do. Look whether it"
+            " is the right file, or do this on a larger machine. Nothing was written."
+        )
+    return 2
 
 
 def _inspect(arguments: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ import pytest
 from flax import serialization
 
 from flaxoptim_compat import optim
+from flaxoptim_compat.checkpoint_files import StoredArray
 from flaxoptim_compat.cli import main
 from tests.support.cases import case
 from tests.support.checkpoint_conversions import written
@@ -34,7 +35,7 @@ def test_what_cannot_be_read_is_an_error_in_words(
 
 
 def test_a_reader_that_stops_early_is_no_error(tmp_path: Path) -> None:
-    path = written(tmp_path / "many", {f"array_{number}": np.zeros(1) for number in range(5_000)})
+    path = written(tmp_path / "many", {f"{number:02000}": np.zeros(1) for number in range(100)})
     process = subprocess.Popen(
         [sys.executable, "-m", "flaxoptim_compat", "checkpoint", "inspect", str(path)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -70,3 +71,26 @@ def test_the_command_needs_to_be_named(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit, match="2"):
         main(["checkpoint"])
     assert "COMMAND" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [MemoryError, RecursionError])
+def test_too_large_a_checkpoint_is_one_line(
+    error: type[Exception],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = written(tmp_path / "momentum", create(case("Momentum-default"), optim))
+
+    def too_much(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(StoredArray, "read", too_much)
+    before = sorted(tmp_path.rglob("*"))
+    for words in (
+        ["inspect", str(path)],
+        ["convert", str(path), f"{path}.new", "--to", "nnx", "--optimizer", "Momentum"],
+    ):
+        assert main(["checkpoint", *words]) == 2
+        assert f"{path} takes more" in " ".join(capsys.readouterr().err.split())
+    assert sorted(tmp_path.rglob("*")) == before
