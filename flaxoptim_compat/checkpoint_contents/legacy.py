@@ -11,6 +11,7 @@ from flaxoptim_compat.checkpoint_contents.fields import (
     WEIGHT_NORM_ENTRIES,
     Kind,
 )
+from flaxoptim_compat.checkpoint_files.stored import is_index
 
 
 def kind_of_entry(entry: Any) -> Kind | None:
@@ -35,7 +36,7 @@ def is_list_of_states(state: Any) -> bool:
     if not isinstance(state, Mapping) or not state:
         return False
     return all(
-        name.isdecimal()
+        is_index(name)
         and isinstance(each, Mapping)
         and set(each) == {"step", "param_states"}
         and isinstance(each["param_states"], Mapping)

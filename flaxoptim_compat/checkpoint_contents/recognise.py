@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from flaxoptim_compat.checkpoint_contents.array_table import leaves_of
 from flaxoptim_compat.checkpoint_contents.fields import Kind
 from flaxoptim_compat.checkpoint_contents.legacy import (
@@ -21,7 +23,7 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
     moments,
     with_inner_states,
 )
-from flaxoptim_compat.checkpoint_files.stored import StoredArray
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
 Path = tuple[str, ...]
 Form = Literal["legacy", "train-state", "nnx"]
@@ -96,11 +98,34 @@ class FoundOptimizer:
     def step(self) -> Any:
         """The number of steps done: an int, or an array if there are copies; None if unknown."""
         if self.form != "legacy":
-            return number(self.node.get("step"))
+            return self._step_of(self.node.get("step"))
         state = self.node["state"]
         if is_list_of_states(state):
             state = next(iter(states_of_list(state)))
-        return number(state["step"])
+        return self._step_of(state["step"])
+
+    def _step_of(self, stored: Any) -> Any:
+        """A stored step.
+
+        Raises:
+          CheckpointError: it is none that any training reaches, such as NaN.
+        """
+        step = number(stored)
+        is_step = stored is None or (step is not None and all(map(_is_step, np.ravel(step))))
+        # An nnx checkpoint keeps it in a variable, of which others know.
+        if not is_step and not isinstance(stored, Mapping):
+            shown = stored if step is None else step
+            raise CheckpointError(
+                f"The optimizer at {self.place} has the step {shown!r:.60}, which is no number of"
+                " steps that a training could have done. The file is damaged, or is none of an"
+                " optimizer: use an earlier one."
+            )
+        return step
+
+
+def _is_step(number_of_steps: Any) -> bool:
+    # Flax and optax count in int32. NaN is not in any range.
+    return bool(0 <= number_of_steps < 2**31) and number_of_steps == int(number_of_steps)
 
 
 def number(value: Any) -> Any:
@@ -127,6 +152,7 @@ def _found(node: Any, path: Path) -> Iterator[FoundOptimizer]:
     elif _is_nnx(node):
         found = _nnx(node, path)
     if found is not None:
+        found.step()
         yield found
     for name, child in node.items():
         if found is None or name not in found.entries:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from flaxoptim_compat.checkpoint_files.stored import StoredArray, array_in_memory
+from flaxoptim_compat.checkpoint_files.stored import StoredArray, array_in_memory, is_index
 
 
 class Placeholders:
@@ -36,7 +36,7 @@ class Placeholders:
         if isinstance(tree, Mapping):
             # The order in which Flax writes: jax sorts the names of a dict, but not a list, which
             # is a dict here, and has '10' after '9'.
-            names = sorted(tree, key=int) if all(map(str.isdecimal, tree)) else tree
+            names = sorted(tree, key=int) if all(map(is_index, tree)) else tree
             return {name: self.take(tree[name]) for name in names}
         if id(tree) in self._stored:
             return self._stored[id(tree)]

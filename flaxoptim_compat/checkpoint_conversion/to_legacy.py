@@ -20,7 +20,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
-from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, is_index
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
 from flaxoptim_compat.optim.weight_norm import WeightNorm
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
@@ -191,6 +191,6 @@ def refuse_scaled_momentum(everything: Sequence[Moments], opt_state: Mapping[str
 def _ends_the_chain(opt_state: Mapping[str, Any], path: Path) -> bool:
     for depth, name in enumerate(path):
         chain = at(opt_state, path[:depth])
-        if all(map(str.isdecimal, chain)) and int(name) < len(chain) - 1:
+        if all(map(is_index, chain)) and int(name) < len(chain) - 1:
             return False
     return True

@@ -60,6 +60,11 @@ class StoredArray:
         return f"StoredArray(shape={self.shape}, dtype={self.dtype.name})"
 
 
+def is_index(name: str) -> bool:
+    """Whether a name is the place of an entry in a list: Python refuses numbers of 5,000 digits."""
+    return name.isdecimal() and len(name) < 20
+
+
 class StoredList(Mapping[str, "Tree"]):
     """A list in a msgpack file, as flax.serialization numbers lists: '0', '1' and so on.
 
@@ -75,7 +80,7 @@ class StoredList(Mapping[str, "Tree"]):
         self._items = tuple(items)
 
     def __getitem__(self, name: str) -> Tree:
-        if not (name.isdecimal() and str(int(name)) == name and int(name) < len(self)):
+        if not (is_index(name) and str(int(name)) == name and int(name) < len(self)):
             raise KeyError(name)
         return self._items[int(name)]
 

@@ -234,3 +234,28 @@ def test_ten_thousand_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert len(output) == 111
     assert output[-2] == "  … and 9,900 more"
     assert output[-1] == "  10,000 parameters, 20,000 numbers, 80.0 kB"
+
+
+@pytest.mark.parametrize("step", [np.float32("nan"), np.float64("inf"), 2.5, -3, 2**64 - 1, "x"])
+@pytest.mark.parametrize("command", ["inspect", "convert"])
+def test_a_step_that_is_none_is_refused(
+    tmp_path: Path, step: Any, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moments = {"grad_ema": np.ones(2), "grad_sq_ema": np.ones(2)}
+    state = {"step": step, "param_states": {"k": moments}}
+    path = written(tmp_path, {"target": {"k": np.ones(2)}, "state": state})
+    new = ["new", "--to", "train-state", "--definition", "optim.Adam(0.1)"]
+    arguments = ["checkpoint", command, str(path), *(new if command == "convert" else [])]
+    assert main(arguments) == 2
+    value = step if isinstance(step, str | int) else float(step)
+    assert f"has the step {value!r}, which is no number" in " ".join(
+        capsys.readouterr().err.split()
+    )
+
+
+def test_a_name_of_many_digits_is_no_place_in_a_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "1" * 5000
+    path = written(tmp_path, {"target": {name: np.ones(2)}, "state": {name: {"step": 1}}})
+    assert name in inspected(path, capsys)

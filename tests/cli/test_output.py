@@ -41,6 +41,16 @@ def test_a_name_that_is_no_utf_8_is_escaped(tmp_path: Path, form: str) -> None:
 
 
 @LINUX
+def test_a_file_whose_name_is_no_utf_8_is_rewritten(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/a\xff.py"))
+    odd.write_text("from flax import optim\noptimizer = optim.Adam(0.1).create({})\n")
+    (tmp_path / "b.py").write_text("from flax import optim\nimport c\nprint(c.made.target)\n")
+    (tmp_path / "c.py").write_text("from flax import optim\nmade = optim.Adam(0.1).create({})\n")
+    assert compat(tmp_path, "rewrite", ".", "--to", "optax", "--write")[::2] == (1, "")
+    assert "TrainState.create(" in odd.read_text()
+
+
+@LINUX
 def test_a_full_disk_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(LOST)
     with open("/dev/full", "w") as full:

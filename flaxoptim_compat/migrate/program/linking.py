@@ -5,6 +5,7 @@ In one process, one file may be given what another one makes.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -114,7 +115,7 @@ class Links:
         new = seen
         while new:
             modules = {self._parts[each].file.module for each in new}
-            words = {each.rpartition(".")[2].encode() for each in modules}
+            words = {os.fsencode(each.rpartition(".")[2]) for each in modules}
             new = {
                 number
                 for number in range(len(self._parts))
