@@ -54,7 +54,7 @@ def _definition(asked: Asked) -> Use:
 
 
 def _unknown(asked: Asked) -> Use | None:
-    if asked.sites == {None}:
+    if asked.sites == {None} and asked.points_to.unknown(asked.node.value) is not None:
         return None  # only a hint said that it is one, and this says otherwise
     owner = "An optimizer" if asked.node.attr == "apply_gradients" else "A TrainState"
     return asked.use("FOC219", f"{owner} has no `{asked.node.attr}`.")
