@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,7 +81,9 @@ def test_no_entry_that_is_not_what_it_should_be_is_more_than_an_error(name: str)
         form = choose.randrange(2)
         tree = stored[form]
         tree = replaced(tree, choose.choice([*nodes(tree)]), choose.choice(ODD))
-        summary(Checkpoint(Path("damaged"), "msgpack", tree))
+        # A step that is none is refused by that, too.
+        with contextlib.suppress(CheckpointError):
+            summary(Checkpoint(Path("damaged"), "msgpack", tree))
         for definition in (None, entry.build(optim), *([] if form else [optax.adam(0.1)])):
             try:
                 convert(tree, ("train-state", "legacy")[form], None, definition)
