@@ -176,10 +176,11 @@ def test_permissions_are_what_the_umask_says(
 
 
 KILLED_EVERYWHERE = """
-import os, shutil, signal, sys
+import os, shutil, sys
 import numpy as np
 from flaxoptim_compat.checkpoint_files import write_checkpoint
 from tests.support.checkpoint_trees import contents, described
+from tests.support.dying import die_at_call
 from tests.support.places import ROOT
 
 format_ = sys.argv[1]
@@ -187,19 +188,9 @@ tree = {"a": np.arange(700.0), "b": {"c": np.ones((3, 2), np.float32)}, "d": Non
 
 
 def write(call_to_die_at):
-    calls = 0
-
-    def count(frame, event, argument):
-        nonlocal calls
-        if event in ("c_call", "c_return"):
-            calls += 1
-            if calls == call_to_die_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.setprofile(count)
+    stop = die_at_call(call_to_die_at)
     write_checkpoint("x", tree, format_)
-    sys.setprofile(None)
-    return calls
+    return stop()
 
 
 def remove(name):

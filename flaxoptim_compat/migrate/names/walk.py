@@ -367,3 +367,14 @@ def parameters(node: ast.arguments) -> list[ast.arg]:
     """All parameters of a function, those with a star included."""
     alone = [each for each in (node.vararg, node.kwarg) if each is not None]
     return [*node.posonlyargs, *node.args, *node.kwonlyargs, *alone]
+
+
+def defaults(node: ast.arguments) -> list[tuple[ast.arg, ast.expr]]:
+    """The parameters of a function that have a default, each with that."""
+    positional = [*node.posonlyargs, *node.args]
+    last = positional[len(positional) - len(node.defaults) :]
+    named = zip(node.kwonlyargs, node.kw_defaults, strict=True)
+    return [
+        *zip(last, node.defaults, strict=True),
+        *((each, default) for each, default in named if default is not None),
+    ]

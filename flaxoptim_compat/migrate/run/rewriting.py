@@ -56,21 +56,29 @@ def rewritten(file: FileFindings, target: str) -> Rewritten:
     edits += _comments_as_edits(document, *comments)
     text = apply_edits(document.text, edits)
     if text != document.text and not document.is_gin:
-        problem = _why_not_compiled(text)
-        if problem and not _why_not_compiled(document.text):
-            raise ValueError(f"{problem} of the result")
+        try:
+            ast.parse(text)
+            # A `global` below a use parses, and is no Python; that may have been so before.
+            if _compiles(document.text):
+                _compile(text)
+        except SyntaxError as error:
+            raise ValueError(f"line {error.lineno} of the result: {error.msg}") from error
     return Rewritten(text, done, left)
 
 
-def _why_not_compiled(text: str) -> str:
-    """Why a file or a notebook is no Python, such as a ``global`` below a use; "" if it is."""
+def _compiles(text: str) -> bool:
+    try:
+        _compile(text)
+    except (SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def _compile(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of escapes that are none, which were there before
-        try:
-            compile(text, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-        except (SyntaxError, RecursionError, MemoryError) as error:
-            return f"{getattr(error, 'msg', 'too deep')}, line {getattr(error, 'lineno', 1)}"
-    return ""
+        # In a notebook, `await` may stand anywhere.
+        compile(text, "", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
 
 
 def _is_done(finding: Finding, target: str) -> bool:

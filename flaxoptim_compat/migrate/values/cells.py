@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import collections
 from collections.abc import Collection, Hashable, Iterator
 
 from flaxoptim_compat.migrate.values.objects import (
@@ -37,7 +36,9 @@ class Cells:
         # The cells in which objects are no longer told apart.
         self._wide: set[Cell] = set()
         self._waiting: dict[ast.AST, None] = {}
-        self._readings: collections.Counter[ast.AST] = collections.Counter()
+        # How often functions were read, all together, and which.
+        self.readings = 0
+        self._were_read: set[ast.AST] = set()
         # The function that is being read, and what is not told apart in it.
         self.reader: ast.AST | None = None
         self.beyond: Unknown
@@ -90,7 +91,8 @@ class Cells:
         while self._waiting and not self.gave_up:
             function = next(iter(self._waiting))
             del self._waiting[function]
-            self._readings[function] += 1
+            self.readings += 1
+            self._were_read.add(function)
             self.reader = function
             yield function
         self.reader = None
@@ -108,14 +110,9 @@ class Cells:
         return ((cell, held) for cell, held in self._held.items() if cell[0] == kind)
 
     @property
-    def readings(self) -> int:
-        """How often functions were read, all together."""
-        return self._readings.total()
-
-    @property
     def gave_up(self) -> bool:
         """Whether so much is going on that it is not followed to the end."""
-        return self.readings > _MOST_READINGS * (len(self._readings) + 20)
+        return self.readings > _MOST_READINGS * (len(self._were_read) + 20)
 
 
 def _matters(each: Object) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from flaxoptim_compat.migrate.names.dotted import last_name
 from flaxoptim_compat.migrate.names.scopes import Scope
-from flaxoptim_compat.migrate.names.walk import parameters
+from flaxoptim_compat.migrate.names.walk import defaults, parameters
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.program.linking import Processes
@@ -500,12 +500,7 @@ class _Reader:
         for each in parameters(arguments):
             if each.annotation is not None and (said := self._annotated(each.annotation)):
                 memory.give(node, each.arg, said)
-        positional = [*arguments.posonlyargs, *arguments.args]
-        last = positional[len(positional) - len(arguments.defaults) :]
-        defaults: list[tuple[ast.arg, ast.expr]] = [*zip(last, arguments.defaults, strict=True)]
-        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-            defaults += [] if default is None else [(each, default)]
-        for each, default in defaults:
+        for each, default in defaults(arguments):
             if value := self._value(default):
                 memory.cells.write(("given", node, each.arg), value, counts=False)
         for taker in (arguments.vararg, arguments.kwarg):

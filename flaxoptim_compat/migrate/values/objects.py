@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Hashable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import last_name
-from flaxoptim_compat.migrate.names.walk import parameters
+from flaxoptim_compat.migrate.names.walk import defaults, parameters
 from flaxoptim_compat.migrate.program.document import Document
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -166,11 +166,7 @@ class Function(Object):
     @property
     def optional(self) -> list[str]:
         """The parameters that have a default."""
-        arguments = self.node.args
-        positional = [*arguments.posonlyargs, *arguments.args]
-        last = positional[len(positional) - len(arguments.defaults) :]
-        named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        return [each.arg for each in (*last, *(one for one, default in named if default))]
+        return [each.arg for each, _ in defaults(self.node.args)]
 
     @property
     def every_parameter(self) -> list[str]:

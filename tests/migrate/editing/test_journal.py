@@ -45,29 +45,20 @@ def put_back(*paths: Path, around: tuple[Path, ...] = (), writes: bool = True) -
 
 
 KILLED_EVERYWHERE = """
-import os, shutil, signal, sys
+import os, shutil, sys
 from pathlib import Path
 from tests.support.changed_files import NEW, OLD, changes, content, written
+from tests.support.dying import die_at_call
 from tests.migrate.editing.test_journal import AFTER, BEFORE, NAMES, cut_short, put_back
 
 folder = Path("program").resolve()
 
 
 def run(is_recovery, call_to_die_at):
-    calls = 0
-
-    def count(frame, event, argument):
-        nonlocal calls
-        if event in ("c_call", "c_return"):
-            calls += 1
-            if calls == call_to_die_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
     those = [] if is_recovery else changes(folder, *NAMES)
-    sys.setprofile(count)
+    stop = die_at_call(call_to_die_at)
     put_back(folder) if is_recovery else written(those, folder)
-    sys.setprofile(None)
-    return calls
+    return stop()
 
 
 seen = set()
