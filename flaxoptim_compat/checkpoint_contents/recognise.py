@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -95,22 +96,27 @@ class FoundOptimizer:
             return 0
         return sum(parameter.kind is None for parameter in self.parameters)
 
+    @functools.cached_property
     def step(self) -> Any:
         """The number of steps done: an int, or an array if there are copies; None if unknown."""
+        return number(self._stored_step)
+
+    @property
+    def _stored_step(self) -> Any:
         if self.form != "legacy":
-            return self._step_of(self.node.get("step"))
+            return self.node.get("step")
         state = self.node["state"]
         if is_list_of_states(state):
             state = next(iter(states_of_list(state)))
-        return self._step_of(state["step"])
+        return state["step"]
 
-    def _step_of(self, stored: Any) -> Any:
-        """A stored step.
+    def check_step(self) -> None:
+        """See that the step is one.
 
         Raises:
           CheckpointError: it is none that any training reaches, such as NaN.
         """
-        step = number(stored)
+        stored, step = self._stored_step, self.step
         is_step = stored is None or (step is not None and all(map(_is_step, np.ravel(step))))
         # An nnx checkpoint keeps it in a variable, of which others know.
         if not is_step and not isinstance(stored, Mapping):
@@ -120,7 +126,6 @@ class FoundOptimizer:
                 " steps that a training could have done. The file is damaged, or is none of an"
                 " optimizer: use an earlier one."
             )
-        return step
 
 
 def _is_step(number_of_steps: Any) -> bool:
@@ -152,7 +157,6 @@ def _found(node: Any, path: Path) -> Iterator[FoundOptimizer]:
     elif _is_nnx(node):
         found = _nnx(node, path)
     if found is not None:
-        found.step()
         yield found
     for name, child in node.items():
         if found is None or name not in found.entries:

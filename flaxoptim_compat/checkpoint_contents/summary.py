@@ -123,7 +123,8 @@ def _frozen(found: FoundOptimizer) -> str:
 
 
 def _step(found: FoundOptimizer) -> str:
-    step = found.step()
+    found.check_step()
+    step = found.step
     if step is None:
         return "not in the file"
     if isinstance(step, int | float):

@@ -103,7 +103,7 @@ def report(
 
 
 def _line(each: Converted, to: Form) -> str:
-    step = each.found.step()
+    step = each.found.step
     at_step = "" if step is None else f" at step {step}"
     remark = f", taken to have {each.choice.remark}" if each.choice.remark else ""
     now = "as it was" if each.found.form == to else f"now {FORMS[to]}"

@@ -82,6 +82,8 @@ def convert(
       CheckpointError: there is nothing to convert, or it cannot be done exactly.
     """
     found = find_optimizers(tree)
+    for each in found:
+        each.check_step()
     to_convert = [each for each in found if each.form != to or like is not None]
     if not to_convert:
         raise _nothing_to_convert(found, to)
