@@ -231,6 +231,10 @@ BY_NAME: Final = {row.name: row for row in OPTIMIZERS}
 # Those that move parameters themselves.
 PLAIN: Final = tuple(row for row in OPTIMIZERS if WRAPPED not in row.hyper_params)
 FLAGS: Final = frozenset(name for row in OPTIMIZERS for name in row.flags)
+# What flax computed with.
+NUMBERS: Final = frozenset(
+    name for row in OPTIMIZERS for name in row.hyper_params if name not in (WRAPPED, DTYPE)
+)
 
 # What flax.optim.base has beside them, by what `import *` brought and what only the module had.
 BASE: Final = (

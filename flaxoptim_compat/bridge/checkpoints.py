@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from flax import serialization
 from flax.core import FrozenDict
@@ -286,6 +288,24 @@ def _describe(value: PyTree) -> str:
         return f"the entries {sorted(value)}"
     dtype = getattr(value, "dtype", type(value).__name__)
     return f"an array of shape {np.shape(value)} and dtype {dtype}"
+
+
+def refuse_no_count(state_dict: PyTree) -> None:
+    """Raise the ValueError of a step that is no count: flax took it, and failed in the next step.
+
+    Args:
+      state_dict: that of an ``OptimizerState``, or anything else. Axes may be in place of a step.
+    """
+    step = state_dict.get("step") if isinstance(state_dict, Mapping) else None
+    dtype = getattr(step, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        is_count = dtype.kind in "biuf" or jnp.issubdtype(dtype, jnp.floating)
+    elif isinstance(step, int):
+        is_count = -(2**31) <= step < 2**31
+    else:
+        is_count = not isinstance(step, str | bytes | list | Mapping | complex)
+    if not is_count:
+        raise _mismatch("state/step", "a count of steps", reprlib.repr(step))
 
 
 def upgrade(

@@ -18,7 +18,7 @@ import optax
 from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
-from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, STRUCTURAL
+from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, NUMBERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
 from flaxoptim_compat.transforms.casting import (
     dtype_of,
@@ -107,6 +107,21 @@ def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -
         raise TypeError(f"{owner} has no hyper-parameter {names}. It has: {', '.join(known)}.")
 
 
+def _refuse_no_number(owner: str, name: str, value: Any) -> None:
+    dtype = getattr(value, "dtype", None)
+    if is_array(value) and isinstance(dtype, np.dtype):
+        is_real = jnp.issubdtype(dtype, jnp.floating) or dtype.kind in "biu"
+    else:
+        # Not a list of what is a number: flax multiplied with whatever multiplies arrays.
+        is_real = not isinstance(value, str | bytes | list | tuple | dict | set | complex)
+    if not is_real:
+        shown = f"an array of {dtype}" if is_array(value) else repr(value)
+        raise TypeError(
+            f"{owner} was given {name}={shown}, which is no real number. Give a number, or an array"
+            " of real numbers."
+        )
+
+
 def _normalise(name: str, value: Any) -> Any:
     has_value = is_array(value) and not isinstance(value, jax.core.Tracer)
     if has_value and value.ndim == 0 and (value.dtype == bool or name in STRUCTURAL):
@@ -125,9 +140,13 @@ def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
 
     Raises:
       AssertionError: there is no learning rate (the type flax raised).
+      TypeError: a hyper-parameter that flax computed with is a text, a list or a complex number.
     """
     values = flatten(hyper_params)
     refuse_missing_rate(owner, f"{owner}(learning_rate=...)", values)
+    for name in NUMBERS.intersection(values):
+        if type(values[name]) is not float:
+            _refuse_no_number(owner, name, values[name])
     normal = {name: _normalise(name, value) for name, value in values.items()}
     changed = {name: value for name, value in normal.items() if value is not values[name]}
     return with_values(hyper_params, changed) if changed else hyper_params

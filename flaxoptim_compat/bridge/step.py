@@ -26,8 +26,9 @@ def apply_gradient(
 
     Raises:
       AssertionError: there is no learning rate.
+      TypeError: a hyper-parameter is no real number.
       ValueError: gradients or states do not have the structure of the parameters, or gradients do
-        not broadcast to their shapes.
+        not broadcast to their shapes, or are no numbers, or complex where parameters are real.
     """
     hyper_params = definition.normalise(hyper_params)
     target = Target(params)
@@ -97,8 +98,8 @@ def _in_jax(
     if planned is not None:
         try:
             return compiled(*planned, target, step_count(step), states, gradients)
-        except ValueError as error:
-            failure = error
+        except (TypeError, ValueError) as error:
+            failure: Exception = error
         # A batch knows neither the paths of the target nor the line of the program.
         broadcast = _let_broadcast(definition, hyper_params, target, gradients)
         if not broadcast and "incompatible devices" not in str(failure):

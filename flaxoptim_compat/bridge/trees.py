@@ -59,26 +59,31 @@ class Target:
             raise ValueError(f"{self.difference(index, gradients[index])}.")
 
     def misshapen(self, gradients: Sequence[Leaf]) -> Iterator[int]:
-        """The leaves whose gradients have other shapes."""
+        """The leaves whose gradients have other shapes, or are complex where they are real."""
         for index, (param, grad) in enumerate(zip(self.leaves, gradients, strict=True)):
-            if _shape(grad) != np.shape(param):
+            if _shape(grad) != _shape(param) or _is_complex(grad) > _is_complex(param):
                 yield index
 
     def difference(self, index: int, grad: Leaf) -> str:
         """What says of a gradient of another shape at which path it is."""
         path = keystr(tree_flatten_with_path(self.tree)[0][index][0]) or "the root"
+        param = self.leaves[index]
+        if not _is_numeric(param):
+            return f"The parameter at {path} has {_describe(param)}, and cannot be moved"
+        if _is_complex(grad) > _is_complex(param):
+            return f"The gradient at {path} is complex, its parameter is real"
         return (
             f"The gradient at {path} has {_describe(grad)}, its parameter has shape"
-            f" {np.shape(self.leaves[index])}"
+            f" {np.shape(param)}"
         )
 
     def broadcast_shape(self, index: int, grad: Leaf) -> tuple[int, ...] | None:
         """The shape of a parameter and its gradient together; None if they have none."""
-        shape = _shape(grad)
+        shape, param = _shape(grad), self.leaves[index]
+        if shape is None or not _is_numeric(param) or _is_complex(grad) > _is_complex(param):
+            return None
         try:
-            return (
-                None if shape is None else np.broadcast_shapes(shape, np.shape(self.leaves[index]))
-            )
+            return np.broadcast_shapes(shape, np.shape(param))
         except ValueError:
             return None
 
@@ -152,12 +157,21 @@ def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
 
 
 def _shape(leaf: Leaf) -> tuple[int, ...] | None:
-    if leaf is None or isinstance(leaf, dict | tuple | list):
-        return None
-    # What jax.grad(allow_int=True) has for integers is no number.
-    if getattr(leaf, "dtype", None) == jax.dtypes.float0:
-        return None
-    return np.shape(leaf)
+    return np.shape(leaf) if _is_numeric(leaf) else None
+
+
+def _is_numeric(leaf: Leaf) -> bool:
+    """Whether jax can compute with this: what ``jax.grad(allow_int=True)`` has cannot."""
+    dtype = getattr(leaf, "dtype", None)
+    if dtype is None:
+        return isinstance(leaf, bool | int | float | complex)
+    return any(jnp.issubdtype(dtype, kind) for kind in (jnp.number, np.bool_))
+
+
+def _is_complex(leaf: Leaf) -> bool:
+    return isinstance(leaf, complex) or jnp.issubdtype(
+        getattr(leaf, "dtype", np.float32), jnp.complexfloating
+    )
 
 
 def _describe(grad: Leaf) -> str:
@@ -166,8 +180,9 @@ def _describe(grad: Leaf) -> str:
             "no numbers but float0, the derivative of integers (leave them out by"
             " create(target, focus=...))"
         )
-    if _shape(grad) is None:
-        return f"no array but {type(grad).__name__}"
+    if not _is_numeric(grad):
+        dtype = getattr(grad, "dtype", None)
+        return f"no array but {type(grad).__name__}" if dtype is None else f"no numbers but {dtype}"
     return f"shape {np.shape(grad)}"
 
 

@@ -201,10 +201,11 @@ class OptimizerDef(ByValue):
           state_dict: what ``state_dict`` returned, here or in Flax.
 
         Raises:
-          ValueError: an entry is missing, or flax refuses one that is not expected; the message
-            names it.
+          ValueError: an entry is missing, flax refuses one that is not expected, or the step is
+            no count; the message names it.
         """
         entries = checkpoints.expect_entries(state_dict, ("target", "state"))
+        checkpoints.refuse_no_count(entries["state"])
         with contextlib.suppress(checkpoints.NotFitting):
             like = {"target": opt_target, "state": opt_state}
             restored = checkpoints.restore_fitting(like, entries)

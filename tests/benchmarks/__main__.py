@@ -22,9 +22,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     warnings.simplefilter("ignore", FlaxOptimDeprecationWarning)
     began = time.monotonic()
     rows: list[Measurement] = []
-    for row in ROWS:
-        if row in asked.rows or not asked.rows:
-            rows += measured(row, Effort(asked.quick, _progress(row, began)))
+    try:
+        for row in ROWS:
+            if row in asked.rows or not asked.rows:
+                for measurement in measured(row, Effort(asked.quick, _progress(row, began))):
+                    rows.append(measurement)
+    except KeyboardInterrupt:
+        print("Interrupted. What was measured until now follows.", file=sys.stderr)
     recording = Recording(machine.description(), asked.quick, rows)
     print("\n".join(table.lines(recording)))
     if asked.json:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import serialization
 from flax.core import FrozenDict
 
 from flaxoptim_compat import optim, strict
@@ -151,6 +152,96 @@ def test_a_derivative_of_integers_moves_nothing(genuine: Any, name: str, step: A
             step(getattr(genuine, name)(0.1).create(params), grads)
     with raises(ValueError, " ['count']", "float0", "create(target, focus=...)"):
         step(getattr(optim, name)(0.1).create(params), grads)
+
+
+NO_NUMBERS = {
+    "text": "0.1",
+    "list": [0.1],
+    "dict": {"a": 0.1},
+    "complex": 0.1j,
+    "complex array": jnp.asarray(0.1j),
+    "array of texts": np.asarray("0.1"),
+}
+
+
+@in_and_outside_jit
+@wrapped_or_not
+@pytest.mark.parametrize("value", NO_NUMBERS.values(), ids=NO_NUMBERS)
+def test_a_hyper_parameter_that_is_no_number(
+    genuine: Any, value: Any, wrap: Any, step: Any
+) -> None:
+    if not np.iscomplexobj(value):  # of which flax made the parameters complex
+        with pytest.raises(TypeError):
+            apply(genuine.Momentum(value).create(PARAMS))
+    with raises(TypeError, "Momentum was given learning_rate=", "no real number"):
+        step(wrap(optim.Momentum(value)).create(PARAMS))
+    with raises(TypeError, "Momentum was given beta=", "no real number"):
+        step(wrap(optim.Momentum(0.1, beta=value)).create(PARAMS))
+    with raises(TypeError, " was given learning_rate=", "no real number"):
+        step(wrap(optim.Momentum(0.1)).create(PARAMS), learning_rate=value)
+
+
+def test_what_is_multiplied_as_a_number_is_one() -> None:
+    optimizer = optim.Adam(0.1).create({"w": jnp.ones(3)})
+    usual = apply(optimizer, optimizer.target)
+    for rate in (np.float32(0.1), np.asarray(0.1), jnp.asarray(0.1), jnp.full(3, 0.1)):
+        moved = apply(optimizer, optimizer.target, learning_rate=rate)
+        np.testing.assert_allclose(moved.target["w"], usual.target["w"], rtol=1e-7)
+    # True is 1, and so was False 0.
+    assert (apply(optimizer, optimizer.target, learning_rate=False).target["w"] == 1).all()
+
+
+GRADIENTS_OF_NO_NUMBERS = {
+    "text": "text",
+    "object": object(),
+    "texts": np.array(["a", "b", "c"]),
+    "objects": np.array([1, 2, 3], dtype=object),
+    "times": np.zeros(3, "M8[s]"),
+    "keys": jax.random.key(0),
+}
+
+
+@pytest.mark.parametrize("name", ["Adam", "Momentum"])
+@pytest.mark.parametrize("value", GRADIENTS_OF_NO_NUMBERS.values(), ids=GRADIENTS_OF_NO_NUMBERS)
+def test_gradients_and_parameters_that_are_no_numbers(genuine: Any, value: Any, name: str) -> None:
+    grads = edited(PARAMS, "dense/bias", value)
+    with pytest.raises(TypeError):
+        apply(getattr(genuine, name)(0.1).create(PARAMS), grads)
+    with raises(ValueError, "The gradient at ['dense']['bias'] has no "):
+        apply(getattr(optim, name)(0.1).create(PARAMS), grads)
+    if name == "Momentum" and not isinstance(value, jax.Array):
+        with raises(ValueError, "The parameter at ['dense']['bias'] has no ", "cannot be moved"):
+            apply(optim.GradientDescent(0.1).create(grads), PARAMS)
+
+
+@in_and_outside_jit
+@wrapped_or_not
+@pytest.mark.parametrize("gradient", [jnp.full(3, 1j), np.full(3, 1j), 1j], ids=type)
+def test_complex_gradients_of_real_parameters(wrap: Any, gradient: Any, step: Any) -> None:
+    grads = edited(PARAMS, "dense/bias", gradient)
+    with raises(ValueError, "The gradient at ['dense']['bias'] is complex, its parameter is real"):
+        step(wrap(optim.Adam(0.1)).create(PARAMS), grads)
+
+
+NO_COUNTS = {
+    "text": "x",
+    "bytes": b"5",
+    "list": [1],
+    "dict": {"a": 1},
+    "complex": 1j,
+    "too large": 2**64 - 1,
+    "array of texts": np.array("x"),
+}
+
+
+@pytest.mark.parametrize("step", NO_COUNTS.values(), ids=NO_COUNTS)
+def test_a_step_that_is_no_count_is_not_restored(step: Any) -> None:
+    for definition in DEFINITIONS.values():
+        optimizer = definition.create(PARAMS)
+        state = serialization.to_state_dict(optimizer)
+        state["state"]["step"] = step
+        with raises(ValueError, "at state/step expected a count of steps, found "):
+            optimizer.restore_state(state)
 
 
 @pytest.mark.parametrize("make", [dict, FrozenDict])
