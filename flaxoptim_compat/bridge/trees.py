@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -61,7 +62,7 @@ class Target:
     def misshapen(self, gradients: Sequence[Leaf]) -> Iterator[int]:
         """The leaves whose gradients have other shapes, or are complex where they are real."""
         for index, (param, grad) in enumerate(zip(self.leaves, gradients, strict=True)):
-            if _shape(grad) != _shape(param) or _is_complex(grad) > _is_complex(param):
+            if not _fits(grad, param):
                 yield index
 
     def difference(self, index: int, grad: Leaf) -> str:
@@ -156,22 +157,36 @@ def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
     return list(map(jnp.asarray, leaves))
 
 
+def _fits(grad: Leaf, param: Leaf) -> bool:
+    # Of nearly all leaves this is all that is asked, and each trace asks it of each.
+    dtype = getattr(grad, "dtype", None)
+    if dtype is not None and dtype == getattr(param, "dtype", None) and _numbers(dtype):
+        return bool(grad.shape == param.shape)
+    return _shape(grad) == _shape(param) and not _is_complex(grad) > _is_complex(param)
+
+
 def _shape(leaf: Leaf) -> tuple[int, ...] | None:
     return np.shape(leaf) if _is_numeric(leaf) else None
 
 
+@functools.cache
+def _numbers(dtype: Any) -> str:
+    """``real`` or ``complex``; "" if jax cannot compute with it, such as ``float0`` and keys."""
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        return "complex"
+    return "real" * any(jnp.issubdtype(dtype, kind) for kind in (jnp.number, np.bool_))
+
+
 def _is_numeric(leaf: Leaf) -> bool:
-    """Whether jax can compute with this: what ``jax.grad(allow_int=True)`` has cannot."""
     dtype = getattr(leaf, "dtype", None)
     if dtype is None:
         return isinstance(leaf, bool | int | float | complex)
-    return any(jnp.issubdtype(dtype, kind) for kind in (jnp.number, np.bool_))
+    return bool(_numbers(dtype))
 
 
 def _is_complex(leaf: Leaf) -> bool:
-    return isinstance(leaf, complex) or jnp.issubdtype(
-        getattr(leaf, "dtype", np.float32), jnp.complexfloating
-    )
+    dtype = getattr(leaf, "dtype", None)
+    return isinstance(leaf, complex) if dtype is None else _numbers(dtype) == "complex"
 
 
 def _describe(grad: Leaf) -> str:

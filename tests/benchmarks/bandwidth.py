@@ -53,9 +53,12 @@ def measure(effort: Effort) -> Iterator[Measurement]:
     addition of a number to the parameters.
     """
     if jax.default_backend() == "gpu":
+        params = parameters(128, (512, 512) if effort.quick else (2048, 2048))
+        grads = gradients(params)
         for row in catalogue.PLAIN:
             effort.report(row.name)
-            yield _beside_an_addition(effort, row.name)
+            yield _beside_an_addition(effort, row.name, params, grads)
+        del params, grads
     millions = 8 if effort.quick else 64
     effort.report(f"Adam, {millions} M parameters")
     params = parameters(LEAVES, (millions * 1024, 1024 // LEAVES))
@@ -80,9 +83,7 @@ def measure(effort: Effort) -> Iterator[Measurement]:
     yield Measurement("bandwidth", f"Adam, {millions} M parameters", "GB/s", samples, bars)
 
 
-def _beside_an_addition(effort: Effort, name: str) -> Measurement:
-    params = parameters(128, (512, 512) if effort.quick else (2048, 2048))
-    grads = gradients(params)
+def _beside_an_addition(effort: Effort, name: str, params: Any, grads: Any) -> Measurement:
     optimizer = getattr(optim, name)(learning_rate=1e-3).create(params)
     # All that a step overwrites, and the gradient, which it reads.
     state = jax.tree.leaves(jax.tree.map(jnp.copy, optimizer))
