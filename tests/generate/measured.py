@@ -11,10 +11,21 @@ from tests.benchmarks.recording import Recording
 from tests.generate.generator import Files, Generator
 from tests.support.places import GUIDE, ROOT
 
-RECORDED = ROOT / "tests" / "benchmarks" / "recorded" / "cpu.json"
-RENDERED: dict[Path, Callable[[Recording], str]] = {
-    ROOT / "README.md": page.summary,
-    GUIDE / "speed.md": page.everything,
+_FOLDER = ROOT / "tests" / "benchmarks" / "recorded"
+RECORDED, RECORDED_ON_GPU = _FOLDER / "cpu.json", _FOLDER / "gpu.json"
+
+
+def _summary(cpu: Recording, gpu: Recording) -> str:
+    return f"{page.summary(cpu)}\n{page.summary_of_gpu(gpu)}"
+
+
+def _everything(cpu: Recording, gpu: Recording) -> str:
+    return f"{page.everything(cpu)}\n\n{page.everything(gpu, ', on a GPU')}"
+
+
+RENDERED: dict[Path, Callable[[Recording, Recording], str]] = {
+    ROOT / "README.md": _summary,
+    GUIDE / "speed.md": _everything,
 }
 _BEGIN, _END = "<!-- measured -->\n", "<!-- end of what is measured -->"
 _BETWEEN = re.compile(f"(?<={re.escape(_BEGIN)}).*?(?={re.escape(_END)})", re.DOTALL)
@@ -33,14 +44,14 @@ def with_numbers(text: str, rendered: str) -> str:
 
 
 def files() -> Files:
-    """Both pages with the numbers of the recording."""
-    recording = Recording.load(RECORDED)
+    """Both pages with the numbers of the recordings."""
+    recordings = Recording.load(RECORDED), Recording.load(RECORDED_ON_GPU)
     return {
-        path: with_numbers(path.read_text(), render(recording)).encode()
+        path: with_numbers(path.read_text(), render(*recordings)).encode()
         for path, render in RENDERED.items()
     }
 
 
 GENERATOR = Generator(
-    "the tables of README.md and speed.md: tests/benchmarks/recorded/cpu.json", files
+    "the tables of README.md and speed.md: tests/benchmarks/recorded/cpu.json and gpu.json", files
 )

@@ -356,6 +356,9 @@ def test_every_kind_of_work_is_recorded() -> None:
         "compiled step", "memory", "bandwidth", "trace + lower", "outside jit", "MultiOptimizer",
         "dispatch", "import", "checkpoints", "rewriting",
     ]  # fmt: skip
+    on_gpu = Recording.load(measured.RECORDED_ON_GPU)
+    assert "NVIDIA" in on_gpu.machine["device"]
+    assert {each.work for each in on_gpu.rows} == {"compiled step", "bandwidth", "outside jit"}
 
 
 @pytest.mark.parametrize("count", [0, 2])
