@@ -2,7 +2,7 @@
 
 They are written beside their place as ``unfinished-NAME-XXXXXXXX``, with eight random hexadecimal
 digits, brought to the disk, and renamed. A program that is killed leaves at most such a file or
-directory, which nothing reads and which can be deleted.
+directory, which nothing reads and which can be deleted: ``remove_unfinished`` does.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -79,6 +80,15 @@ def _renamed(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     # It is there, and no error may say that it is not.
     with contextlib.suppress(OSError):
         directory_to_disk(path.parent)
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove what writers of ``path`` that were killed have left beside it, as far as one may."""
+    pattern = re.compile(rf"unfinished-{re.escape(path.name)}-[0-9a-f]{{8}}")
+    with contextlib.suppress(OSError):
+        for name in os.listdir(path.parent):
+            if pattern.fullmatch(name):
+                _remove(path.parent / name)
 
 
 def _remove(path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from flaxoptim_compat.atomic import appearing_file
+from flaxoptim_compat.atomic import appearing_file, remove_unfinished
 from flaxoptim_compat.legacy import installing
 from flaxoptim_compat.versions import allowed
 
@@ -23,11 +23,25 @@ def hook_file() -> Path:
     return Path(sysconfig.get_path("purelib")) / FILE_NAME
 
 
-def _text(era: bool) -> str:
-    # One line, because Python runs only single lines of it. It outlives an uninstall of this
-    # package, hence the try.
-    code = f"try:\\n from flaxoptim_compat.legacy import hook\\n hook.start(era={era})\\n"
-    return f'import sys; exec("{code}except ImportError: pass")  # written by {_MARK}\n'
+# Whatever stands in the place of this package, Python starts. Where there is none any more, the
+# file has outlived an uninstall, and says nothing. In a virtual environment Python runs it twice.
+_CODE = """\
+try:
+ from flaxoptim_compat.legacy import hook
+ hook.start(era={era})
+except KeyboardInterrupt:
+ raise
+except BaseException as error:
+ if getattr(error, 'name', '') != 'flaxoptim_compat' and not hasattr(sys, '_flaxoptim_compat'):
+  sys._flaxoptim_compat = 'damaged'
+  sys.stderr.write('flaxoptim-compat: flax.optim is not served: ' + type(error).__name__)
+  sys.stderr.write('. Install flaxoptim_compat anew, or delete ' + {path!a} + chr(10))
+"""
+
+
+def _text(era: bool, path: Path) -> str:
+    # One line, because Python runs only single lines of it.
+    return f"import sys; exec({_CODE.format(era=era, path=str(path))!r})  # written by {_MARK}\n"
 
 
 def enable(era: bool) -> Path:
@@ -47,8 +61,9 @@ def enable(era: bool) -> Path:
     if old := _too_old(versions()):
         raise RuntimeError(" ".join([*old, "What to do is in migration_guide/versions.md."]))
     path = hook_file()
+    remove_unfinished(path)
     with appearing_file(path, lambda: _refuse_foreign(path)) as file:
-        file.write(_text(era).encode())
+        file.write(_text(era, path).encode())
         # All who run this Python read it, whatever the umask is.
         os.chmod(file.name, 0o644)
     return path
@@ -62,6 +77,7 @@ def disable() -> Path | None:
       RuntimeError: the file by this name is not one of this package.
     """
     path = hook_file()
+    remove_unfinished(path)
     if not path.exists():
         return None
     _refuse_foreign(path)

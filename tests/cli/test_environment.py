@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import sysconfig
 import venv
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import flaxoptim_compat
+from flaxoptim_compat import legacy
 from flaxoptim_compat.legacy import environment
 from tests.support.places import ROOT
 from tests.support.processes import output_of, start
@@ -138,6 +140,47 @@ def test_a_package_that_is_gone_leaves_python_working(python: str, tmp_path: Pat
         assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
     finally:
         file.write_text(text)
+
+
+DAMAGED = {
+    "cut": "import os\ndef start(",
+    "empty": "",
+    "failing": "raise RuntimeError('out\\nof lines')",
+    "ending": "raise SystemExit(3)",
+    "needing": "import no_such_module",
+}
+
+
+@pytest.mark.parametrize("text", DAMAGED.values(), ids=DAMAGED)
+def test_where_the_package_is_damaged_python_starts_with_a_line(
+    python: str, tmp_path: Path, text: str
+) -> None:
+    assert compat(python, tmp_path, "enable").returncode == 0
+    damaged = tmp_path / "first" / "flaxoptim_compat" / "legacy"
+    damaged.mkdir(parents=True)
+    for folder in (damaged.parent, damaged):
+        (folder / "__init__.py").touch()
+    (damaged / "hook.py").write_text(text)
+    of_run = Path(legacy.__file__).parent / "startup"
+    by_the_file = {"PYTHONPATH": str(tmp_path / "first")}
+    by_run = {"PYTHONPATH": os.pathsep.join([str(of_run), str(tmp_path / "first")])}
+    for env, interpreter in ((by_the_file, python), (by_run, sys.executable)):
+        done = start(["-c", "print(1)"], tmp_path, env, interpreter)
+        assert (done.returncode, done.stdout) == (0, "1\n")
+        assert done.stderr.startswith("flaxoptim-compat: flax.optim is not served: ")
+        assert done.stderr.count("\n") == 1 and "Install flaxoptim_compat anew" in done.stderr
+        assert (environment.FILE_NAME in done.stderr) == (env is by_the_file)
+
+
+@pytest.mark.parametrize("command", ["enable", "disable"])
+def test_what_a_kill_left_behind_is_removed(python: str, tmp_path: Path, command: str) -> None:
+    file = next(Path(python).parents[1].rglob("packages.pth"))
+    left = file.with_name(f"unfinished-{environment.FILE_NAME}-0123abcd")
+    other = file.with_name("unfinished-mine.pth-0123abcd")
+    left.touch()
+    other.touch()
+    assert compat(python, tmp_path, command).returncode == 0
+    assert not left.exists() and other.exists()
 
 
 def test_the_version_is_this_one(python: str, tmp_path: Path) -> None:

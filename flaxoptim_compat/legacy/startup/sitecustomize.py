@@ -26,8 +26,15 @@ _run_the_one_behind()
 try:
     from flaxoptim_compat.legacy import hook
     from flaxoptim_compat.observation import starting
-except ImportError:
-    pass  # The program has started a Python of another environment.
-else:
+
     hook.start_from_environment()
     starting.start_from_environment()
+except KeyboardInterrupt:
+    raise
+except BaseException as error:
+    # If there is none, the program has started a Python of another environment.
+    if getattr(error, "name", "") != "flaxoptim_compat":
+        sys.stderr.write(
+            f"flaxoptim-compat: flax.optim is not served: {type(error).__name__}."
+            " Install flaxoptim_compat anew.\n"
+        )
