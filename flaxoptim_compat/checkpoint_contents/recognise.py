@@ -25,6 +25,7 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
     with_inner_states,
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
+from flaxoptim_compat.printable import printable
 
 Path = tuple[str, ...]
 Form = Literal["legacy", "train-state", "nnx"]
@@ -87,7 +88,7 @@ class FoundOptimizer:
     @property
     def place(self) -> str:
         """The path, for messages."""
-        return "/".join(self.path) or "the top of the checkpoint"
+        return printable("/".join(self.path)) or "the top of the checkpoint"
 
     @property
     def frozen(self) -> int:

@@ -21,6 +21,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
 from flaxoptim_compat.checkpoint_files.leaves import size_of
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
+from flaxoptim_compat.printable import printable
 
 _OLD_SHAPES = """
   {} may be of a GroupNorm of Linen up to Flax 0.3.5, such as {}.
@@ -45,8 +46,9 @@ def summary(checkpoint: Checkpoint) -> str:
 
 def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     steps = checkpoint.directory_of_steps
+    name = printable(str(checkpoint.path))
     lines = [
-        f"{checkpoint.path}: {checkpoint.format}, {size_text(size_of(checkpoint.tree))} in"
+        f"{name}: {checkpoint.format}, {size_text(size_of(checkpoint.tree))} in"
         f" {_count(sum(1 for _ in leaves_of(checkpoint.tree)), 'entry', 'entries')}"
     ]
     if len(steps) > 1:

@@ -94,10 +94,12 @@ def report(
     count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]
     lines += [f"{each.reshaping}" for each in converted if each.reshaping is not None]
+    restore = "Restore"
     lines.append(f"Wrote {path}: {format_}, {count:,} arrays, {size_text(size_of(tree))}.")
     if to == "train-state" and not any(each.choice.guessed for each in converted):
-        lines.append("A program written by rewrite --to optax restores it as it is. Otherwise:")
-    sections = ["\n".join(lines), _how_to_restore(path, format_, to, converted)]
+        lines.append("A program written by rewrite --to optax restores it as it is.")
+        restore = "Otherwise restore"
+    sections = ["\n".join(lines), f"{restore} {_how_to_restore(path, format_, to, converted)}"]
     sections += _about_rates(to, converted)
     return "\n\n".join(sections)
 
@@ -122,11 +124,11 @@ def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Conve
     alone = all(each.found.alone for each in converted)
     if alone and not converted[0].found.path:
         code = _RESTORE[format_].format(path=path, name=name, template=template, setup=setup)
-        return f"Restore it with\n\n{code}"
+        return f"it with\n\n{code}"
     code = _RESTORE[format_].format(path=path, name="everything", template="everything", setup="")
     places = " and ".join(each.found.place for each in converted)
     new = "the new TrainState" if setup else template
-    return f"Restore it into what you saved, with {new}\nat {places}, all else as it was:\n\n{code}"
+    return f"it into what you saved, with {new}\nat {places}, all else as it was:\n\n{code}"
 
 
 def _how_to_restore_nnx(path: str, format_: str, converted: Sequence[Converted]) -> str:
@@ -138,7 +140,7 @@ def _how_to_restore_nnx(path: str, format_: str, converted: Sequence[Converted])
         code += f"\n  restored = {{name: restored[name] for name in ({', '.join(beside)})}}"
     others = [each.found.place for each in converted[1:]]
     more = f"\n\nSo are those at {' and '.join(others)}." if others else ""
-    return f"Restore it with\n\n{code}{_INTO_NNX}{more}"
+    return f"it with\n\n{code}{_INTO_NNX}{more}"
 
 
 def _about_rates(to: Form, converted: Sequence[Converted]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flaxoptim_compat.cli.help_text import HelpText
 from flaxoptim_compat.cli.output import print_error, print_text
+from flaxoptim_compat.printable import printable
 
 SUMMARY = "Show what a checkpoint holds, or convert the optimizers in it"
 
@@ -106,13 +107,15 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
     except CheckpointError as error:
-        print_error(error)
+        # Keys of the checkpoint are in it, with whatever line breaks they have.
+        print_error(printable(str(error)))
     except (MemoryError, RecursionError) as error:
         path = arguments.path if arguments.command == "inspect" else arguments.source
         what = "memory" if isinstance(error, MemoryError) else "depth"
         print_error(
-            f"{path} takes more {what} than there is, which checkpoints seldom do. Look whether it"
-            " is the right file, or do this on a larger machine. Nothing was written."
+            f"{printable(str(path))} takes more {what} than there is, which checkpoints seldom do."
+            " Look whether it is the right file, or do this on a larger machine. Nothing was"
+            " written."
         )
     return 2
 

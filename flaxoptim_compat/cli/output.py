@@ -7,15 +7,21 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
+from flaxoptim_compat.printable import printable_text
 
-def print_text(text: str) -> None:
+
+def print_text(text: str, exact: bool = False) -> None:
     """Print text on stdout; it is no error if nobody reads it to the end.
+
+    Args:
+      text: one line or more.
+      exact: whether control characters stay what they are, for another program to read.
 
     Raises:
       SystemExit: it cannot be written, because the disk is full.
     """
     try:
-        print(text, flush=True)
+        print(text if exact else printable_text(text), flush=True)
     except OSError as error:
         # Python would complain about the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -24,10 +30,15 @@ def print_text(text: str) -> None:
             raise SystemExit(2) from error
 
 
-def print_styled(lines: Sequence[tuple[str, str]]) -> None:
-    """Print lines on stdout, each in its style of rich if that is a terminal."""
+def print_styled(lines: Sequence[tuple[str, str]], exact: bool = False) -> None:
+    """Print lines on stdout, each in its style of rich if that is a terminal.
+
+    Args:
+      lines: with their styles.
+      exact: whether control characters stay what they are, if it is none.
+    """
     if not sys.stdout.isatty():
-        print_text("\n".join(line for line, _ in lines))
+        print_text("\n".join(line for line, _ in lines), exact)
         return
     from rich.console import Console
     from rich.text import Text
@@ -35,7 +46,7 @@ def print_styled(lines: Sequence[tuple[str, str]]) -> None:
     console = Console(highlight=False)
     for line, style in lines:
         # However long it is, it stays one.
-        console.print(Text(line, style=style), soft_wrap=True)
+        console.print(Text(printable_text(line), style=style), soft_wrap=True)
 
 
 def print_error(message: object) -> None:
@@ -43,7 +54,7 @@ def print_error(message: object) -> None:
 
     Code, which is indented, and long names stay as they are.
     """
-    lines = f"flaxoptim-compat: {message}".splitlines()
+    lines = printable_text(f"flaxoptim-compat: {message}").split("\n")
     print("\n".join(map(_filled, lines)), file=sys.stderr)
 
 

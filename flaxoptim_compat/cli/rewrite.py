@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_styled, print_text
+from flaxoptim_compat.printable import printable
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.editing.journal import Journal
@@ -172,7 +173,7 @@ def _print_patch(report: Report) -> None:
         for line in unified_diff(each.path, each.old, each.new)
     ]
     if lines:
-        print_styled(lines)
+        print_styled(lines, exact=True)
 
 
 def _proof(commands: list[str]) -> Proof:
@@ -261,7 +262,8 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
         yield ""
     changed = [each.path for each in report.files if each.new is not None]
     if python := [str(each) for each in changed if each.suffix != ".gin"]:
-        yield _formatting(shlex.join(python) if len(python) <= 3 else "FILES")
+        names = shlex.join(python)
+        yield _formatting(names if len(python) <= 3 and printable(names) == names else "FILES")
 
 
 def _formatting(files: str) -> str:
@@ -309,9 +311,9 @@ def _conversions(report: Report) -> Iterator[str]:
 
 def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
     for path in removed:
-        print_text(f"{path}: removed; a rewrite that was killed had left it behind")
+        print_text(f"{printable(str(path))}: removed; a rewrite that was killed had left it behind")
     for path, why in outcome.failed:
-        print_error(f"{path}: not written: {why}")
+        print_error(f"{printable(str(path))}: not written: {why}")
     if not outcome.written:
         print_text("No file was changed.")
 

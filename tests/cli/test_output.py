@@ -8,7 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from flax import serialization
 
 from tests.support.places import ROOT
 
@@ -27,6 +29,61 @@ def compat(folder: Path, *arguments: str, output: int = subprocess.PIPE) -> tupl
         check=False,
     )
     return done.returncode, done.stdout or "", done.stderr
+
+
+# They clear the screen, ring, and end a line.
+HOSTILE = "a\x1b[2J\x07\n::error::b\x9b"
+CONTROLS = {"\x1b", "\x07", "\x9b"}
+
+
+@LINUX
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(
+            ("scan", ".", "--format", form)
+            for form in ("text", "concise", "github", "json", "sarif")
+        ),
+        ("rewrite", ".", "--to", "shim"),
+        ("rewrite", ".", "--write", "--to", "shim"),
+        ("rewrite", ".", "--write", "--to", "optax"),
+    ],
+    ids=" ".join,
+)
+def test_names_of_files_are_no_commands(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / f"{HOSTILE}.py").write_text(LOST)
+    (folder / f"{HOSTILE}_cut.py").write_text("def f(:\n")
+    (folder / "::error::c.py").write_text(LOST)
+    _, output, errors = compat(folder, *arguments)
+    text = output + errors
+    assert not CONTROLS.intersection(text)
+    if not {"github", "sarif"}.intersection(arguments):  # which quote names in their own way
+        assert "error::b" in text
+        assert not [line for line in text.splitlines() if line.startswith("::")]
+
+
+@LINUX
+@pytest.mark.parametrize("known", [True, False])
+def test_names_in_checkpoints_are_no_commands(tmp_path: Path, known: bool) -> None:
+    params = {HOSTILE: np.ones(3, np.float32), "::error::c": np.ones(3, np.float32)}
+    states = {name: {"momentum": value} if known else {} for name, value in params.items()}
+    tree = {"target": params, "state": {"step": np.int32(3), "param_states": states}}
+    path = tmp_path / f"{HOSTILE[:-1]}.msgpack"
+    path.write_bytes(serialization.msgpack_serialize({HOSTILE: tree}))
+    for arguments in (("inspect", path.name), ("convert", path.name, "out", "--to", "train-state")):
+        status, output, errors = compat(tmp_path, "checkpoint", *arguments)
+        text = output + errors
+        assert status in (0, 2) and "error::b" in text and not CONTROLS.intersection(text)
+        assert not [line for line in text.splitlines() if line.strip().startswith("::")]
+
+
+def test_a_patch_is_exact(tmp_path: Path) -> None:
+    # Sources of the time have form feeds, and a patch without them would not fit.
+    (tmp_path / "a.py").write_text(f"\f\n{LOST}x = '\x1b'\n")
+    _, output, _ = compat(tmp_path, "rewrite", ".", "--to", "shim")
+    assert " \f\n" in output and " x = '\x1b'\n" in output
 
 
 @LINUX

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from flaxoptim_compat.printable import printable
+
 
 class Span(NamedTuple):
     """A piece of the text, with the changes that are made inside of it."""
@@ -90,7 +92,8 @@ def unified_diff(path: Path, old: bytes, new: bytes) -> Iterator[str]:
       old: what is in it, in UTF-8.
       new: what would be in it.
     """
-    names = (str(path), str(path)) if path.is_absolute() else (f"a/{path}", f"b/{path}")
+    name = printable(str(path))
+    names = (name, name) if path.is_absolute() else (f"a/{name}", f"b/{name}")
     lines = [text.decode().split("\n") for text in (old, new)]
     # What stands after the last line end is a line only if there is something.
     marked = [[f"{line}\n" for line in each[:-1]] + each[-1:] * bool(each[-1]) for each in lines]

@@ -16,7 +16,7 @@ from flaxoptim_compat.migrate.formats.sentences import (
     optimizers,
     run_lines,
 )
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, place_of
+from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, name_of, place_of
 
 # Short on a whole repository as well; files that change, and changes of numbers, are listed all.
 _LEFT = 12
@@ -52,7 +52,7 @@ def account(
             if each.change:
                 place = place_of(file.path, each.place)
                 yield f"{place}: {each.code} changes numbers: {each.change}"
-    files = [f"{each.path}: {verb}: {_findings(each.done)}" for each in changed]
+    files = [f"{name_of(each.path)}: {verb}: {_findings(each.done)}" for each in changed]
     yield from first_of(files, _FILES, "the patch") if is_patch else files
     yield from old_comments(report, target)
     for lines in asides(report):
@@ -82,7 +82,8 @@ def _left(report: Report) -> Iterator[str]:
     others = collections.Counter(each.cause for each in places if each.cause in reasons)
     for file in report.files:
         if file.off_limits and file.findings:
-            yield f"{file.path}: left alone, with {_findings(file.findings)}: {file.off_limits}"
+            count = _findings(file.findings)
+            yield f"{name_of(file.path)}: left alone, with {count}: {file.off_limits}"
             continue
         for each in file.left:
             if each.cause not in reasons:

@@ -31,6 +31,7 @@ from flaxoptim_compat.migrate.run.reports import (
     Report,
     UnitReport,
     line_of,
+    name_of,
     place_of,
     plan_of,
 )
@@ -151,7 +152,7 @@ def _what_holds(unit: UnitReport, others: int) -> str:
 
 
 def _files(paths: Sequence[Path]) -> str:
-    named = [str(each) for each in paths[:_NAMED_FILES]]
+    named = [name_of(each) for each in paths[:_NAMED_FILES]]
     if others := len(paths) - len(named):
         return f"{', '.join(named)} and {counted(others, 'other file')}"
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
@@ -171,7 +172,10 @@ def _of_files(files: Sequence[FileReport]) -> Iterator[Line]:
     """All findings file by file; if they are too many, how many each file has."""
     shown = []
     for file in files:
-        shown += [("", ""), (f"{file.path}: {counted(len(file.findings), 'finding')}", _HEADING)]
+        shown += [
+            ("", ""),
+            (f"{name_of(file.path)}: {counted(len(file.findings), 'finding')}", _HEADING),
+        ]
         shown += _plain(_entries(file, _LINES_OF_FINDINGS))
         if len(shown) > _LINES_OF_FINDINGS and len(files) > 1:
             yield from _counted_files(files)
@@ -303,7 +307,7 @@ def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
     for file in _most_first(report):
         codes = collections.Counter(each.code for each in file.findings)
         several = ", ".join(f"{number:,} {code}" for code, number in sorted(codes.items()))
-        yield f"{file.path}: {counted(len(file.findings), 'finding')} ({several})"
+        yield f"{name_of(file.path)}: {counted(len(file.findings), 'finding')} ({several})"
     for lines in asides(report):
         yield from lines
     yield from counts(report)

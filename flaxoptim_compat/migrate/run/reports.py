@@ -14,6 +14,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import EXCLUDED, FoundFile, Loaded
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.values.objects import Site
+from flaxoptim_compat.printable import printable
 
 
 class Noted(NamedTuple):
@@ -203,7 +204,12 @@ def place_of(path: Path, place: Place) -> str:
 def line_of(path: Path, place: Place) -> str:
     """A line as it is printed: ``path:line``, in a notebook with the cell."""
     cell = f"cell {place.cell}:" if place.cell else ""
-    return f"{path}:{cell}{place.line}"
+    return f"{name_of(path)}:{cell}{place.line}"
+
+
+def name_of(path: Path) -> str:
+    """The name of a file as it is printed."""
+    return printable(str(path))
 
 
 def unit_reports(
