@@ -13,6 +13,8 @@ SUMMARY = "Show what a checkpoint holds, or convert the optimizers in it"
 
 _INSPECT = "Show the optimizers, parameters and other entries of a checkpoint"
 _CONVERT = "Convert optimizers between flax.optim, TrainState and NNX, with moments and step"
+# Of an error, in characters.
+_LONGEST = 800
 _PATH = "a msgpack or npz file, an orbax directory, or a directory of checkpoints: the newest"
 
 _EPILOG = """\
@@ -107,8 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
     except CheckpointError as error:
-        # Keys of the checkpoint are in it, with whatever line breaks they have.
-        print_error(printable(str(error)))
+        # Keys of the checkpoint are in it, however long they are and whatever line breaks they have.
+        text = printable(str(error))
+        print_error(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
     except (MemoryError, RecursionError) as error:
         path = arguments.path if arguments.command == "inspect" else arguments.source
         what = "memory" if isinstance(error, MemoryError) else "depth"

@@ -262,8 +262,8 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
         yield ""
     changed = [each.path for each in report.files if each.new is not None]
     if python := [str(each) for each in changed if each.suffix != ".gin"]:
-        names = shlex.join(python)
-        yield _formatting(names if len(python) <= 3 and printable(names) == names else "FILES")
+        files = shlex.join(python)
+        yield _formatting(files if len(python) <= 3 and printable(files) == files else "FILES")
 
 
 def _formatting(files: str) -> str:

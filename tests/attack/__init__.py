@@ -1,0 +1,1 @@
+"""Damaged checkpoints, damaged sources and kills, drawn anew for each seed."""
