@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
     except CheckpointError as error:
-        # Keys of the checkpoint are in it, however long they are and whatever line breaks they have.
+        # Keys of the checkpoint are in it, as long as they are and with the line breaks they have.
         text = printable(str(error))
         print_error(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
     except (MemoryError, RecursionError) as error:
