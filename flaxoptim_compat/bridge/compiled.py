@@ -81,7 +81,7 @@ class Plan:
 def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, PyTree] | None:
     """The plan of a step and what is handed to it, or None where it is not to be compiled."""
     switched_off = jax.config.jax_disable_jit  # type: ignore[attr-defined]
-    if switched_off or not _settings.compiled or not definition.compiles():
+    if switched_off or not _settings.compiled or definition.own_code().moves:
         return None
     static, dynamic = hp.separate(hyper_params, definition.hyper_params)
     made = Plan(definition, static)

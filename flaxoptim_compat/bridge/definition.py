@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import enum
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
@@ -69,6 +70,33 @@ class Formula(Protocol):
         """
 
 
+class OwnCode(enum.Flag):
+    """Where code of a program's own takes part in what a definition does.
+
+    Without any, a step is an optax chain, and a text says which.
+    """
+
+    NONE = 0
+    # It moves the parameters, and no chain does.
+    STEP = enum.auto()
+    # An apply_gradient of its own is called, which may then call that of the class.
+    AROUND = enum.auto()
+    # It moves some of the parameters: it is in a part that is called as a whole.
+    PART = enum.auto()
+    # It says something else, such as the first state. The step is the same, and no text says all.
+    ELSEWHERE = enum.auto()
+
+    @property
+    def asks(self) -> bool:
+        """Whether a step must call ``apply_gradient``, rather than go through the chain."""
+        return bool(self & (OwnCode.STEP | OwnCode.AROUND))
+
+    @property
+    def moves(self) -> bool:
+        """Whether it computes parameters, and so is not to be compiled unasked."""
+        return bool(self & (OwnCode.STEP | OwnCode.PART))
+
+
 # Compared by identity: hyper-parameters may be traced, and have no value to compare yet.
 @dataclasses.dataclass(frozen=True, eq=False)
 class Assignment:
@@ -122,16 +150,13 @@ class Definition(Protocol):
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> PyTree:
         """Bring the state of one parameter to the layout of Flax 0.5.3."""
 
-    def on_optax(self) -> bool:
-        """Whether a step may go through the chain without asking ``apply_gradient``."""
-
-    def compiles(self) -> bool:
-        """Whether no code of the user's runs in a step, so that it can be compiled unasked."""
+    def own_code(self) -> OwnCode:
+        """Where code of the program's own takes part in what this definition does."""
 
     def step_structure(self) -> tuple[object, ...]:
         """Everything but the hyper-parameters that decides what a step does."""
 
-    def apply_to_leaves(
+    def step_of_leaves(
         self,
         hyper_params: HyperParams,
         leaves: Sequence[Leaf],

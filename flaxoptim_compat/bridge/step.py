@@ -10,11 +10,11 @@ from flaxoptim_compat.bridge.compiled import compiled, plan
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.numpy_steps import by_operators, left_to_numpy
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
-from flaxoptim_compat.bridge.traced import Outcome, traced
+from flaxoptim_compat.bridge.traced import Outcome, goes_through_optax, traced
 from flaxoptim_compat.bridge.trees import Target, is_abstract, step_count
 
 
-def apply_gradient(
+def run_step(
     definition: Definition,
     hyper_params: HyperParams,
     params: PyTree,
@@ -66,7 +66,7 @@ def _concrete(
     movers = {
         index: each
         for each in definition.assign(hyper_params, target.tree, numpys)
-        if each.definition is definition or each.definition.on_optax()
+        if goes_through_optax(each, definition)
         for index in each.leaves
     }
     leaves, new_states = list(target.leaves), list(states)

@@ -72,9 +72,7 @@ def traced(
     ]
     leaves, gradients = [leaf for leaf, _ in pairs], [gradient for _, gradient in pairs]
     states = list(map(inexact_moments, states, leaves))
-    optax_only = [
-        each for each in assignments if each.definition is definition or each.definition.on_optax()
-    ]
+    optax_only = [each for each in assignments if goes_through_optax(each, definition)]
     new_leaves: list[Leaf] = [None] * len(leaves)
     new_states: list[ParamState] = [None] * len(leaves)
     split = _by_device(optax_only, leaves) if by_device else [optax_only]
@@ -86,7 +84,7 @@ def traced(
                 new_leaves[index], new_states[index] = moved[index], moved_states[index]
     for each in assignments:
         if each not in optax_only:
-            moved, moved_states = each.definition.apply_to_leaves(
+            moved, moved_states = each.definition.step_of_leaves(
                 each.hyper_params,
                 [leaves[index] for index in each.leaves],
                 step,
@@ -96,6 +94,11 @@ def traced(
             for index, leaf, state in zip(each.leaves, moved, moved_states, strict=True):
                 new_leaves[index], new_states[index] = leaf, state
     return tuple(new_leaves), step + 1, tuple(new_states)
+
+
+def goes_through_optax(part: Assignment, whole: Definition) -> bool:
+    """Whether a part of a step is a chain; one that calls its own code is that of the whole."""
+    return part.definition is whole or not part.definition.own_code().asks
 
 
 def _through_train_state(

@@ -80,7 +80,7 @@ def conversion_of(
       pairing: where the parameters are in the model whose structure optax sees, if it is a model.
       inject_numbers: whether hyper-parameters that are numbers can be set in the state.
     """
-    if normalise and definition.on_optax():
+    if normalise and not definition.own_code().asks:
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
     assignments = definition.assign(hyper_params, params, range(count))

@@ -70,7 +70,7 @@ class FromOptax(OptimizerDef):
     """
 
     has_param_states: ClassVar[bool] = False
-    multi_optimizer: ClassVar[type[Any] | None] = OptaxMultiOptimizer
+    multi_optimizer: ClassVar[type[Any]] = OptaxMultiOptimizer
 
     def __init__(self, source: Source, hyper_params: Mapping[str, Any]) -> None:
         self._source = source
@@ -78,10 +78,6 @@ class FromOptax(OptimizerDef):
 
     def warn_of_removal(self) -> None:
         """Do nothing: this never was in Flax."""
-
-    def has_expression(self) -> bool:
-        """False: of a function, only what it does is known."""
-        return False
 
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]

@@ -113,5 +113,5 @@ def _as_it_is(tree: PyTree) -> PyTree:
 
 def formula_of(definition: Definition, pairing: Pairing | None = None) -> Formula:
     """What a definition is in optax: its chain, or its own code as a loop."""
-    formula = definition.formula if definition.on_optax() else None
+    formula = None if definition.own_code().asks else definition.formula
     return LegacyLoop(definition, pairing) if formula is None else formula

@@ -18,8 +18,8 @@ from flaxoptim_compat.bridge import hyper_params as hp
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.extra_args import update
 from flaxoptim_compat.bridge.trees import leaves_like, step_count
-from flaxoptim_compat.optim.base import MultiOptimizer
 from flaxoptim_compat.optim.conversion import FromDefinition
+from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
 from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.transforms.hold import hold
 from flaxoptim_compat.transforms.parameters import require_parameters
@@ -48,12 +48,8 @@ class OptaxMultiOptimizer(MultiOptimizer):
     that are made by ``from_optax``: an error is what nobody takes.
     """
 
+    formula = None
     has_param_states: ClassVar[bool] = False
-
-    def on_optax(self) -> bool:
-        """Whether no subclass overrides ``apply_gradient``."""
-        inherits = type(self).apply_gradient is OptaxMultiOptimizer.apply_gradient
-        return inherits and "apply_gradient" not in vars(self)
 
     def overridden_hyper_params(
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]

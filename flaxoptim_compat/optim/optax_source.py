@@ -10,7 +10,8 @@ from flax.core import FrozenDict
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.bridge.definition import PyTree
-from flaxoptim_compat.optim.base import MultiOptimizer, OptimizerDef
+from flaxoptim_compat.optim.base import OptimizerDef
+from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer
 
 _IMPORTS = {
     "jnp": "import jax.numpy as jnp",

@@ -247,7 +247,8 @@ class Optimizer(struct.PyTreeNode, Generic[Params]):
           devices: where to put the copies; all local devices if None.
           axis_name: the axis of the ``pmap``.
         """
-        definition = self.optimizer_def.replicated(devices, axis_name)
+        single = self.optimizer_def
+        definition = single.replicated_optimizer(single, devices, axis_name)
         replicated: Self = jax_utils.replicate(self, devices=definition.devices)
         return replicated.replace(optimizer_def=definition)
 

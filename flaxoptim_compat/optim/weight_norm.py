@@ -21,6 +21,7 @@ from flaxoptim_compat.bridge.definition import (
     Leaf,
     Nodes,
     Number,
+    OwnCode,
     ParamState,
     Pick,
     Place,
@@ -31,13 +32,10 @@ from flaxoptim_compat.bridge.definition import (
 )
 from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.trees import gradient_leaves, leaves_like
-from flaxoptim_compat.optim.base import (
-    MultiOptimizer,
-    OptimizerDef,
-    OptimizerState,
-    refuse_as_part,
-)
+from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import Chain, stage
+from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer, refuse_as_part
+from flaxoptim_compat.optim.state import OptimizerState
 from flaxoptim_compat.transforms.weight_norm import (
     WeightNormState,
     is_normalised,
@@ -235,16 +233,13 @@ class WeightNorm(OptimizerDef):
         inner = self.wrapped_optimizer.normalise(hyper_params.inner)
         return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner))
 
-    def has_chain(self) -> bool:
-        """Whether the wrapped definition is an optax chain that needs no names of parameters."""
-        wrapped = self.wrapped_optimizer
-        by_leaf = not isinstance(wrapped, MultiOptimizer | WeightNorm)
-        return super().has_chain() and by_leaf and wrapped.on_optax()
-
-    def has_expression(self) -> bool:
-        """Whether the wrapped definition has one, and needs no names of parameters."""
-        wrapped = self.wrapped_optimizer
-        return super().has_expression() and self.has_chain() and wrapped.has_expression()
+    def own_code(self) -> OwnCode:
+        """That of a subclass, and that of a wrapped definition; one by names steps by itself."""
+        code, wrapped = super().own_code(), self.wrapped_optimizer.own_code()
+        by_names = isinstance(self.wrapped_optimizer, MultiOptimizer | WeightNorm)
+        if by_names or wrapped.asks:
+            return code | OwnCode.STEP
+        return OwnCode.ELSEWHERE if not code and wrapped else code
 
     def init_state(self, params: PyTree) -> OptimizerState:
         """The factors of every parameter, and the wrapped definition's state for them."""
@@ -268,7 +263,7 @@ class WeightNorm(OptimizerDef):
         both = {"direction": params, "scale": factors["scale"]}
         return _joined(params, axes, self.wrapped_optimizer.state_axes(both, inner, axes))
 
-    def apply_directly(
+    def step_by_own_code(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
         """The step through the ``apply_gradient`` of a wrapped definition that is no chain."""
