@@ -13,7 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from flax.traverse_util import Traversal
+
+from flaxoptim_compat.bridge.traversals import FLAX_TRAVERSAL, Traversal
 
 
 def same(a: Any, b: Any) -> bool:
@@ -34,7 +35,7 @@ def same(a: Any, b: Any) -> bool:
         )
     if isinstance(a, types.FunctionType):
         return _same_function(a, b)
-    if isinstance(a, Traversal):
+    if isinstance(a, Traversal | FLAX_TRAVERSAL):
         return same(vars(a), vars(b))
     return _equal(a, b)
 

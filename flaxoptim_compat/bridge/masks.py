@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from flax import traverse_util
 from jax.tree_util import PyTreeDef
 from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge.definition import Assignment, Leaf, PyTree
+from flaxoptim_compat.bridge.traversals import FLAX_MODEL_PARAM_TRAVERSAL
 from flaxoptim_compat.formula_text.stages import FROZEN
 
 _Class = TypeVar("_Class", bound=type)
@@ -78,7 +78,7 @@ def labelled(treedef: PyTreeDef, assignments: Sequence[Assignment]) -> PyTree:
 
 
 def select(
-    traversals: Iterable[traverse_util.Traversal], target: PyTree, eligible: Sequence[int]
+    traversals: Iterable[Any], target: PyTree, eligible: Sequence[int]
 ) -> list[tuple[int, ...]]:
     """The eligible leaves that each traversal selects.
 
@@ -115,7 +115,7 @@ def select(
 
 
 def _selected(
-    traversal: traverse_util.Traversal, tree: PyTree, listed: dict[type, list[tuple[str, PyTree]]]
+    traversal: Any, tree: PyTree, listed: dict[type, list[tuple[str, PyTree]]]
 ) -> Iterator[PyTree]:
     """What a traversal iterates over, in its order."""
     kind = type(traversal)
@@ -132,7 +132,7 @@ def _selected(
 
 
 # Classes whose instances differ in nothing but their filter. A subclass may differ in more.
-_NOTHING_BUT_A_FILTER: set[type] = {traverse_util.ModelParamTraversal}
+_NOTHING_BUT_A_FILTER: set[type] = {FLAX_MODEL_PARAM_TRAVERSAL}
 
 
 def nothing_but_a_filter(kind: _Class) -> _Class:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
-from flax import traverse_util
-from flax.core import unfreeze
+from flax.core import FrozenDict, unfreeze
+from flax.traverse_util import empty_node, flatten_dict, unflatten_dict
 
 from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.masks import nothing_but_a_filter
+from flaxoptim_compat.bridge.traversals import FLAX_MODEL_PARAM_TRAVERSAL
+
+_Key = tuple[str, ...]
 
 
 @nothing_but_a_filter
-class ModelParamTraversal(traverse_util.ModelParamTraversal):
+class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
     """Selects the parameters whose path and value a function accepts.
 
-    It is Flax's own class, with two differences: it does not warn that traversals will go, which
-    this package makes untrue, and it accepts the models of ``flax.nn``, Flax's first module API.
+    It does what Flax's own class does, whether there is one or no more, and accepts the models of
+    ``flax.nn``, Flax's first module API, as well.
 
     Args:
       filter_fn: takes a path such as ``/encoder/dense/kernel`` and a value with ``shape`` and
@@ -25,7 +29,7 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> ModelParamTraversal:
-        """Make a traversal without a warning."""
+        """Make a traversal, without Flax's warning that there will be none."""
         del args, kwargs
         return object.__new__(cls)
 
@@ -42,31 +46,37 @@ class ModelParamTraversal(traverse_util.ModelParamTraversal):
         parent: Any = super()
         return parent.__getattr__(attr)
 
-    @staticmethod
-    def _check_inputs(inputs: PyTree) -> None:
-        if not isinstance(inputs, Mapping) and not _is_model(inputs):
-            raise ValueError(
-                "ModelParamTraversal selects parameters by name: its input must be a nested dict"
-                f" or a flax.nn Model, not {type(inputs).__name__}."
-            )
-
-    @classmethod
-    def _get_params_dict(cls, inputs: PyTree) -> PyTree:
-        cls._check_inputs(inputs)
-        return unfreeze(inputs.params if _is_model(inputs) else inputs)
-
     def iterate(self, inputs: PyTree) -> Iterator[Leaf]:
         """The selected values, in the order of their names."""
-        parent: Any = super()
-        yield from parent.iterate(self._get_params_dict(inputs))
+        params = inputs.params if _is_model(inputs) else inputs
+        for key, value in _by_name(params):
+            if self._selects(key, value):
+                yield value
 
     def update(self, fn: Callable[[Leaf], Leaf], inputs: PyTree) -> PyTree:
         """The inputs with every selected value replaced by a function of it."""
-        self._check_inputs(inputs)
         if _is_model(inputs):
             return inputs.replace(params=self.update(fn, inputs.params))
-        parent: Any = super()
-        return parent.update(fn, inputs)
+        changed = unflatten_dict(
+            {
+                key: fn(value) if self._selects(key, value) else value
+                for key, value in _by_name(inputs)
+            }
+        )
+        return FrozenDict(changed) if isinstance(inputs, FrozenDict) else changed
+
+    def _selects(self, key: _Key, value: Leaf) -> bool:
+        # An empty dict is no parameter.
+        return value is not empty_node and bool(self._filter_fn("/" + "/".join(key), value))
+
+
+def _by_name(params: PyTree) -> list[tuple[_Key, Leaf]]:
+    if not isinstance(params, dict | FrozenDict):
+        raise ValueError(
+            "ModelParamTraversal selects parameters by name: its input must be a nested dict or a"
+            f" flax.nn Model, not {type(params).__name__}."
+        )
+    return sorted(flatten_dict(unfreeze(params), keep_empty_nodes=True).items(), key=itemgetter(0))
 
 
 def _is_model(inputs: PyTree) -> bool:
