@@ -25,7 +25,7 @@ from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, Pa
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.rounding import ZERO, rounding_each
 from flaxoptim_compat.bridge.traced import Outcome, traced
-from flaxoptim_compat.bridge.trees import Target
+from flaxoptim_compat.bridge.trees import Target, collecting_later
 
 # A decay rate such as beta2 is built into the compiled step. A program that overrides it with ever
 # new numbers would compile at every step: past this many it runs kernel by kernel, as flax did.
@@ -127,16 +127,17 @@ def compiled(
     leaves: list[Leaf] = []
     new_states: list[ParamState] = []
     count = None
-    for batch in division.batches:
-        moved, count, moved_states = batch.run(
-            _at(batch.address, dynamic),
-            batch.pick(target.leaves),
-            step,
-            batch.pick(states),
-            batch.pick(gradients),
-        )
-        leaves += moved
-        new_states += moved_states
+    with collecting_later() if len(division.batches) > 1 else contextlib.nullcontext():
+        for batch in division.batches:
+            moved, count, moved_states = batch.run(
+                _at(batch.address, dynamic),
+                batch.pick(target.leaves),
+                step,
+                batch.pick(states),
+                batch.pick(gradients),
+            )
+            leaves += moved
+            new_states += moved_states
     # What the leaves find that no batch holds.
     leaves.append(None)
     new_states.append(None)

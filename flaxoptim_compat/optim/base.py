@@ -30,7 +30,7 @@ from flaxoptim_compat.bridge.definition import (
 from flaxoptim_compat.bridge.masks import _ShapeDtype
 from flaxoptim_compat.bridge.sharding import of_state
 from flaxoptim_compat.bridge.step import run_step
-from flaxoptim_compat.bridge.trees import leaves_like, step_count, unshared
+from flaxoptim_compat.bridge.trees import collecting_later, leaves_like, step_count, unshared
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.optim.by_value import ByValue
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
@@ -183,7 +183,9 @@ class OptimizerDef(ByValue):
           focus: a traversal that selects the leaves to optimize; the others stay as they are.
         """
         definition = self.multi_optimizer((focus, self)) if focus else self
-        return Optimizer(definition, definition.init_state(target), target)
+        with collecting_later():
+            state = definition.init_state(target)
+        return Optimizer(definition, state, target)
 
     def state_dict(self, target: PyTree, state: OptimizerState) -> PyTree:
         """Target and state as nested dicts of arrays, the form that checkpoints hold."""

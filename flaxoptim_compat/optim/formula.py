@@ -13,7 +13,6 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import jax.numpy as jnp
 import optax
 
 from flaxoptim_compat import transforms
@@ -28,6 +27,7 @@ from flaxoptim_compat.bridge.definition import (
     StateTrees,
     Values,
 )
+from flaxoptim_compat.bridge.trees import zeros_like
 from flaxoptim_compat.catalogue import REQUIRED
 from flaxoptim_compat.formula_text.stages import (
     StageText,
@@ -161,7 +161,7 @@ class Chain:
         """Every field at zero."""
         if self.state is None:
             return ()
-        return self.state(*(jnp.zeros_like(param) for _ in dataclasses.fields(self.state)))
+        return self.state(*(zeros_like(param) for _ in dataclasses.fields(self.state)))
 
     def present(self, values: Values) -> dict[str, Stage]:
         """The stages that there are with these hyper-parameters."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import jax
-import jax.numpy as jnp
 import optax
 from flax import struct
 
 from flaxoptim_compat.bridge.definition import Leaf, Number, ParamState, PyTree
+from flaxoptim_compat.bridge.trees import zeros_like
 from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.formula import RATE, Chain, stage
 from flaxoptim_compat.transforms import scale_by_rms
@@ -70,8 +70,8 @@ class RMSProp(OptimizerDef):
 
     def init_param_state(self, param: Leaf) -> _RMSPropParamState:
         """The averages at zero; without centering there is only one."""
-        mean = jnp.zeros_like(param) if self.hyper_params.centered else None
-        return _RMSPropParamState(jnp.zeros_like(param), mean)
+        mean = zeros_like(param) if self.hyper_params.centered else None
+        return _RMSPropParamState(zeros_like(param), mean)
 
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
         """Flax up to 0.2.2 knew no centering, hence no ``mg``."""

@@ -216,6 +216,30 @@ def test_ever_new_decays_stop_being_compiled(compilations: Compilations, genuine
     assert compilations.count == compiled.MAX_VARIANTS + 1
 
 
+@pytest.mark.parametrize("name", ["learning_rate", "beta1"])
+def test_steps_with_a_new_number_each_grow_by_nothing(
+    name: str, compilations: Compilations, caplog: pytest.LogCaptureFixture
+) -> None:
+    # The first of them fill caches; with ever new decays the last ones are not compiled any more.
+    steps = {"learning_rate": (50, 50, 2000), "beta1": (50, 50, 200)}[name]
+    optimizer = fresh()(0.1).create(PARAMS)
+    alive, compiled_since = [], [""]
+    for count in steps:
+        caplog.clear()
+        with jax.log_compiles():
+            for _ in range(count):
+                overrides = {name: 0.4 + 1e-4 * int(optimizer.state.step)}
+                optimizer = optimizer.apply_gradient(GRADS, **overrides)
+        compiled_since = [record.getMessage() for record in caplog.records]
+        caplog.clear()
+        gc.collect()
+        alive.append((len(gc.get_objects()), len(jax.live_arrays())))
+    assert compiled_since == []
+    assert alive[2] <= alive[1], alive
+    assert compilations.count == {"learning_rate": 1, "beta1": compiled.MAX_VARIANTS}[name]
+    assert int(optimizer.state.step) == sum(steps)
+
+
 def test_definitions_that_come_and_go_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     few = 8
     for name in ("_compiled", "_division"):
