@@ -86,7 +86,7 @@ def plan(definition: Definition, hyper_params: HyperParams) -> tuple[Plan, PyTre
     static, dynamic = hp.separate(hyper_params, definition.hyper_params)
     made = Plan(definition, static)
     if hp.builds_in_overrides(hyper_params, definition.hyper_params):
-        known = _variants(type(definition))
+        known = _variants(type(definition))  # type: ignore[arg-type]
         if made not in known:
             if len(known) >= MAX_VARIANTS:
                 return None

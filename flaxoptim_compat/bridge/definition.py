@@ -1,4 +1,4 @@
-"""What this room asks of a definition, and what it calls what it handles."""
+"""The formula of a definition, and the words of this room for what it handles."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import ast
 import dataclasses
 import enum
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import optax
 from jax.typing import ArrayLike
 
 from flaxoptim_compat.formula_text.stages import label_of
 
+if TYPE_CHECKING:
+    from flaxoptim_compat.optim.base import OptimizerDef
+
+# What a step does. This room calls its methods, and imports no class of it.
+Definition: TypeAlias = "OptimizerDef"
 # For the first four jax has no better type. Containers of arrays, whatever they are made of:
 PyTree: TypeAlias = Any
 # a dataclass of numbers, perhaps with another one inside, or a list of those:
@@ -109,59 +114,3 @@ class Assignment:
     hyper_params: HyperParams
     leaves: tuple[int, ...]
     label: str = label_of(0)
-
-
-class Definition(Protocol):
-    """What a step does, whoever wrote it."""
-
-    hyper_params: HyperParams
-
-    @property
-    def broadcasts(self) -> bool:
-        """Whether flax took gradients of other shapes that broadcast with their parameters."""
-
-    @property
-    def formula(self) -> Formula | None:
-        """The chain of optax; None where the class has code of its own."""
-
-    def values(self, hyper_params: HyperParams) -> Values:
-        """What the names in the formula stand for."""
-
-    def normalise(self, hyper_params: HyperParams) -> HyperParams:
-        """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""
-
-    def assign(
-        self, hyper_params: HyperParams, params: PyTree, eligible: Sequence[int]
-    ) -> list[Assignment]:
-        """Which definition moves which of the eligible leaves."""
-
-    def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
-        """Those of all leaves, out of a tree of some; None if it is no tree that flax took."""
-
-    def init_state(self, params: PyTree) -> PyTree:
-        """The state of a tree of parameters before the first step."""
-
-    def state_axes(self, params: PyTree, state: PyTree, param_axes: PyTree) -> PyTree:
-        """The axes of every array in a state, in the structure of the state."""
-
-    def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> PyTree:
-        """The state of an optimizer, out of that of the transformation."""
-
-    def upgrade_param_state(self, param: Leaf, entry: PyTree) -> PyTree:
-        """Bring the state of one parameter to the layout of Flax 0.5.3."""
-
-    def own_code(self) -> OwnCode:
-        """Where code of the program's own takes part in what this definition does."""
-
-    def step_structure(self) -> tuple[object, ...]:
-        """Everything but the hyper-parameters that decides what a step does."""
-
-    def step_of_leaves(
-        self,
-        hyper_params: HyperParams,
-        leaves: Sequence[Leaf],
-        step: Leaf,
-        states: Sequence[ParamState],
-        grads: Sequence[Leaf],
-    ) -> tuple[Sequence[Leaf], Sequence[ParamState]]:
-        """Apply gradients to a list of parameters, through whatever a subclass overrides."""

@@ -45,14 +45,14 @@ def run_step(
         _let_broadcast(definition, hyper_params, target, gradients)
         outcome = traced(definition, hyper_params, target, step, states, gradients)
     else:
-        outcome = _concrete(definition, hyper_params, target, step, states, gradients)
+        outcome = _outside_jit(definition, hyper_params, target, step, states, gradients)
     leaves, count, new_states = outcome
     # Leaves that no optimizer moves stay the very objects they were.
     new = [old if leaf is None else leaf for leaf, old in zip(leaves, target.leaves, strict=True)]
     return target.treedef.unflatten(new), count, target.treedef.unflatten(new_states)
 
 
-def _concrete(
+def _outside_jit(
     definition: Definition,
     hyper_params: HyperParams,
     target: Target,
@@ -60,28 +60,26 @@ def _concrete(
     states: Sequence[ParamState],
     gradients: Sequence[Leaf],
 ) -> Outcome:
-    numpys = [*left_to_numpy(target.leaves, states, gradients)]
-    if not numpys:
+    """The step on arrays that have values: in jax, but for what flax left to numpy."""
+    of_numpy = [*left_to_numpy(target.leaves, states, gradients)]
+    if not of_numpy:
         return _in_jax(definition, hyper_params, target, step, states, gradients)
-    movers = {
-        index: each
-        for each in definition.assign(hyper_params, target.tree, numpys)
-        if goes_through_optax(each, definition)
-        for index in each.leaves
+    mover_of = {
+        leaf: part
+        for part in definition.assign(hyper_params, target.tree, of_numpy)
+        if goes_through_optax(part, definition)
+        for leaf in part.leaves
     }
-    leaves, new_states = list(target.leaves), list(states)
-    if len(movers) == len(leaves):
+    outcome: Outcome = target.leaves, step_count(step) + 1, states
+    if len(mover_of) == len(target.leaves):
         _let_broadcast(definition, hyper_params, target, gradients)
-        count = step_count(step) + 1
     else:
-        # All of them: what numpy has a part in is small, and is done once more below.
-        moved, count, moved_states = _in_jax(
-            definition, hyper_params, target, step, states, gradients
-        )
-        leaves, new_states = list(moved), list(moved_states)
-    for index, each in movers.items():
-        leaves[index], new_states[index] = by_operators(
-            each, step, target.leaves[index], states[index], gradients[index]
+        # All leaves: what numpy has a part in is small, and is done once more below.
+        outcome = _in_jax(definition, hyper_params, target, step, states, gradients)
+    leaves, count, new_states = list(outcome[0]), outcome[1], list(outcome[2])
+    for leaf, part in mover_of.items():
+        leaves[leaf], new_states[leaf] = by_operators(
+            part, step, target.leaves[leaf], states[leaf], gradients[leaf]
         )
     return leaves, count, new_states
 

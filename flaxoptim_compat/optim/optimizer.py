@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import jax
 import numpy as np
@@ -33,11 +34,6 @@ else:
     Params = TypeVar("Params")
 
 
-# What of an optimizer is no part of the tree differs with its fields.
-_Flatten: TypeAlias = "Callable[[Optimizer], tuple[tuple[PyTree, ...], Any]]"
-_Unflatten: TypeAlias = "Callable[[Any, Iterable[PyTree]], Optimizer]"
-
-
 def _register(cls: type[Optimizer]) -> None:
     """Make a class a frozen dataclass, a pytree node and a serializable type, as flax.struct does.
 
@@ -46,15 +42,25 @@ def _register(cls: type[Optimizer]) -> None:
     dataclasses.dataclass(frozen=True, repr=False)(cls)
     data: list[str] = []
     static: list[str] = []
-    for field in dataclasses.fields(cls):
+    for field in dataclasses.fields(cls)[1:]:
         (data if field.metadata.get("pytree_node", True) else static).append(field.name)
-    static.remove("optimizer_def")
-    if (data, static) == (["state", "target"], []):
-        flatten, unflatten = _of_three_fields(cls)
-    else:
-        flatten, unflatten = _of_more_fields(cls, data, static)
+    # Each call of a jitted step takes optimizers apart and makes them anew: this is in C.
+    children_of = operator.attrgetter(*data)
 
-    def flatten_with_keys(optimizer: Optimizer) -> tuple[tuple[tuple[Any, PyTree], ...], Any]:
+    def flatten(optimizer: Optimizer) -> tuple[tuple[PyTree, ...], tuple[Any, ...]]:
+        settings = [getattr(optimizer, name) for name in static]
+        return children_of(optimizer), (Static(optimizer.optimizer_def), *settings)
+
+    def unflatten(aux: tuple[Any, ...], children: Iterable[PyTree]) -> Optimizer:
+        definition, *settings = aux
+        if not settings:
+            return cls(definition.restored(), *children)
+        values = dict(zip([*static, *data], [*settings, *children], strict=True))
+        return cls(definition.restored(), **values)
+
+    def flatten_with_keys(
+        optimizer: Optimizer,
+    ) -> tuple[tuple[tuple[Any, PyTree], ...], tuple[Any, ...]]:
         children, aux = flatten(optimizer)
         return tuple(zip(map(GetAttrKey, data), children, strict=True)), aux
 
@@ -77,38 +83,6 @@ def _register(cls: type[Optimizer]) -> None:
         return optimizer.restore_state(entries).replace(**more)
 
     serialization.register_serialization_state(cls, to_state, from_state)
-
-
-def _of_three_fields(cls: type[Optimizer]) -> tuple[_Flatten, _Unflatten]:
-    """How to take an optimizer apart and put it together, as each call of a jitted step does."""
-
-    def flatten(optimizer: Optimizer) -> tuple[tuple[PyTree, ...], Static]:
-        return (optimizer.state, optimizer.target), Static(optimizer.optimizer_def)
-
-    def unflatten(static: Static, children: Iterable[PyTree]) -> Optimizer:
-        state, target = children
-        return cls(optimizer_def=static.restored(), state=state, target=target)
-
-    return flatten, unflatten
-
-
-def _of_more_fields(
-    cls: type[Optimizer], data: Sequence[str], static: Sequence[str]
-) -> tuple[_Flatten, _Unflatten]:
-    """The same for a subclass with fields of its own."""
-    names = ("optimizer_def", *static, *data)
-
-    def flatten(optimizer: Optimizer) -> tuple[tuple[PyTree, ...], Any]:
-        rest = tuple(getattr(optimizer, name) for name in static)
-        children = tuple(getattr(optimizer, name) for name in data)
-        return children, (Static(optimizer.optimizer_def), rest)
-
-    def unflatten(aux: Any, children: Iterable[PyTree]) -> Optimizer:
-        definition, rest = aux
-        values = (definition.restored(), *rest, *children)
-        return cls(**dict(zip(names, values, strict=True)))
-
-    return flatten, unflatten
 
 
 def _shown_step(step: Any) -> str:
