@@ -46,6 +46,15 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
         parent: Any = super()
         return parent.__getattr__(attr)
 
+    # By this name Flax 0.2 had it.
+    @staticmethod
+    def _check_inputs(inputs: PyTree) -> None:
+        if not isinstance(inputs, dict | FrozenDict) and not _is_model(inputs):
+            raise ValueError(
+                "ModelParamTraversal selects parameters by name: its input must be a nested dict"
+                f" or a flax.nn Model, not {type(inputs).__name__}."
+            )
+
     def iterate(self, inputs: PyTree) -> Iterator[Leaf]:
         """The selected values, in the order of their names."""
         params = inputs.params if _is_model(inputs) else inputs
@@ -71,11 +80,7 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
 
 
 def _by_name(params: PyTree) -> list[tuple[_Key, Leaf]]:
-    if not isinstance(params, dict | FrozenDict):
-        raise ValueError(
-            "ModelParamTraversal selects parameters by name: its input must be a nested dict or a"
-            f" flax.nn Model, not {type(params).__name__}."
-        )
+    ModelParamTraversal._check_inputs(params)
     return sorted(flatten_dict(unfreeze(params), keep_empty_nodes=True).items(), key=itemgetter(0))
 
 
