@@ -46,7 +46,7 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
         parent: Any = super()
         return parent.__getattr__(attr)
 
-    # By this name Flax 0.2 had it.
+    # By these names Flax 0.2 and 0.3 had them.
     @staticmethod
     def _check_inputs(inputs: PyTree) -> None:
         if not isinstance(inputs, dict | FrozenDict) and not _is_model(inputs):
@@ -55,10 +55,14 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
                 f" or a flax.nn Model, not {type(inputs).__name__}."
             )
 
+    @classmethod
+    def _get_params_dict(cls, inputs: PyTree) -> PyTree:
+        cls._check_inputs(inputs)
+        return unfreeze(inputs.params if _is_model(inputs) else inputs)
+
     def iterate(self, inputs: PyTree) -> Iterator[Leaf]:
         """The selected values, in the order of their names."""
-        params = inputs.params if _is_model(inputs) else inputs
-        for key, value in _by_name(params):
+        for key, value in _by_name(inputs):
             if self._selects(key, value):
                 yield value
 
@@ -79,9 +83,9 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
         return value is not empty_node and bool(self._filter_fn("/" + "/".join(key), value))
 
 
-def _by_name(params: PyTree) -> list[tuple[_Key, Leaf]]:
-    ModelParamTraversal._check_inputs(params)
-    return sorted(flatten_dict(unfreeze(params), keep_empty_nodes=True).items(), key=itemgetter(0))
+def _by_name(inputs: PyTree) -> list[tuple[_Key, Leaf]]:
+    params = ModelParamTraversal._get_params_dict(inputs)
+    return sorted(flatten_dict(params, keep_empty_nodes=True).items(), key=itemgetter(0))
 
 
 def _is_model(inputs: PyTree) -> bool:
