@@ -236,22 +236,18 @@ def _holds_fractions(moment: Leaf) -> bool:
 
 
 def zeros_like(param: Leaf) -> jax.Array:
-    """What ``jnp.zeros_like`` returns; of thousands of arrays in an eighth of its time."""
-    usual = isinstance(param, jax.Array) and not isinstance(param, jax.core.Tracer)
-    # One that is bound to a device, or to several, has zeros there.
-    if not usual or param.weak_type or param.committed or not _is_numeric(param.dtype):
-        return jnp.zeros_like(param)
-    return _zeros(param.shape, param.dtype)()
-
-
-def _is_numeric(dtype: Any) -> bool:
-    return not jnp.issubdtype(dtype, jax.dtypes.extended)
+    """``jnp.zeros_like(param)``, in a sixth of the time that jax takes for it."""
+    if isinstance(param, jax.Array) and not isinstance(param, jax.core.Tracer):
+        # Of one that is bound to its devices, the zeros are too. With jax 0.4.30 none says so.
+        is_bound = getattr(param, "committed", True)
+        if not is_bound and isinstance(param.dtype, np.dtype) and not param.weak_type:
+            return _zeros(param.shape, param.dtype)()
+    return jnp.zeros_like(param)
 
 
 @lru_cache(maxsize=4096)
 def _zeros(shape: tuple[int, ...], dtype: Any) -> Callable[[], jax.Array]:
-    # In a trace it is written out, as jnp.zeros is.
-    return jax.jit(partial(jnp.zeros, shape, dtype), inline=True)
+    return jax.jit(partial(jnp.zeros, shape, dtype))
 
 
 @contextlib.contextmanager
