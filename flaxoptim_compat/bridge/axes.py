@@ -19,7 +19,7 @@ Shape = tuple[int, ...]
 
 
 def differ_by_ones(one: Shape, other: Shape) -> bool:
-    """Whether two shapes differ in axes of size one, and in nothing else."""
+    """True if two shapes differ in axes of size one, and in nothing else."""
     return one != other and _without_ones(one) == _without_ones(other)
 
 
@@ -28,7 +28,7 @@ def _without_ones(shape: Shape) -> list[int]:
 
 
 def mended(like: PyTree, restored: PyTree) -> PyTree:
-    """What was restored, in the shapes of ``like`` where they differ by axes of size one.
+    """Restored arrays, in the shapes of ``like`` where they differ by axes of size one.
 
     A warning says so, about the line of the program that restores. All stays as it is where a shape
     differs by more, and where each array may be a copy for one device, which has one axis more.

@@ -45,7 +45,7 @@ def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyT
 
 
 def holds_axes(state_dict: PyTree) -> bool:
-    """Whether a state dict has, where arrays were, their axes: a PartitionSpec, or None for none.
+    """True if a state dict has axes in place of arrays: a PartitionSpec, or None for none.
 
     Definitions written for T5X make one in ``derive_logical_axes``, and restore it.
     """
@@ -69,7 +69,7 @@ class NotFitting(Exception):
 
 
 def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
-    """What ``state_dict`` holds, in the structure of ``like``: the usual case, and the quick way.
+    """The values of ``state_dict`` in the structure of ``like``: the usual case, and the quick way.
 
     Does what ``flax.serialization.from_state_dict`` does, and checks names and shapes on the way.
     What it refuses may be all right: an older layout, axes in place of arrays, a type of a user.
@@ -98,7 +98,7 @@ class _Walk:
         }
 
     def take(self, like: PyTree, found: PyTree) -> PyTree:
-        """What is found, in the structure of ``like``."""
+        """The values of ``found`` in the structure of ``like``."""
         way = self._ways.get(type(like))
         if way is None:
             way = self._ways[type(like)] = self._way_of(like)
@@ -166,7 +166,7 @@ def _restored_fields(like: PyTree) -> tuple[str, ...]:
 
 
 def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[Misfit]]:
-    """What ``state_dict`` holds, in the structure of ``like``, as flax restores it.
+    """The values of ``state_dict`` in the structure of ``like``, as flax restores them.
 
     Surplus entries are ignored, and what stands where an array is expected is taken as it is.
 
@@ -229,7 +229,7 @@ class Misfit:
         return f"{self.path} expected {self.expected}, found {self.found}"
 
     def error(self) -> ValueError:
-        """What is raised if it is not let pass."""
+        """The error to raise if it is not let pass."""
         return ValueError(f"Cannot restore the optimizer: at {self}. Nothing was restored.")
 
 
@@ -258,7 +258,7 @@ def _misfits(like: PyTree, expected: PyTree, found: PyTree, path: str) -> Iterat
 
 
 def _children(like: PyTree, expected: Mapping[str, PyTree]) -> dict[str, PyTree]:
-    """What has the state dicts that are the entries of ``expected``."""
+    """The objects whose state dicts are the entries of ``expected``, by their names."""
     if isinstance(like, Mapping):
         return {str(name): child for name, child in like.items()}
     if isinstance(like, list | tuple) and not hasattr(like, "_fields"):

@@ -177,7 +177,7 @@ _Picker = Callable[[Sequence[Any]], tuple[Any, ...]]
 
 
 def _picker(indices: Sequence[int]) -> _Picker:
-    """What picks the values at these indices out of a list."""
+    """A function that picks the values at these indices out of a list."""
     # An itemgetter of one index picks no tuple but the value.
     if len(indices) < 2:
         return lambda values: tuple(values[index] for index in indices)

@@ -45,7 +45,7 @@ Pick: TypeAlias = Callable[[PyTree], Sequence[Leaf]]
 
 
 class Formula(Protocol):
-    """What a definition is in optax."""
+    """The chain of optax that a definition is, as data."""
 
     @property
     def state_fields(self) -> StateFields:
@@ -53,11 +53,11 @@ class Formula(Protocol):
 
     @property
     def splits(self) -> bool:
-        """Whether some of the parameters alone move as they do together with the others."""
+        """True if some parameters alone move as they do together with the others."""
 
     @property
     def takes_schedule(self) -> bool:
-        """Whether the learning rate may be a function of the step."""
+        """True if the learning rate may be a function of the step."""
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """The transformation, with these hyper-parameters."""
@@ -93,12 +93,12 @@ class OwnCode(enum.Flag):
 
     @property
     def asks(self) -> bool:
-        """Whether a step must call ``apply_gradient``, rather than go through the chain."""
+        """True if a step must call ``apply_gradient``, rather than go through the chain."""
         return bool(self & (OwnCode.STEP | OwnCode.AROUND))
 
     @property
     def moves(self) -> bool:
-        """Whether it computes parameters, and so is not to be compiled unasked."""
+        """True if it computes parameters, and so is not to be compiled unasked."""
         return bool(self & (OwnCode.STEP | OwnCode.PART))
 
 

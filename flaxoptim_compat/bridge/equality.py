@@ -18,7 +18,7 @@ from flaxoptim_compat.bridge.traversals import FLAX_TRAVERSAL, Traversal
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values would make a definition do the same."""
+    """True if a definition does the same with both values."""
     if a is b:
         return True
     if isinstance(a, jax.Array | np.ndarray | np.generic):
@@ -41,7 +41,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _holds_the_same(a: Any, b: Any) -> bool:
-    """Whether all attributes are the very same objects: usual for hyper-parameters, and quick."""
+    """True if all attributes are the very same objects: usual for hyper-parameters, and quick."""
     mine, theirs = getattr(a, "__dict__", {}), getattr(b, "__dict__", {})
     same_names = bool(mine) and mine.keys() == theirs.keys()
     return same_names and all(map(is_, mine.values(), map(theirs.get, mine)))

@@ -22,7 +22,7 @@ _taken: weakref.WeakKeyDictionary[Any, set[str]] = weakref.WeakKeyDictionary()
 
 
 class _Useless:
-    """What cannot be computed with, called, compared or tested."""
+    """A value that cannot be computed with, called, compared or tested."""
 
     def __bool__(self) -> bool:
         raise TypeError

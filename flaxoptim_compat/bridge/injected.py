@@ -50,7 +50,7 @@ def _settable(node: PyTree) -> list[str]:
 
 
 def is_injected(node: PyTree) -> bool:
-    """Whether it is a state of ``optax.inject_hyperparams``."""
+    """True of a state of ``optax.inject_hyperparams``."""
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 

@@ -22,7 +22,7 @@ _Class = TypeVar("_Class", bound=type)
 
 @dataclasses.dataclass
 class _ShapeDtype:
-    """What a traversal's filter sees in place of a leaf, so that it works under jit as well."""
+    """Stands for a leaf in the filter of a traversal, so that it works under jit as well."""
 
     shape: tuple[int, ...]
     dtype: DTypeLike
@@ -117,7 +117,7 @@ def select(
 def _selected(
     traversal: Any, tree: PyTree, listed: dict[type, list[tuple[str, PyTree]]]
 ) -> Iterator[PyTree]:
-    """What a traversal iterates over, in its order."""
+    """The values that a traversal selects, in its order."""
     kind = type(traversal)
     if kind not in _NOTHING_BUT_A_FILTER or vars(traversal).keys() != {"_filter_fn"}:
         return iter(traversal.iterate(tree))

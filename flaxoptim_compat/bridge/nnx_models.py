@@ -123,7 +123,7 @@ class Parameters:
 
 
 def value_of(variable: Any) -> Leaf:
-    """What a variable holds; the name for it has changed from release to release of Flax."""
+    """The value of a variable; the name for it has changed from release to release of Flax."""
     (value,) = jax.tree.leaves(variable)
     return value
 

@@ -25,7 +25,7 @@ _KINDS = (np.ndarray, np.generic, float)
 
 
 class _SquaredByJax:
-    """What optax squares by an operator, where flax called jax."""
+    """A value that optax squares by an operator, where flax called jax."""
 
     def __pow__(self, exponent: Any) -> Any:
         # The first moment is one of first powers.
@@ -48,7 +48,7 @@ def _with_operators(leaf: Leaf, in_jax: Leaf) -> Leaf:
 
 
 def _is_numpys(leaf: Leaf) -> bool:
-    """Whether numpy, or Python, computes with this by rules of its own."""
+    """True if numpy, or Python, computes with this by rules of its own."""
     return isinstance(leaf, _KINDS) and jnp.issubdtype(np.result_type(leaf), jnp.floating)
 
 
@@ -69,7 +69,7 @@ def left_to_numpy(
 
 
 def _is_wider(leaf: Leaf) -> bool:
-    """Whether jax would round this before it computes with it."""
+    """True if jax would round this before it computes with it."""
     return (
         isinstance(leaf, np.ndarray | np.generic)
         and _is_numpys(leaf)

@@ -156,7 +156,7 @@ class _Evaluation:
         return atom.val if isinstance(atom, core.Literal) else self._values[atom]
 
     def _inputs(self, equation: core.JaxprEqn) -> list[_Value]:
-        """What an equation reads; operation by operation, constants are arguments."""
+        """The inputs of an equation; operation by operation, constants are arguments."""
         inputs = [self._read(atom) for atom in equation.invars]
         # XLA divides by a constant by multiplying, and takes a constant power by roots. Zero stays:
         # of 0.0 with -0.0 added XLA makes -0.0, and of a quotient the other infinity.
@@ -249,7 +249,7 @@ def _bind(equation: core.JaxprEqn, inputs: Sequence[_Value]) -> list[_Value]:
 
 
 def _bind_all(unit: _Unit, inputs: Sequence[_Value]) -> Iterator[list[_Value]]:
-    """What each equation of a unit makes: each after the first reads what the one before made."""
+    """The results of each equation of a unit, which reads those of the equation before."""
     made = _bind(unit[0], inputs)
     yield made
     for equation in unit[1:]:
@@ -274,7 +274,7 @@ def _readers(jaxpr: core.Jaxpr) -> dict[core.Var, frozenset[str]]:
 
 
 def _names(equation: core.JaxprEqn) -> frozenset[str]:
-    """What an equation does, and whether it does it with a constant."""
+    """The name of an operation, and that with a mark if one of its inputs is a constant."""
     name = equation.primitive.name
     if any(isinstance(atom, core.Literal) for atom in equation.invars):
         return frozenset({name, f"{name}{_CONSTANT}"})
@@ -288,7 +288,7 @@ def _hands_on(equation: core.JaxprEqn) -> bool:
 
 
 def _hands_on_unrounded(equation: core.JaxprEqn) -> bool:
-    """Whether each number that comes out went in with these bits, or with another sign."""
+    """True if each number that comes out went in with these bits, or with another sign."""
     numbers = [*equation.invars, *equation.outvars]
     floating = {
         _array(atom).dtype for atom in numbers if jnp.issubdtype(_array(atom).dtype, jnp.floating)
@@ -297,7 +297,7 @@ def _hands_on_unrounded(equation: core.JaxprEqn) -> bool:
 
 
 def _is_constant(equation: core.JaxprEqn) -> bool:
-    """Whether XLA would have computed this number once and for all."""
+    """True of a number that XLA would have computed once and for all."""
     numbers = [*equation.invars, *equation.outvars]
     return all(isinstance(atom, core.Literal) for atom in equation.invars) and not any(
         _array(atom).shape for atom in numbers

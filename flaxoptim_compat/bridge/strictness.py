@@ -1,4 +1,4 @@
-"""What flax.optim let pass, and is likely a mistake: let pass with a warning, or an error."""
+"""Likely mistakes that flax.optim let pass: let pass with a warning, or an error."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def strict() -> Iterator[None]:
 
 
 def is_strict() -> bool:
-    """Whether what flax.optim let pass is refused."""
+    """True if likely mistakes are refused."""
     return _settings.strict
 
 

@@ -97,7 +97,7 @@ def traced(
 
 
 def goes_through_optax(part: Assignment, whole: Definition) -> bool:
-    """Whether a part of a step is a chain; one that calls its own code is that of the whole."""
+    """True if optax does a part of a step. Code of a part's own is asked; that of the whole was."""
     return part.definition is whole or not part.definition.own_code().asks
 
 

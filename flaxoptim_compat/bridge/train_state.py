@@ -69,7 +69,7 @@ class AnyTargetTrainState(TrainState):
 
 
 def _moved(param: Leaf, update: Leaf) -> Leaf:
-    """What ``optax.apply_updates`` makes of a parameter, by the shortest way there is."""
+    """``optax.apply_updates`` for one parameter, by the shortest way there is."""
     arrays = isinstance(param, jax.Array) and isinstance(update, jax.Array)
     if arrays and param.dtype == update.dtype and param.shape == update.shape:
         return with_dtype(jax.lax.add(param, update), param.dtype)
@@ -264,7 +264,7 @@ def _schedules(hyper_params: HyperParams, formula: Formula) -> tuple[str, ...]:
 
 
 def _has_masks(opt_state: PyTree) -> bool:
-    """Whether an optax state leaves parameters out."""
+    """True if an optax state leaves parameters out."""
     nodes = jax.tree.leaves(opt_state, is_leaf=_is_mask)
     return any(map(_is_mask, nodes))
 

@@ -52,23 +52,23 @@ class Traversal(abc.ABC):
         return changed
 
     def compose(self, other: Traversal) -> Traversal:
-        """What another traversal selects in each value that this one selects."""
+        """A traversal that goes on with another one in each selected value."""
         return TraverseCompose(self, other)
 
     def merge(self, *traversals: Traversal) -> Traversal:
-        """What several traversals select in each value, one after the other."""
+        """A traversal that goes on with several, one after the other, in each selected value."""
         return self.compose(TraverseMerge(*traversals))
 
     def each(self) -> Traversal:
-        """The entries of the selected containers."""
+        """A traversal of the entries of the selected containers."""
         return self.compose(TraverseEach())
 
     def tree(self) -> Traversal:
-        """The leaves of the selected pytrees."""
+        """A traversal of the leaves of the selected pytrees."""
         return self.compose(TraverseTree())
 
     def filter(self, fn: Callable[[Any], Any]) -> Traversal:
-        """Those of the selected values that a function accepts."""
+        """A traversal of those of the selected values that a function accepts."""
         return self.compose(TraverseFilter(fn))
 
     def __getattr__(self, attr: str) -> Traversal:

@@ -68,7 +68,7 @@ class Target:
                 yield index
 
     def difference(self, index: int, grad: Leaf) -> str:
-        """What says of a gradient of another shape at which path it is."""
+        """A clause that says at which path a gradient has another shape."""
         path = keystr(tree_flatten_with_path(self.tree)[0][index][0]) or "the root"
         param = self.leaves[index]
         if not _is_numeric(param):
@@ -132,7 +132,7 @@ def _difference(target: PyTree, tree: PyTree, path: Path) -> tuple[Path, str, st
 
 
 def _children(node: PyTree) -> dict[Any, PyTree]:
-    """What stands one level below a container, by its key."""
+    """The children of a container, by their keys."""
     below, _ = tree_flatten_with_path(node, is_leaf=lambda child: child is not node)
     return {path[0]: child for path, child in below}
 
@@ -227,7 +227,7 @@ def inexact_moments(state: ParamState, param: jax.Array) -> ParamState:
 
 
 def _holds_fractions(moment: Leaf) -> bool:
-    """Whether a moment is a jax array already, with a floating-point dtype of its own."""
+    """True of a moment that is a jax array already, with a floating-point dtype of its own."""
     return (
         isinstance(moment, jax.Array)
         and jnp.issubdtype(moment.dtype, jnp.inexact)
@@ -288,6 +288,6 @@ def unshared(tree: PyTree) -> PyTree:
 
 
 def is_abstract(*leaves: Leaf) -> bool:
-    """Whether any leaf is being traced by jit, vmap, grad or another transformation."""
+    """True if any leaf is being traced by jit, vmap, grad or another transformation."""
     # There are few types among thousands of leaves.
     return any(issubclass(kind, jax.core.Tracer) for kind in set(map(type, leaves)))

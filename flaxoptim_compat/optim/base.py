@@ -287,7 +287,7 @@ class OptimizerDef(ByValue):
     # What the definition is in optax.
 
     def values(self, hyper_params: HyperParams) -> Values:
-        """What the names in the formula stand for: hyper-parameters, or attributes of this.
+        """The values of the names in the formula: hyper-parameters, or attributes of this.
 
         ``hyper_params`` are all of them, as a user's own code wants them.
         """
@@ -445,7 +445,7 @@ class OptimizerDef(ByValue):
         deprecation.warn(self.removal_notice())
 
     def removal_notice(self) -> str:
-        """What is gone, and what to write instead."""
+        """The text of the warning: the name that is gone, and the expression to write instead."""
         ours = (cls for cls in type(self).__mro__ if cls.__module__.startswith(__package__))
         removed = self._removed or f"flax.optim.{next(ours).__name__}"
         try:

@@ -121,7 +121,7 @@ class Static:
 
 
 def _agree(a: Settings, b: Settings | None) -> bool:
-    """Whether a definition would do the same with the one as with the other."""
+    """True if a definition does the same with both."""
     # They hold the very same objects, unless hyper-parameters were assigned or made anew.
     return b is not None and a[0] == b[0] and (all(map(is_, a[1], b[1])) or same(a[1], b[1]))
 

@@ -1,4 +1,4 @@
-"""What a definition becomes in optax: a transformation, and what converts its state."""
+"""A definition in optax: its transformation, and the conversion of its state."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Stage:
 
     @functools.cached_property
     def text(self) -> StageText:
-        """What a text says of it."""
+        """The stage as a text names it."""
         return StageText(
             _text_name(self.named_function),
             self.positional,
@@ -99,7 +99,7 @@ class Stage:
         )
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
-        """What it does with these."""
+        """The transformation of optax with these hyper-parameters."""
         args = [resolved(each, values) for each in self.positional]
         named = {name: resolved(each, values) for name, each in self.named.items()}
         made = self.function(*args, **named)
@@ -144,17 +144,17 @@ class Chain:
 
     @property
     def splits(self) -> bool:
-        """Whether some of the parameters alone move as they do together with the others."""
+        """True if some parameters alone move as they do together with the others."""
         return not any(each.across for each in self.stages.values())
 
     @property
     def takes_schedule(self) -> bool:
-        """Whether optax takes a function of the step for the learning rate here."""
+        """True if the learning rate may be a function of the step."""
         return any(each.function is RATE.function for each in self.stages.values())
 
     @property
     def texts(self) -> list[StageText]:
-        """What a text says of its stages."""
+        """The stages as a text names them."""
         return [each.text for each in self.stages.values()]
 
     def first_state(self, param: PyTree) -> ParamState:
@@ -241,6 +241,6 @@ def parameters_of(function: str) -> dict[str, Any]:
 
 
 def _text_name(function: Callable[..., Any]) -> str:
-    """What a text calls a function: those of this package are all in ``transforms``."""
+    """The name of a function in a text: those of this package are all in ``transforms``."""
     home = "optax" if function.__module__.startswith("optax.") else "transforms"
     return f"{home}.{function.__name__}"

@@ -214,7 +214,7 @@ class FromOptax(OptimizerDef):
         return _with_fields(hp.fields_of(given) | taken), unknown
 
     def _given(self, hyper_params: HyperParams) -> dict[str, Any]:
-        """What is set in a state, or handed to the function; None sets nothing in a state."""
+        """The values for a state, or for the function; a None for a state is left out."""
         values = hp.fields_of(hyper_params)
         if isinstance(self._source, optax.GradientTransformation):
             return {name: value for name, value in values.items() if value is not None}

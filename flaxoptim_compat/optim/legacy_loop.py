@@ -112,6 +112,6 @@ def _as_it_is(tree: PyTree) -> PyTree:
 
 
 def formula_of(definition: Definition, pairing: Pairing | None = None) -> Formula:
-    """What a definition is in optax: its chain, or its own code as a loop."""
+    """The formula of a definition: its chain, or its own code as a loop."""
     formula = None if definition.own_code().asks else definition.formula
     return LegacyLoop(definition, pairing) if formula is None else formula

@@ -79,7 +79,7 @@ class MultiOptimizer(OptimizerDef):
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
-        """What each optimizer says of its leaves; None for the leaves that none of them moves."""
+        """The axes, from the optimizer of each leaf; None for a leaf that nothing moves."""
         columns = (
             jax.tree.leaves(params),
             leaves_like(params, state.param_states, "param_states"),
@@ -94,7 +94,7 @@ class MultiOptimizer(OptimizerDef):
         return OptimizerState(PartitionSpec(), self._said_by_each(params, axes))
 
     def _said_by_each(self, params: PyTree, say: Callable[[Assignment], PyTree]) -> PyTree:
-        """What each optimizer says of its leaves, and None for the leaves of none."""
+        """A tree with a value for each leaf, from its optimizer; None where nothing moves it."""
         treedef: PyTreeDef = jax.tree.structure(params)
         found: list[ParamState] = [None] * treedef.num_leaves
         for each in self.assign(self.hyper_params, params, range(len(found))):
@@ -118,7 +118,7 @@ class MultiOptimizer(OptimizerDef):
         return OwnCode.ELSEWHERE if not code and (overridden or any(parts)) else code
 
     def expression(self, terms: HyperParams) -> ast.expr:
-        """What all parts do, by their labels."""
+        """An ``optax.partition`` of the expressions of all parts, by their labels."""
         parts = {
             label: definition.expression(values)
             for label, definition, values in self._parts_by_label(terms)

@@ -102,7 +102,7 @@ class OptaxMultiOptimizer(MultiOptimizer):
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
-        """What each part says of its parameters."""
+        """The axes, from each part for its parameters."""
         specs = leaves_like(params, param_axes, "param_axes")
         found = [
             part.definition.state_axes(part.params, part.state, part.own(specs)).param_states

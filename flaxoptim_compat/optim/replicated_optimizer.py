@@ -43,7 +43,7 @@ class ReplicatedOptimizer(OptimizerDef):
         return f"{type(self).__name__}({self.optimizer_def.shown(hyper_params)})"
 
     def removal_notice(self) -> str:
-        """What to write in place of ``Optimizer.replicate``."""
+        """The text to write in place of ``Optimizer.replicate``."""
         return (
             f"Optimizer.replicate was removed from Flax in {REMOVED_IN}. Exactly the same:"
             " flax.jax_utils.replicate(optimizer), and in each step"

@@ -51,7 +51,7 @@ def _literal(name: str, value: Any) -> Any:
 
 
 def lacks_rate(hyper_params: HyperParams) -> bool:
-    """Whether a learning rate is missing, in these hyper-parameters or inside of them."""
+    """True if a learning rate is missing, in these hyper-parameters or inside of them."""
     if isinstance(hyper_params, list | tuple):
         return any(map(lacks_rate, hyper_params))
     if not dataclasses.is_dataclass(hyper_params):

@@ -151,7 +151,7 @@ def _origin(
 
 
 def _beginning_with(opt_state: PyTree) -> optax.GradientTransformation:
-    """What ``nnx.Optimizer`` makes its first state with."""
+    """A transformation whose first state is this one, for ``nnx.Optimizer``."""
     return optax.GradientTransformation(lambda params: opt_state, optax.identity().update)
 
 

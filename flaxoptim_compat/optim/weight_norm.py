@@ -72,7 +72,7 @@ class _WeightNormParamState:
 
     @property
     def mult(self) -> Leaf:
-        """What Flax before 0.4.0 kept in place of the two factors: ``scale / ‖direction‖``."""
+        """``scale / ‖direction‖``, which Flax before 0.4.0 kept in place of the two factors."""
         if isinstance(self.scale, tuple):
             return ()
         return self.scale * jax.lax.rsqrt(squared_norms(self.direction, 0.0))
@@ -95,12 +95,12 @@ class _Normed:
 
     @property
     def takes_schedule(self) -> bool:
-        """Whether the wrapped definition takes a function for its learning rate."""
+        """True if the wrapped definition takes a function for its learning rate."""
         return self._inner.takes_schedule
 
     @property
     def splits(self) -> bool:
-        """Whether the wrapped definition does not look at other parameters either."""
+        """True if the wrapped definition does not look at other parameters either."""
         return self._inner.splits
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
