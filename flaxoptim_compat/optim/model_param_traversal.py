@@ -13,8 +13,6 @@ from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.masks import nothing_but_a_filter
 from flaxoptim_compat.bridge.traversals import FLAX_MODEL_PARAM_TRAVERSAL
 
-_Key = tuple[str, ...]
-
 
 @nothing_but_a_filter
 class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
@@ -62,30 +60,26 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
 
     def iterate(self, inputs: PyTree) -> Iterator[Leaf]:
         """The selected values, in the order of their names."""
-        for key, value in _by_name(inputs):
-            if self._selects(key, value):
+        for _, path, value in self._by_name(inputs):
+            if value is not empty_node and self._filter_fn(path, value):
                 yield value
 
     def update(self, fn: Callable[[Leaf], Leaf], inputs: PyTree) -> PyTree:
         """The inputs with every selected value replaced by a function of it."""
         if _is_model(inputs):
             return inputs.replace(params=self.update(fn, inputs.params))
-        changed = unflatten_dict(
-            {
-                key: fn(value) if self._selects(key, value) else value
-                for key, value in _by_name(inputs)
-            }
-        )
-        return FrozenDict(changed) if isinstance(inputs, FrozenDict) else changed
+        changed = {}
+        for key, path, value in self._by_name(inputs):
+            selected = value is not empty_node and self._filter_fn(path, value)
+            changed[key] = fn(value) if selected else value
+        params = unflatten_dict(changed)
+        return FrozenDict(params) if isinstance(inputs, FrozenDict) else params
 
-    def _selects(self, key: _Key, value: Leaf) -> bool:
-        # An empty dict is no parameter.
-        return value is not empty_node and bool(self._filter_fn("/" + "/".join(key), value))
-
-
-def _by_name(inputs: PyTree) -> list[tuple[_Key, Leaf]]:
-    params = ModelParamTraversal._get_params_dict(inputs)
-    return sorted(flatten_dict(params, keep_empty_nodes=True).items(), key=itemgetter(0))
+    def _by_name(self, inputs: PyTree) -> list[tuple[tuple[str, ...], str, Leaf]]:
+        """The key, the path and the value of each parameter; an empty dict has one as well."""
+        flat = flatten_dict(self._get_params_dict(inputs), keep_empty_nodes=True)
+        named = sorted(flat.items(), key=itemgetter(0))
+        return [(key, "/" + "/".join(key), value) for key, value in named]
 
 
 def _is_model(inputs: PyTree) -> bool:
