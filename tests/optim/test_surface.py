@@ -131,3 +131,10 @@ def test_the_modules_list_is_complete(module: str, genuine: Any) -> None:
         and (value.__module__ == real.__name__ or not suffix)
     }
     assert public <= set(SURFACE[module])
+
+
+def test_the_module_of_the_base_class_has_no_other_name() -> None:
+    base = importlib.import_module("flaxoptim_compat.optim.base")
+    with pytest.raises(AttributeError, match=r"flaxoptim_compat\.optim\.base.*'Nothing'"):
+        _ = base.Nothing
+    assert base.MultiOptimizer is ours("flax.optim", "MultiOptimizer")
