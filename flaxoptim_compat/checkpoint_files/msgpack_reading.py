@@ -1,43 +1,40 @@
 """Reading the msgpack files of flax.serialization, without reading their arrays.
 
-Every length is compared with what is left of the file before anything is made of it. The values of
-arrays are skipped: an array is where they begin, a shape and a dtype.
+The package ``msgpack`` reads names, numbers and texts, and says how long maps and lists are. The
+values of arrays are skipped: an array is where they begin, a shape and a dtype.
 """
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Callable
 from typing import Any, NoReturn
+
+import msgpack
 
 from flaxoptim_compat.checkpoint_files.chunks import CHUNKED, joined
 from flaxoptim_compat.checkpoint_files.dtypes import dtype_named, is_possible_shape
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, ArrayInFile, Source
 from flaxoptim_compat.checkpoint_files.stored import (
     CheckpointError,
-    StoredArray,
     StoredList,
     Tree,
 )
 
-# Real checkpoints nest about ten deep, and have some thousand entries. The limits keep a small
-# file of empty maps from becoming a large tree.
+# Real checkpoints nest about ten deep, have some thousand entries and no texts of megabytes. The
+# limits keep a small file of empty maps from becoming a large tree, and memory for what is read.
 DEEPEST = 200
 MOST_ENTRIES = 1_000_000
+LONGEST_TEXT = 2**28
+# The types of flax.serialization's extensions.
 ARRAY, COMPLEX, SCALAR = 1, 2, 3
 
-_NUMBERS = {
-    0xCA: ">f", 0xCB: ">d",
-    0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
-    0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
-}  # fmt: skip
-_CONSTANTS = {0xC0: None, 0xC2: False, 0xC3: True}
-# The first byte of a value whose length follows, and how many bytes the length has.
-_BINARIES = {0xC4: 1, 0xC5: 2, 0xC6: 4}
-_STRINGS = {0xD9: 1, 0xDA: 2, 0xDB: 4}
-_LISTS = {0xDC: 2, 0xDD: 4}
-_MAPS = {0xDE: 2, 0xDF: 4}
-_EXTENSIONS = {0xC7: 1, 0xC8: 2, 0xC9: 4}
-_FIXED_EXTENSIONS = {0xD4: 1, 0xD5: 2, 0xD6: 4, 0xD7: 8, 0xD8: 16}
+_WINDOW = 2**13
+_MAPS = frozenset([*range(0x80, 0x90), 0xDE, 0xDF])
+_LISTS = frozenset([*range(0x90, 0xA0), 0xDC, 0xDD])
+# The first byte of an extension, and how many bytes its length has.
+_EXTENSIONS = {0xC7: 1, 0xC8: 2, 0xC9: 4, **dict.fromkeys(range(0xD4, 0xD9), 0)}
+# Of the values of an array the same. Flax takes texts for them as well.
+_VALUES = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
 
 
 def read_msgpack(source: Source) -> Tree:
@@ -61,193 +58,173 @@ class _Reader:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._offset = 0
-        self._end = source.size
         self._names: list[str] = []
         self._entries = 0
+        self._window, self._window_begin = b"", 0
+        self._go_to(0)
 
     def root(self) -> Tree:
-        if not self._end:
+        if not self._source.size:
             raise CheckpointError(f"{self._source.path} is empty.{COPY_AGAIN}")
-        self._source.file.seek(0)
-        tree = self._value()
-        if self._offset != self._end:
-            self._fail(f"{self._end - self._offset:,} more bytes after the end of the data")
+        try:
+            tree = self._value()
+            if self._offset < self._source.size:
+                left = self._source.size - self._offset
+                self._fail(f"{left:,} more bytes after the end of the data")
+        except CheckpointError:
+            raise
+        except (msgpack.UnpackException, ValueError) as error:
+            self._fail(_problem(error))
         return tree
 
+    def _go_to(self, offset: int) -> None:
+        self._begin = self._position = offset
+        self._unpacker = msgpack.Unpacker(
+            self, read_size=_WINDOW, max_buffer_size=LONGEST_TEXT, max_array_len=100,
+            max_map_len=0, max_ext_len=0,
+        )  # fmt: skip
+        self._unpack: Callable[[], Any] = self._unpacker.unpack
+        self._tell: Callable[[], int] = self._unpacker.tell
+
+    def read(self, size: int) -> bytes:
+        """The next bytes of the file, for the unpacker."""
+        found = self._bytes_from(self._position)[:size]
+        self._position += len(found)
+        return found
+
+    def _bytes_from(self, offset: int) -> bytes:
+        place = offset - self._window_begin
+        if not 0 <= place < len(self._window):
+            self._window = self._source.bytes_at(offset, _WINDOW)
+            self._window_begin, place = offset, 0
+        return self._window[place:]
+
+    @property
+    def _offset(self) -> int:
+        return self._begin + self._tell()
+
+    def _first_byte(self) -> int:
+        """The next byte, which stays the next one."""
+        place = self._begin + self._tell() - self._window_begin
+        if 0 <= place < len(self._window):
+            return self._window[place]
+        if not (found := self._bytes_from(self._offset)):
+            raise msgpack.OutOfData
+        return found[0]
+
     def _fail(self, problem: str) -> NoReturn:
-        where = f", under {'/'.join(self._names)!r}" if self._names else ""
+        where = f", under {'/'.join(self._names)!r:.200}" if self._names else ""
         raise CheckpointError(
             f"{self._source.path} is not a msgpack checkpoint, or damaged: at byte"
             f" {self._offset:,}{where}: {problem}.{COPY_AGAIN}"
         )
 
-    def _take(self, size: int) -> bytes:
-        self._expect(size)
-        taken = self._source.file.read(size)
-        if len(taken) < size:
-            self._fail("the file has become shorter while it was read")
-        self._offset += size
-        return taken
-
     def _expect(self, size: int) -> None:
-        if size > self._end - self._offset:
-            self._fail(f"{size:,} bytes should follow, but only {self._end - self._offset:,} do")
-
-    def _length(self, width: int) -> int:
-        return int.from_bytes(self._take(width), "big")
+        left = self._source.size - self._offset
+        if size > left:
+            self._fail(f"{size:,} bytes should follow, but only {left:,} do")
 
     def _value(self) -> Tree:
-        first = self._take(1)[0]
-        if (number := self._number(first)) is not None:
-            return number
-        if first in _CONSTANTS:
-            return _CONSTANTS[first]
-        if (length := self._length_of_string(first)) is not None:
-            return self._text(length)
-        if first in _BINARIES:
-            return self._take(self._length(_BINARIES[first]))
-        if first < 0x90 or first in _MAPS:
-            return self._map(first & 0x0F if first < 0x90 else self._length(_MAPS[first]))
-        if (length := self._length_of_list(first)) is not None:
-            return self._list(length)
-        if first in _FIXED_EXTENSIONS:
-            return self._extension(_FIXED_EXTENSIONS[first])
+        first = self._first_byte()
+        if first in _MAPS:
+            return self._map()
+        if first in _LISTS:
+            return self._list()
         if first in _EXTENSIONS:
-            return self._extension(self._length(_EXTENSIONS[first]))
-        self._fail(f"no value begins with the byte {first:#x}")
+            return self._extension(_EXTENSIONS[first])
+        value: Tree = self._unpack()
+        return value
 
-    def _number(self, first: int) -> int | float | None:
-        """The number that begins with this byte, or None if another value does."""
-        if first < 0x80:
-            return first
-        if first >= 0xE0:
-            return first - 0x100
-        if first not in _NUMBERS:
-            return None
-        number: int | float
-        (number,) = struct.unpack(_NUMBERS[first], self._take(struct.calcsize(_NUMBERS[first])))
-        return number
-
-    def _length_of_string(self, first: int) -> int | None:
-        if 0xA0 <= first < 0xC0:
-            return first & 0x1F
-        return self._length(_STRINGS[first]) if first in _STRINGS else None
-
-    def _length_of_list(self, first: int) -> int | None:
-        if 0x90 <= first < 0xA0:
-            return first & 0x0F
-        return self._length(_LISTS[first]) if first in _LISTS else None
-
-    def _text(self, length: int) -> str:
-        encoded = self._take(length)
-        try:
-            return encoded.decode()
-        except UnicodeDecodeError:
-            self._fail("a text that is not UTF-8")
-
-    def _container(self, length: int, smallest: int) -> None:
-        """Check a container before its entries are read, each of at least ``smallest`` bytes."""
+    def _container(self, length: int, smallest: int) -> int:
+        """The length of a container, each of whose entries has at least ``smallest`` bytes."""
         self._expect(length * smallest)
         self._entries += length + 1
         if self._entries > MOST_ENTRIES:
             self._fail(f"more than {MOST_ENTRIES:,} entries, which no checkpoint has")
         if len(self._names) >= DEEPEST:
             self._fail(f"more than {DEEPEST} levels of nesting, which no checkpoint has")
+        return length
 
-    def _map(self, length: int) -> Tree:
-        self._container(length, 2)
+    def _map(self) -> Tree:
         entries: dict[str, Tree] = {}
-        for _ in range(length):
-            key_length = self._length_of_string(self._take(1)[0])
-            if key_length is None:
+        for _ in range(self._container(self._unpacker.read_map_header(), 2)):
+            name = self._unpack()
+            if type(name) is not str:
                 self._fail("the name of an entry is not a text")
-            name = self._text(key_length)
             if name in entries:
-                self._fail(f"a second entry {name!r}")
+                self._fail(f"a second entry {name!r:.200}")
             self._names.append(name)
             entries[name] = self._value()
             self._names.pop()
-        return self._joined(entries) if CHUNKED in entries else entries
-
-    def _joined(self, entries: dict[str, Tree]) -> StoredArray:
+        if CHUNKED not in entries:
+            return entries
         try:
             return joined(entries, self._source.path)
         except ValueError as error:
             self._fail(str(error))
 
-    def _list(self, length: int) -> Tree:
-        self._container(length, 1)
+    def _list(self) -> Tree:
         items: list[Tree] = []
-        for number in range(length):
+        for number in range(self._container(self._unpacker.read_array_header(), 1)):
             self._names.append(str(number))
             items.append(self._value())
             self._names.pop()
         return StoredList(items)
 
-    def _extension(self, length: int) -> Tree:
-        kind = struct.unpack(">b", self._take(1))[0]
+    def _extension(self, width: int) -> Tree:
+        head = self._unpacker.read_bytes(2 + width)
+        length = int.from_bytes(head[1:-1], "big") if width else 1 << head[0] - 0xD4
         self._expect(length)
-        outer_end, self._end = self._end, self._offset + length
+        end, kind = self._offset + length, head[-1]
         if kind in (ARRAY, SCALAR):
-            value: Tree = self._array(is_scalar=kind == SCALAR)
-        elif kind == COMPLEX:
-            value = self._complex()
-        else:
+            return self._array(end, is_scalar=kind == SCALAR)
+        if kind != COMPLEX:
             self._fail(f"an extension of type {kind}, which Flax does not write")
-        if self._offset != self._end:
-            self._fail(f"{self._end - self._offset:,} more bytes after the end of a value")
-        self._end = outer_end
-        return value
+        parts = self._unpack()
+        is_pair = type(parts) is list and len(parts) == 2 and {*map(type, parts)} <= {int, float}
+        if not is_pair or self._offset != end:
+            self._fail("a complex number that is no pair of numbers")
+        return complex(*parts)
 
-    def _array(self, *, is_scalar: bool) -> ArrayInFile:
-        if self._length_of_list(self._take(1)[0]) != 3:
+    def _array(self, end: int, *, is_scalar: bool) -> ArrayInFile:
+        if self._unpacker.read_array_header() != 3:
             self._fail("an array is not a triple of shape, dtype and values")
-        shape = tuple(self._integers())
-        name = self._take(self._bytes_of_any_kind("the dtype of an array"))
-        dtype = dtype_named(name.decode(errors="replace")) if len(name) < 64 else None
+        shape, name = self._unpack(), self._unpack()
+        if type(shape) is not list or not {*map(type, shape)} <= {int}:
+            self._fail("the shape of an array is not made of integers")
+        name = name.decode(errors="replace") if type(name) is bytes else name
+        dtype = dtype_named(name) if type(name) is str and len(name) < 64 else None
         if dtype is None:
             self._fail("an array of an unknown dtype")
-        if not is_possible_shape(shape, dtype) or (is_scalar and shape):
-            self._fail(f"an array of the impossible shape {shape}")
-        length = self._bytes_of_any_kind("the values of an array")
-        offset = self._offset
-        array = ArrayInFile(self._source, offset, shape, dtype, is_scalar=is_scalar)
-        if length != array.nbytes:
-            self._fail(f"{length:,} bytes of values for shape {shape} and dtype {dtype.name}")
-        self._expect(length)
-        self._offset = self._source.file.seek(offset + length)
+        if not is_possible_shape(tuple(shape), dtype) or (is_scalar and shape):
+            self._fail(f"an array of the impossible shape {tuple(shape)}")
+        array = ArrayInFile(self._source, end, tuple(shape), dtype, is_scalar=is_scalar)
+        array.offset -= array.nbytes
+        between = array.offset - self._offset
+        head = self._unpacker.read_bytes(between) if 0 < between <= 5 else b""
+        if not _announces(head, array.nbytes):
+            self._fail(f"values that are not those of shape {array.shape} and dtype {dtype.name}")
+        # To begin at another place takes longer than to go over so few.
+        if end - self._offset < _WINDOW:
+            self._unpacker.read_bytes(end - self._offset)
+        else:
+            self._go_to(end)
         return array
 
-    def _integers(self) -> list[Any]:
-        length = self._length_of_list(self._take(1)[0])
-        if length is None:
-            self._fail("the shape of an array is not a list")
-        self._expect(length)
-        if length > 100:
-            self._fail(f"an array of {length:,} dimensions")
-        numbers = [self._plain_number() for _ in range(length)]
-        if not all(isinstance(number, int) for number in numbers):
-            self._fail("the shape of an array is not made of integers")
-        return numbers
 
-    def _plain_number(self) -> int | float:
-        number = self._number(self._take(1)[0])
-        if number is None:
-            self._fail("a number was expected")
-        return number
+def _announces(head: bytes, size: int) -> bool:
+    """Whether values of this size begin so."""
+    width = _VALUES.get(head[0], 0) if head else 0
+    if not width:
+        return head == bytes([0xA0 + size]) if size < 32 else False
+    return len(head) == 1 + width and int.from_bytes(head[1:], "big") == size
 
-    def _bytes_of_any_kind(self, what: str) -> int:
-        """The length of a text or binary, of which flax.serialization takes either."""
-        first = self._take(1)[0]
-        if first in _BINARIES:
-            return self._length(_BINARIES[first])
-        length = self._length_of_string(first)
-        if length is None:
-            self._fail(f"{what} is neither a text nor bytes")
-        return length
 
-    def _complex(self) -> complex:
-        if self._length_of_list(self._take(1)[0]) != 2:
-            self._fail("a complex number is not a pair")
-        return complex(self._plain_number(), self._plain_number())
+def _problem(error: Exception) -> str:
+    if isinstance(error, msgpack.OutOfData):
+        return "the file ends within a value"
+    if isinstance(error, msgpack.exceptions.BufferFull):
+        return f"a text or bytes of more than {LONGEST_TEXT:,} bytes, which no checkpoint has"
+    if isinstance(error, UnicodeDecodeError):
+        return "a text that is not UTF-8"
+    return "a value that Flax does not write"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+import msgpack
 
 from flaxoptim_compat.checkpoint_files import chunks
 from flaxoptim_compat.checkpoint_files.leaves import pieces, values_of
@@ -17,16 +18,11 @@ from flaxoptim_compat.checkpoint_files.stored import (
     Tree,
 )
 
-# For each kind of value: how many fit into the first byte and that byte for none of them, then for
-# each width of the length, in ascending order, the first byte.
-_MAP = (16, 0x80, {2: 0xDE, 4: 0xDF})
-_LIST = (16, 0x90, {2: 0xDC, 4: 0xDD})
-_STRING = (32, 0xA0, {1: 0xD9, 2: 0xDA, 4: 0xDB})
-_BINARY = (0, 0, {1: 0xC4, 2: 0xC5, 4: 0xC6})
-_EXTENSION = (0, 0, {1: 0xC7, 2: 0xC8, 4: 0xC9})
-_POSITIVE = (128, 0x00, {1: 0xCC, 2: 0xCD, 4: 0xCE, 8: 0xCF})
-_NEGATIVE = {1: 0xD0, 2: 0xD1, 4: 0xD2, 8: 0xD3}
-_FIXED_EXTENSIONS = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}
+# The first bytes of what has a length of so many bytes.
+_BYTES = {1: 0xC4, 2: 0xC5, 4: 0xC6}
+_EXTENSIONS = {1: 0xC7, 2: 0xC8, 4: 0xC9}
+# Those of extensions that have one of these lengths.
+_FIXED = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}
 
 
 def msgpack_pieces(tree: Tree, *, in_list: bool = False) -> Iterator[bytes | memoryview]:
@@ -40,70 +36,33 @@ def msgpack_pieces(tree: Tree, *, in_list: bool = False) -> Iterator[bytes | mem
       CheckpointError: a number or an array is too large for msgpack, or cannot be read.
     """
     if isinstance(tree, StoredList):
-        yield _sized(_LIST, len(tree))
+        yield msgpack.Packer().pack_array_header(len(tree))
         for item in tree.values():
             yield from msgpack_pieces(item, in_list=True)
     elif isinstance(tree, Mapping):
-        yield _sized(_MAP, len(tree))
+        yield msgpack.Packer().pack_map_header(len(tree))
         for name, child in tree.items():
-            yield _text(name)
+            yield _packed(name)
             yield from msgpack_pieces(child, in_list=in_list)
     elif isinstance(tree, StoredArray):
         large = tree.nbytes > chunks.LARGEST_CHUNK and not tree.is_scalar and not in_list
         yield from (_in_chunks if large else _array)(tree)
     else:
-        yield _scalar(tree)
+        yield _packed(tree)
 
 
-def _scalar(value: Any) -> bytes:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bytes):
-        return _sized(_BINARY, len(value)) + value
-    if isinstance(value, complex):
-        pair = _sized(_LIST, 2) + _scalar(value.real) + _scalar(value.imag)
-        return _extension(COMPLEX, len(pair)) + pair
-    if isinstance(value, float):
-        return b"\xcb" + struct.pack(">d", value)
-    if isinstance(value, bool):
-        return b"\xc3" if value else b"\xc2"
-    return b"\xc0" if value is None else _integer(value)
-
-
-def _integer(value: int) -> bytes:
-    if value >= 0:
-        return _sized(_POSITIVE, value)
-    if value >= -32:
-        return struct.pack(">b", value)
-    for width, first in _NEGATIVE.items():
-        if value >= -(1 << 8 * width - 1):
-            return bytes([first]) + value.to_bytes(width, "big", signed=True)
-    raise CheckpointError(f"Nothing was written: msgpack has no integer as large as {value}.")
-
-
-def _sized(kind: tuple[int, int, dict[int, int]], length: int) -> bytes:
-    """How a value begins that has this length, or, being a positive integer, is it."""
-    fitting, first, by_width = kind
-    if length < fitting:
-        return bytes([first + length])
-    for width, first in by_width.items():
-        if length < 1 << 8 * width:
-            return bytes([first]) + length.to_bytes(width, "big")
-    raise CheckpointError(f"Nothing was written: msgpack has no value as large as {length:,}.")
-
-
-def _text(text: str) -> bytes:
+def _packed(value: Any) -> bytes:
+    """A value other than an array."""
     try:
-        encoded = text.encode()
-    except UnicodeEncodeError as error:
-        raise CheckpointError(f"Nothing was written: {text!r} is not a text in UTF-8.") from error
-    return _sized(_STRING, len(encoded)) + encoded
+        packed: bytes = msgpack.packb(value, default=_extension, strict_types=True)
+    except (OverflowError, ValueError) as error:
+        problem = f"msgpack cannot hold {value!r:.80}: {error}"
+        raise CheckpointError(f"Nothing was written: {problem}.") from error
+    return packed
 
 
-def _extension(kind: int, length: int) -> bytes:
-    if length in _FIXED_EXTENSIONS:
-        return bytes([_FIXED_EXTENSIONS[length], kind])
-    return _sized(_EXTENSION, length) + bytes([kind])
+def _extension(value: complex) -> msgpack.ExtType:
+    return msgpack.ExtType(COMPLEX, msgpack.packb((value.real, value.imag)))
 
 
 def _array(array: StoredArray) -> Iterator[bytes | memoryview]:
@@ -112,28 +71,33 @@ def _array(array: StoredArray) -> Iterator[bytes | memoryview]:
 
 
 def _head(shape: tuple[int, ...], array: StoredArray, kind: int) -> bytes:
-    """What comes before the values of an array."""
+    """What comes before the values of an array: the package would want these in memory twice."""
     size = math.prod(shape) * array.dtype.itemsize
-    triple = (
-        _sized(_LIST, 3)
-        + _sized(_LIST, len(shape))
-        + b"".join(map(_integer, shape))
-        + _text(array.dtype.name)
-        + _sized(_BINARY, size)
-    )
-    return _extension(kind, len(triple) + size) + triple
+    triple: bytes = msgpack.packb((shape, array.dtype.name, None))[:-1] + _sized(_BYTES, size)
+    length = len(triple) + size
+    first = bytes([_FIXED[length]]) if length in _FIXED else _sized(_EXTENSIONS, length)
+    return first + bytes([kind]) + triple
+
+
+def _sized(first_bytes: dict[int, int], length: int) -> bytes:
+    for width, first in first_bytes.items():
+        if length < 1 << 8 * width:
+            return bytes([first]) + length.to_bytes(width, "big")
+    raise CheckpointError(f"Nothing was written: msgpack has no value as large as {length:,}.")
 
 
 def _in_chunks(array: StoredArray) -> Iterator[bytes | memoryview]:
     lengths = chunks.lengths_of_chunks(math.prod(array.shape), array.dtype.itemsize)
-    yield _sized(_MAP, 3) + _text(chunks.CHUNKED) + _scalar(True)
-    yield _text("shape") + _sized(_MAP, len(array.shape))
-    for number, length in enumerate(array.shape):
-        yield _text(str(number)) + _integer(length)
-    yield _text("chunks") + _sized(_MAP, len(lengths))
-    values = values_of(array)
-    begin = 0
+    shape = {str(number): length for number, length in enumerate(array.shape)}
+    # Of the map of chunks, which are still to come, the package gets the length alone.
+    packer = msgpack.Packer(autoreset=False)
+    packer.pack_map_header(3)
+    for value in (chunks.CHUNKED, True, "shape", shape, "chunks"):
+        packer.pack(value)
+    packer.pack_map_header(len(lengths))
+    yield packer.bytes()
+    values, begin = values_of(array), 0
     for number, length in enumerate(lengths):
-        yield _text(str(number)) + _head((length,), array, ARRAY)
+        yield _packed(str(number)) + _head((length,), array, ARRAY)
         yield from pieces(values, begin, begin + length)
         begin += length

@@ -1,7 +1,7 @@
 """Reading npz files with names such as ``opt/target/params/Dense_0/kernel``.
 
-Vision Transformer and Big Vision wrote them. Only arrays of numbers are read, and nothing is ever
-unpickled. The checksum of each array is compared when it is read.
+Vision Transformer and Big Vision wrote them. Only arrays of numbers are read, by numpy, and nothing
+is ever unpickled. The checksum of each array is compared when it is read.
 """
 
 from __future__ import annotations
@@ -15,23 +15,22 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import numpy.lib.format as npy
 
-from flaxoptim_compat.checkpoint_files.dtypes import LARGEST_SIZE, is_number, is_possible_shape
-from flaxoptim_compat.checkpoint_files.leaves import PIECE
+from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
 from flaxoptim_compat.checkpoint_files.nesting import nested
+from flaxoptim_compat.checkpoint_files.plain_files import open_plain
 from flaxoptim_compat.checkpoint_files.promised import refuse_unaccounted
-from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read, empty_bytes
+from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read, too_large
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
 from flaxoptim_compat.versions.of_python import warnings_ignored
 
 # Less than half of it does for 32 dimensions. A longer one could be made that is slow to parse.
 _LONGEST_HEADER = 2_000
-_LONGEST_START = 12 + _LONGEST_HEADER
 # By the version of the format. The third differs from the second in names of records only.
 _READ_HEADER = {
     (1, 0): npy.read_array_header_1_0,
@@ -40,24 +39,8 @@ _READ_HEADER = {
 }
 # Numpy saves bfloat16 as two bytes of an unknown kind.
 _TWO_BYTES = np.dtype("V2")
-# No byte of a deflated member becomes more than 1032 bytes.
-_LARGEST_EXPANSION = 1032
-
-
-class _Header(NamedTuple):
-    """What stands before the values of an array.
-
-    Args:
-      size: its own length in bytes.
-      dtype: the dtype as it is stored, in any byte order.
-      shape: the shape.
-      columns_first: whether the first index varies fastest.
-    """
-
-    size: int
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    columns_first: bool
+# By the way of compression that numpy uses, the most bytes that come of one.
+_EXPANSION = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 
 
 @contextlib.contextmanager
@@ -70,10 +53,13 @@ def open_npz(path: Path) -> Iterator[Tree]:
     Raises:
       CheckpointError: it is damaged, or holds something else than arrays of numbers.
     """
-    with _errors_of(path):
-        archive = zipfile.ZipFile(path)
-    with archive:
-        entries = [(_names(path, each), _array(archive, path, each)) for each in archive.infolist()]
+    # Of its own accord, numpy does not close what is no zip file.
+    with contextlib.ExitStack() as stack:
+        with _errors_of(path):
+            file = stack.enter_context(open_plain(path))
+            archive: Any = stack.enter_context(np.load(file, allow_pickle=False))
+        stored = archive.zip.infolist()
+        entries = [(_names(path, member), _array(archive, path, member)) for member in stored]
         promised = sum(array.nbytes for _, array in entries)
         refuse_unaccounted(path, promised, path.stat().st_size)
         yield nested(entries, path)
@@ -88,32 +74,32 @@ def _names(path: Path, member: zipfile.ZipInfo) -> list[str]:
     return member.filename.removesuffix(".npy").split("/")
 
 
-def _array(archive: zipfile.ZipFile, path: Path, member: zipfile.ZipInfo) -> StoredArray:
+def _array(archive: Any, path: Path, member: zipfile.ZipInfo) -> StoredArray:
     where = f"{path}, at {member.filename!r}"
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    expansion = _EXPANSION.get(member.compress_type)
+    if expansion is None:
         raise CheckpointError(f"{where}: compressed in a way that numpy does not use.{COPY_AGAIN}")
-    with _errors_of(path), archive.open(member) as file:
-        header = _read_header(file, where)
-    size = math.prod(header.shape) * header.dtype.itemsize
-    expansion = _LARGEST_EXPANSION if member.compress_type == zipfile.ZIP_DEFLATED else 1
+    with _errors_of(path), archive.zip.open(member) as file:
+        # No more than this, as numpy would first read whatever length the header claims to have.
+        start = io.BytesIO(file.read(12 + _LONGEST_HEADER))
+    shape, dtype = _read_header(start, where)
+    if not is_possible_shape(shape, dtype):
+        raise CheckpointError(f"{where}: an array of the impossible shape {shape}.{COPY_AGAIN}")
     if (
-        header.size + size != member.file_size
+        start.tell() + math.prod(shape) * dtype.itemsize != member.file_size
         or member.file_size > (member.compress_size + 1) * expansion
         or member.compress_size > path.stat().st_size
     ):
         raise CheckpointError(
             f"{where}: {member.file_size:,} bytes, in {member.compress_size:,} of the file, cannot"
-            f" be an array of shape {header.shape} and dtype {header.dtype}.{COPY_AGAIN}"
+            f" be an array of shape {shape} and dtype {dtype}.{COPY_AGAIN}"
         )
-    is_bfloat16 = header.dtype == _TWO_BYTES
-    dtype = np.dtype(ml_dtypes.bfloat16) if is_bfloat16 else header.dtype.newbyteorder("=")
-    read = functools.partial(_read, archive, path, member, header, dtype)
-    return StoredArray(header.shape, dtype, read)
+    dtype = np.dtype(ml_dtypes.bfloat16) if dtype == _TWO_BYTES else dtype.newbyteorder("=")
+    return StoredArray(shape, dtype, functools.partial(_read, archive, path, member, dtype))
 
 
-def _read_header(file: IO[bytes], where: str) -> _Header:
-    # No more than this, as numpy would first read whatever length the header claims to have.
-    start = io.BytesIO(file.read(_LONGEST_START))
+def _read_header(start: io.BytesIO, where: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and the dtype of an array, and no other dtype than of numbers."""
     try:
         version = npy.read_magic(start)
         read = _READ_HEADER[version]
@@ -122,58 +108,43 @@ def _read_header(file: IO[bytes], where: str) -> _Header:
     try:
         # Of headers by Python 2 numpy warns, but it reads them.
         with warnings_ignored():
-            shape, columns_first, dtype = read(start, _LONGEST_HEADER)
+            shape, _, dtype = read(start, _LONGEST_HEADER)
     except Exception:
         # Python's own parser reads it, and has many ways to say that this is no header.
-        shape, columns_first, dtype = (), False, None
-    if dtype is not None and dtype.hasobject:
+        shape, dtype = (), np.dtype("U")
+    if dtype.hasobject:
         raise CheckpointError(
             f"{where}: pickled Python objects. Unpickling can run any code, so they are not read."
             " Save the checkpoint again, with arrays only."
         )
-    lengths_are_numbers = all(type(each) is int and 0 <= each <= LARGEST_SIZE for each in shape)
-    if dtype is None or not (lengths_are_numbers and (is_number(dtype) or dtype == _TWO_BYTES)):
+    lengths_are_numbers = all(type(length) is int and 0 <= length < 2**63 for length in shape)
+    if not (lengths_are_numbers and (is_number(dtype) or dtype == _TWO_BYTES)):
         header = start.getvalue()[10 if version == (1, 0) else 12 : start.tell()]
         text = header[:100].decode("latin1").strip()
         raise CheckpointError(
             f"{where}: not an array of numbers; its header is {text!r}.{COPY_AGAIN}"
         )
-    if not is_possible_shape(shape, dtype):
-        raise CheckpointError(f"{where}: an array of the impossible shape {shape}.{COPY_AGAIN}")
-    return _Header(start.tell(), dtype, shape, columns_first)
+    return shape, dtype
 
 
 def _read(
-    archive: zipfile.ZipFile,
-    path: Path,
-    member: zipfile.ZipInfo,
-    header: _Header,
-    dtype: np.dtype[Any],
+    archive: Any, path: Path, member: zipfile.ZipInfo, dtype: np.dtype[Any]
 ) -> np.ndarray[Any, Any]:
-    if archive.fp is None:
+    if archive.zip is None:
         raise CheckpointError(f"{path} is closed. Read its arrays inside 'with open_checkpoint'.")
-    values = empty_bytes(path, math.prod(header.shape) * dtype.itemsize)
-    with _errors_of(path), archive.open(member) as file:
-        file.read(header.size)
-        done = 0
-        # Piece by piece, as zipfile makes a copy of what it reads.
-        while piece := file.read(PIECE):
-            values.data[done : done + len(piece)] = piece
-            done += len(piece)
-        if done < len(values):
-            raise EOFError(f"{member.filename!r} is shorter than it says")
-    array = values.view(header.dtype)
-    if not header.dtype.isnative:
-        array.byteswap(inplace=True)
-    array = array.view(dtype)
-    return (
-        array.reshape(header.shape[::-1]).T if header.columns_first else array.reshape(header.shape)
-    )
+    try:
+        with _errors_of(path), warnings_ignored():
+            values: np.ndarray[Any, Any] = archive[member.filename]
+    except MemoryError as error:
+        raise too_large(path, member.file_size) from error
+    if not values.dtype.isnative:
+        values.byteswap(inplace=True)
+    return values.view(dtype)
 
 
 @contextlib.contextmanager
 def _errors_of(path: Path) -> Iterator[None]:
-    """Turn whatever zipfile says of a damaged file into one kind of error."""
+    """Turn whatever numpy and zipfile say of a damaged file into one kind of error."""
     try:
         yield
     except CheckpointError:

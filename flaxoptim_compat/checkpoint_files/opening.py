@@ -105,7 +105,7 @@ def _opened(path: Path, stack: contextlib.ExitStack) -> tuple[Format, Tree]:
     from flaxoptim_compat.checkpoint_files.source import Source
 
     source = stack.enter_context(Source(path))
-    if source.first_bytes(len(_ZIP)) == _ZIP:
+    if source.bytes_at(0, len(_ZIP)) == _ZIP:
         from flaxoptim_compat.checkpoint_files.npz import open_npz
 
         return "npz", stack.enter_context(open_npz(path))

@@ -80,7 +80,7 @@ def _json_in(path: Path) -> dict[str, Any]:
     with Source(path, inside=True) as source:
         if source.size > _LARGEST_JSON:
             raise _damaged(path, f"{source.size:,} bytes are more than any checkpoint has there")
-        content = source.first_bytes(source.size)
+        content = source.bytes_at(0, source.size)
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:

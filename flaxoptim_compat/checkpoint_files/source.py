@@ -51,14 +51,14 @@ class Source:
     ) -> None:
         self.file.close()
 
-    def first_bytes(self, size: int) -> bytes:
-        """How the file begins.
+    def bytes_at(self, offset: int, size: int) -> bytes:
+        """The bytes from ``offset`` on, fewer where the file ends.
 
         Raises:
           CheckpointError: it cannot be read.
         """
-        buffer = bytearray(min(size, self.size))
-        self.read_into(0, memoryview(buffer))
+        buffer = bytearray(max(0, min(size, self.size - offset)))
+        self.read_into(offset, memoryview(buffer))
         return bytes(buffer)
 
     def read_into(self, offset: int, buffer: memoryview) -> None:
@@ -108,7 +108,7 @@ class ArrayInFile(StoredArray):
     ) -> None:
         super().__init__(shape, dtype, self._read_all, is_scalar=is_scalar)
         self._source = source
-        self._offset = offset
+        self.offset = offset
 
     def _read_all(self) -> np.ndarray[Any, Any]:
         values = empty_bytes(self._source.path, self.nbytes)
@@ -121,7 +121,7 @@ class ArrayInFile(StoredArray):
         Raises:
           CheckpointError: the file was closed, or has become shorter.
         """
-        self._source.read_into(self._offset, values.data)
+        self._source.read_into(self.offset, values.data)
 
 
 def empty_bytes(path: Path, size: int) -> np.ndarray[Any, Any]:
@@ -133,10 +133,15 @@ def empty_bytes(path: Path, size: int) -> np.ndarray[Any, Any]:
     try:
         return np.empty(size, np.uint8)
     except MemoryError as error:
-        raise CheckpointError(
-            f"{path} has an array of {size:,} bytes, more than there is memory. Read it on a larger"
-            " machine."
-        ) from error
+        raise too_large(path, size) from error
+
+
+def too_large(path: Path, size: int) -> CheckpointError:
+    """The error of an array that takes more memory than there is."""
+    return CheckpointError(
+        f"{path} has an array of {size:,} bytes, more than there is memory. Read it on a larger"
+        " machine."
+    )
 
 
 def cannot_read(path: Path, error: OSError) -> CheckpointError:
