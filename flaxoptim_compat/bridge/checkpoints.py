@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -182,7 +183,7 @@ def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[
       ValueError: flax refuses the state dict, or ``strict()`` does; the message names the first
         path that does not fit.
     """
-    misfits = list(_misfits(like, serialization.to_state_dict(like), state_dict, where))
+    misfits = list(_misfits(like, serialization.to_state_dict(like), state_dict, (where,)))
     if misfits and is_strict():
         raise misfits[0].error()
     try:
@@ -211,7 +212,7 @@ def restore_strictly(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
     Raises:
       ValueError: an entry is missing, unexpected or of another shape; the message names it.
     """
-    for misfit in _misfits(like, serialization.to_state_dict(like), state_dict, where):
+    for misfit in _misfits(like, serialization.to_state_dict(like), state_dict, (where,)):
         raise misfit.error()
     return serialization.from_state_dict(like, state_dict)
 
@@ -233,28 +234,31 @@ class Misfit:
         return ValueError(f"Cannot restore the optimizer: at {self}. Nothing was restored.")
 
 
-def _misfits(like: PyTree, expected: PyTree, found: PyTree, path: str) -> Iterator[Misfit]:
+def _misfits(
+    like: PyTree, expected: PyTree, found: PyTree, path: tuple[str, ...]
+) -> Iterator[Misfit]:
     """Where a state dict differs from ``expected``, that of ``like``."""
+    where = functools.partial("/".join, path)
     if isinstance(expected, Mapping):
         if not isinstance(found, Mapping):
-            yield Misfit(path, f"the entries {sorted(expected)}", _describe(found), True)
+            yield Misfit(where(), f"the entries {sorted(expected)}", _describe(found), True)
             return
         for name in expected:
             if name not in found:
-                yield Misfit(f"{path}/{name}", _describe(expected[name]), "nothing", True)
+                yield Misfit(f"{where()}/{name}", _describe(expected[name]), "nothing", True)
         for name in found:
             if name not in expected:
                 # Of a dict alone, flax ignores what it does not know.
                 refused = not isinstance(like, Mapping)
-                yield Misfit(f"{path}/{name}", "nothing", _describe(found[name]), refused)
+                yield Misfit(f"{where()}/{name}", "nothing", _describe(found[name]), refused)
         for name, child in _children(like, expected).items():
             if name in found:
-                yield from _misfits(child, expected[name], found[name], f"{path}/{name}")
+                yield from _misfits(child, expected[name], found[name], (*path, name))
     elif isinstance(found, Mapping) or (expected is None) != (found is None):
-        yield Misfit(path, _describe(expected), _describe(found), False)
+        yield Misfit(where(), _describe(expected), _describe(found), False)
     elif expected is not None and np.shape(expected) != np.shape(found):
         hint = _replication_hint(np.shape(expected), np.shape(found))
-        yield Misfit(path, _describe(expected), _describe(found) + hint, False)
+        yield Misfit(where(), _describe(expected), _describe(found) + hint, False)
 
 
 def _children(like: PyTree, expected: Mapping[str, PyTree]) -> dict[str, PyTree]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
@@ -12,16 +12,32 @@ from flaxoptim_compat.columns import in_columns
 Path = tuple[str, ...]
 Item = TypeVar("Item")
 _LONGEST_TEXT = 40
+_LONGEST_NAME = 200
 _MOST_ROWS = 100
 
 
-def leaves_of(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Everything in a tree that is no mapping, with its path."""
-    if isinstance(tree, Mapping):
-        for name, child in tree.items():
-            yield from leaves_of(child, (*path, name))
-    else:
+def leaves_of(
+    tree: Any, path: Path = (), without: Collection[Path] = ()
+) -> Iterator[tuple[Path, Any]]:
+    """Everything in a tree that is no mapping, with its path.
+
+    Args:
+      tree: nested mappings.
+      path: that of the tree.
+      without: paths at which nothing is looked for.
+    """
+    if not isinstance(tree, Mapping):
         yield path, tree
+        return
+    for name, child in tree.items():
+        inner = (*path, name)
+        if inner in without:
+            continue
+        # Most children are leaves, which need no generator of their own.
+        if isinstance(child, Mapping):
+            yield from leaves_of(child, inner, without)
+        else:
+            yield inner, child
 
 
 def size_text(size: int) -> str:
@@ -42,8 +58,19 @@ def value_text(value: Any) -> str:
         value = value.read().item()
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = repr(value)
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}…"
+    # Of a text as large as the file no more than is shown.
+    short = value[:_LONGEST_TEXT] if isinstance(value, str | bytes) else value
+    return shortened(repr(short), _LONGEST_TEXT)
+
+
+def name_text(path: Path) -> str:
+    """The names that lead to an entry, as far as a line has room for them."""
+    return shortened("/".join(path)) or "(the whole file)"
+
+
+def shortened(text: str, length: int = _LONGEST_NAME) -> str:
+    """A text, or as much as fits of one that is longer."""
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 def table(names: Sequence[str], items: Sequence[Item], row: Callable[[Item], Sequence[str]]) -> str:
@@ -54,7 +81,7 @@ def table(names: Sequence[str], items: Sequence[Item], row: Callable[[Item], Seq
       items: what there is a row for.
       row: what a row says.
     """
-    rows = [row(each) for each in items[:_MOST_ROWS]]
+    rows = [row(item) for item in items[:_MOST_ROWS]]
     lines = in_columns([names, *rows], right=[names.index("size")])
     if len(items) > len(rows):
         lines.append(f"… and {len(items) - len(rows):,} more")

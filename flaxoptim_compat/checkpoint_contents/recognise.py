@@ -144,12 +144,10 @@ def number(value: Any) -> Any:
 
 def find_optimizers(tree: Any) -> list[FoundOptimizer]:
     """All optimizers in a tree, in its order."""
-    return list(_found(tree, ()))
+    return list(_found(tree, ())) if isinstance(tree, Mapping) else []
 
 
-def _found(node: Any, path: Path) -> Iterator[FoundOptimizer]:
-    if not isinstance(node, Mapping):
-        return
+def _found(node: Mapping[str, Any], path: Path) -> Iterator[FoundOptimizer]:
     found = None
     if _is_legacy(node):
         found = _legacy(node, path)
@@ -160,7 +158,7 @@ def _found(node: Any, path: Path) -> Iterator[FoundOptimizer]:
     if found is not None:
         yield found
     for name, child in node.items():
-        if found is None or name not in found.entries:
+        if isinstance(child, Mapping) and (found is None or name not in found.entries):
             yield from _found(child, (*path, name))
 
 

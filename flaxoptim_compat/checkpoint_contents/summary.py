@@ -7,6 +7,8 @@ from typing import Any
 
 from flaxoptim_compat.checkpoint_contents.array_table import (
     leaves_of,
+    name_text,
+    shortened,
     size_text,
     table,
     value_text,
@@ -36,7 +38,7 @@ def summary(checkpoint: Checkpoint) -> str:
     sections = [_heading(checkpoint, found)]
     sections += [_optimizer(each) for each in found]
     inside = {(*each.path, entry) for each in found for entry in each.entries}
-    beside = [(path, leaf) for path, leaf in leaves_of(tree) if not _is_in(path, inside)]
+    beside = list(leaves_of(tree, without=inside))
     if beside:
         title = "Beside that:" if found else "It holds:"
         rows = table(("name", "shape", "dtype", "size"), beside, lambda each: _row(*each))
@@ -46,10 +48,11 @@ def summary(checkpoint: Checkpoint) -> str:
 
 def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     steps = checkpoint.directory_of_steps
-    name = printable(str(checkpoint.path))
+    leaves = [leaf for _, leaf in leaves_of(checkpoint.tree)]
+    size = sum(leaf.nbytes for leaf in leaves if isinstance(leaf, StoredArray))
     lines = [
-        f"{name}: {checkpoint.format}, {size_text(size_of(checkpoint.tree))} in"
-        f" {_count(sum(1 for _ in leaves_of(checkpoint.tree)), 'entry', 'entries')}"
+        f"{printable(str(checkpoint.path))}: {checkpoint.format}, {size_text(size)} in"
+        f" {_count(len(leaves), 'entry', 'entries')}"
     ]
     if len(steps) > 1:
         others = ", ".join(f"{each.step:g}" for each in steps)
@@ -65,7 +68,7 @@ def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
 def _optimizer(found: FoundOptimizer) -> str:
     kinds = " and ".join(map(str, found.kinds)) or "no optimizer that moves anything"
     lines = [
-        f"Optimizer at {found.place}",
+        f"Optimizer at {shortened(found.place)}",
         f"  kind      {kinds}{_frozen(found)}",
         f"  layout    {found.layout}",
         f"  step      {_step(found)}",
@@ -144,15 +147,11 @@ def _moments(found: FoundOptimizer) -> str:
 
 
 def _row(path: Path, leaf: Any) -> tuple[str, ...]:
-    name = "/".join(path) or "(the whole file)"
+    name = name_text(path)
     if isinstance(leaf, StoredArray):
         shape = "×".join(map(str, leaf.shape)) or "scalar"
         return name, shape, leaf.dtype.name, size_text(leaf.nbytes)
     return name, value_text(leaf), type(leaf).__name__, ""
-
-
-def _is_in(path: Path, inside: set[Path]) -> bool:
-    return any(path[:depth] in inside for depth in range(len(path) + 1))
 
 
 def _numbers(arrays: Sequence[Any]) -> int:

@@ -19,12 +19,12 @@ from flaxoptim_compat.checkpoint_files.stored import (
 PIECE = 2**22
 
 
-def checked(tree: Any, where: str = "") -> Tree:
+def checked(tree: Any, path: tuple[str, ...] = ()) -> Tree:
     """The same tree, its arrays all of the one kind that can be written.
 
     Args:
       tree: nested mappings with arrays of any kind, Python scalars and None.
-      where: the names that lead to it, for messages.
+      path: the names that lead to it, for messages.
 
     Raises:
       CheckpointError: it has something else in it.
@@ -33,10 +33,10 @@ def checked(tree: Any, where: str = "") -> Tree:
         for name in tree:
             if type(name) is not str:
                 raise CheckpointError(
-                    f"Nothing was written: {where or 'the tree'} has an entry named {name!r}, and"
+                    f"Nothing was written: {_place(path)} has an entry named {name!r}, and"
                     " names are texts in a checkpoint."
                 )
-        entries = {name: checked(tree[name], f"{where}/{name}".lstrip("/")) for name in tree}
+        entries = {name: checked(child, (*path, name)) for name, child in tree.items()}
         return StoredList(list(entries.values())) if isinstance(tree, StoredList) else entries
     if tree is None or type(tree) in (bool, int, float, complex, str, bytes):
         return cast("Tree", tree)
@@ -46,10 +46,14 @@ def checked(tree: Any, where: str = "") -> Tree:
     if array is None or not is_number(array.dtype):
         kind = type(tree).__name__ if array is None else f"an array of dtype {array.dtype}"
         raise CheckpointError(
-            f"Nothing was written: {where or 'the tree'} is {kind}, which a checkpoint cannot hold."
+            f"Nothing was written: {_place(path)} is {kind}, which a checkpoint cannot hold."
             " Arrays of numbers, Python numbers, texts and None it can."
         )
     return array
+
+
+def _place(path: tuple[str, ...]) -> str:
+    return "/".join(path) or "the tree"
 
 
 def arrays(tree: Tree) -> Iterator[StoredArray]:

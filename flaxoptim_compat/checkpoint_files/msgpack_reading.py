@@ -59,6 +59,7 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._names: list[str] = []
+        self._known: dict[str, str] = {}
         self._entries = 0
         self._window, self._window_begin = b"", 0
         self._go_to(0)
@@ -151,6 +152,8 @@ class _Reader:
             name = self._unpack()
             if type(name) is not str:
                 self._fail("the name of an entry is not a text")
+            # One object for each name: to find a long one takes no comparison then.
+            name = self._known.setdefault(name, name)
             if name in entries:
                 self._fail(f"a second entry {name!r:.200}")
             self._names.append(name)

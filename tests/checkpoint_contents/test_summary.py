@@ -258,4 +258,4 @@ def test_a_name_of_many_digits_is_no_place_in_a_list(
 ) -> None:
     name = "1" * 5000
     path = written(tmp_path, {"target": {name: np.ones(2)}, "state": {name: {"step": 1}}})
-    assert name in inspected(path, capsys)
+    assert f"/{'1' * 100}" in inspected(path, capsys)
