@@ -35,7 +35,8 @@ class Row:
       module: the module of flax.optim that it is in.
       hyper_params: the arguments of the class, and what they are if they are not given.
       state: the fields of the state of one parameter.
-      optax_states: the states that optax has for it, each as its fields, in all combinations.
+      optax_states: the states that optax has for it, in all combinations, each as its fields; those
+        with a value for each parameter with the field of ``state`` that they are.
       suggested: pairs of a definition and what Flax's update guide has for it; "" if nothing.
       called: hyper-parameters that the suggested function calls otherwise, and how.
       decides: hyper-parameters that decide which stages there are.
@@ -92,7 +93,7 @@ OPTIMIZERS: Final = (
         "momentum",
         {RATE: None, "beta": 0.9, "weight_decay": 0, "nesterov": False},
         ("momentum",),
-        (("trace",),),
+        (("trace=momentum",),),
         suggested=(
             ("optim.Momentum(0.01)", "optax.sgd(0.01, momentum=0.9)"),
             (
@@ -108,7 +109,7 @@ OPTIMIZERS: Final = (
         "adam",
         {RATE: None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.0},
         ("grad_ema", "grad_sq_ema"),
-        (("count mu nu",),),
+        (("count mu=grad_ema nu=grad_sq_ema",),),
         suggested=(
             ("optim.Adam(0.01)", "optax.adam(0.01)"),
             ("optim.Adam(0.01, weight_decay=0.1)", "optax.adamw(0.01, weight_decay=0.1)"),
@@ -120,7 +121,7 @@ OPTIMIZERS: Final = (
         "adabelief",
         {RATE: None, "beta1": 0.9, "beta2": 0.999, "eps": 1e-16, "weight_decay": 0.0},
         ("grad_ema", "grad_sq_ema"),
-        (("count mu nu",),),
+        (("count mu=grad_ema nu=grad_sq_ema",),),
         suggested=(("optim.AdaBelief(0.01)", "optax.adabelief(0.01)"),),
         called={"beta1": "b1", "beta2": "b2"},
         repeated=("eps",),
@@ -130,7 +131,7 @@ OPTIMIZERS: Final = (
         "adadelta",
         {RATE: None, "rho": 0.9, "eps": 1e-6, "weight_decay": 0.0},
         ("sq_avg", "acc_delta"),
-        (("e_g e_x",),),
+        (("e_g=sq_avg e_x=acc_delta",),),
         suggested=(
             ("optim.Adadelta(0.1, weight_decay=0.1)", "optax.adadelta(0.1, weight_decay=0.1)"),
         ),
@@ -153,7 +154,10 @@ OPTIMIZERS: Final = (
             DTYPE: "float32",  # jnp.float32, which this file must do without
         },
         ("v_row", "v_col", "v", "m"),
-        (("count v v_col v_row",), ("count v v_col v_row", "count ema")),
+        (
+            ("count v=v v_col=v_col v_row=v_row",),
+            ("count v=v v_col=v_col v_row=v_row", "count ema=m"),
+        ),
         suggested=(
             (
                 "optim.Adafactor(0.01, min_dim_size_to_factor=8)",
@@ -175,7 +179,7 @@ OPTIMIZERS: Final = (
         "adagrad",
         {RATE: None, "eps": 1e-8},
         ("G",),
-        (("sum_of_squares",),),
+        (("sum_of_squares=G",),),
         suggested=(("optim.Adagrad(0.01)", "optax.adagrad(0.01)"),),
         needs_transforms=True,
     ),
@@ -184,7 +188,7 @@ OPTIMIZERS: Final = (
         "lamb",
         {RATE: None, "beta1": 0.9, "beta2": 0.999, "weight_decay": 0, "eps": 1e-6},
         ("grad_ema", "grad_sq_ema"),
-        (("count mu nu",),),
+        (("count mu=grad_ema nu=grad_sq_ema",),),
         suggested=(("optim.LAMB(0.01, weight_decay=0.1)", "optax.lamb(0.01, weight_decay=0.1)"),),
         called={"beta1": "b1", "beta2": "b2"},
         needs_transforms=True,
@@ -201,7 +205,7 @@ OPTIMIZERS: Final = (
             "nesterov": False,
         },
         ("momentum",),
-        (("trace",),),
+        (("trace=momentum",),),
         suggested=(("optim.LARS(0.1, weight_decay=0.1)", "optax.lars(0.1, weight_decay=0.1)"),),
         called={"beta": "momentum"},
         needs_transforms=True,
@@ -211,7 +215,7 @@ OPTIMIZERS: Final = (
         "rmsprop",
         {RATE: None, "beta2": 0.9, "eps": 1e-8, "centered": False},
         ("v", "mg"),
-        (("nu",), ("mu nu",)),
+        (("nu=v",), ("mu=mg nu=v",)),
         suggested=(
             ("optim.RMSProp(0.01)", "optax.rmsprop(0.01)"),
             ("optim.RMSProp(0.01, centered=True)", "optax.rmsprop(0.01, centered=True)"),

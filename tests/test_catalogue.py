@@ -7,6 +7,7 @@ import importlib
 import inspect
 import pkgutil
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -89,8 +90,14 @@ def test_its_states_in_optax_are_those_of_definitions(row: Row) -> None:
         if case.optimizer == row.name:
             definition = case.build(optim)
             states = named_tuples(definition.optax_chain(definition.hyper_params).init(()))
-            found.add(tuple(" ".join(sorted(each._fields)) for each in states if each in known))
+            found.add(tuple(described(each, known[each]) for each in states if each in known))
     assert found == set(row.optax_states)
+
+
+def described(state: Any, legacy: Mapping[str, str]) -> str:
+    """The fields of an optax state, each moment with the legacy field that it is."""
+    fields = sorted(state._fields)
+    return " ".join(f"{each}={legacy[each]}" if each in legacy else each for each in fields)
 
 
 @EACH_PLAIN

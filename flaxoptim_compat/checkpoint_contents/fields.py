@@ -24,21 +24,29 @@ LEGACY_KINDS = _by_fields((frozenset(row.state), row.name) for row in PLAIN)
 # Up to Flax 0.2.2, which knew no centering.
 LEGACY_KINDS[frozenset({"v"})] = ("RMSProp",)
 
+
+def _read(state: str) -> dict[str, str]:
+    """{field of an optax state: field of the legacy state, or "" for what is no moment}"""
+    return dict(each.partition("=")[::2] for each in state.split())
+
+
 # {fields of all optax states that a parameter has a part in: the optimizers they belong to}
 OPTAX_KINDS = _by_fields(
-    (frozenset(tuple(state.split()) for state in states), row.name)
+    (frozenset(tuple(_read(state)) for state in states), row.name)
     for row in PLAIN
     for states in row.optax_states
 )
 
-# {fields of an optax state: those of them that hold a value for every parameter}
-OPTAX_STATES: dict[frozenset[str], tuple[str, ...]] = {
-    frozenset(fields): tuple(name for name in fields if name != "count")
-    for states in OPTAX_KINDS
-    for fields in states
+# Which field is which, for both directions:
+# {fields of an optax state: {one that has a value for every parameter: field of the legacy state}}
+OPTAX_STATES: dict[frozenset[str], dict[str, str]] = {
+    frozenset(_read(state)): {field: legacy for field, legacy in _read(state).items() if legacy}
+    for row in PLAIN
+    for states in row.optax_states
+    for state in states
 } | {
-    # Of a definition with code of its own.
-    frozenset({"count", "param_states"}): ("param_states",),
+    # Of a definition with code of its own, whose whole state is in one field.
+    frozenset({"count", "param_states"}): {"param_states": ""},
 }
 
 WEIGHT_NORM_STATE = frozenset({"direction", "scale", "inner_state"})

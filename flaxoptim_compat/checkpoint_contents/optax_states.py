@@ -85,7 +85,7 @@ def _walk(node: Any, path: Path, weight_norm: bool) -> Iterator[Moments | Path]:
         yield Moments(path, node, ("direction", "scale"), True)
         yield from _walk(node["inner_state"], (*path, "inner_state"), True)
     elif names in OPTAX_STATES:
-        yield Moments(path, node, OPTAX_STATES[names], weight_norm)
+        yield Moments(path, node, tuple(OPTAX_STATES[names]), weight_norm)
     elif names >= _INJECTED:
         yield from _walk(node["inner_state"], (*path, "inner_state"), weight_norm)
     else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 from flax import serialization
 
 from flaxoptim_compat.bridge.definition import Assignment
+from flaxoptim_compat.checkpoint_contents.fields import OPTAX_STATES, WEIGHT_NORM_STATE
 from flaxoptim_compat.checkpoint_contents.optax_states import Moments, left_over, moments
 from flaxoptim_compat.checkpoint_contents.recognise import (
     FoundOptimizer,
@@ -22,7 +23,6 @@ from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, sm
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, is_index
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
-from flaxoptim_compat.optim.weight_norm import WeightNorm
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
 
 
@@ -45,93 +45,91 @@ def legacy_dict(
     _refuse_left_over(left_over(opt_state))
     refuse_scaled_momentum(everything, opt_state)
     paths = sorted(parameter.path for parameter in found.parameters)
+    leaves, treedef = jax.tree.flatten(params)
     states: list[Any] = [None] * len(paths)
     used: set[int] = set()
     for each in choice.assignments:
-        for group, leaves in _by_moments(each, everything, paths).items():
-            mine = [everything[index] for index in group]
-            part = _Part(each, mine, leaves, [paths[index] for index in leaves])
-            used.update(group)
-            for index, state in zip(leaves, part.states(params, placeholders), strict=True):
-                states[index] = state
+        formula = formula_of(each.definition)
+        fresh = _fresh_entries(each, leaves)
+        for index, entry in zip(each.leaves, fresh, strict=True):
+            covering = _covering(formula, everything, paths[index])
+            mine = [everything[number] for number in covering]
+            _refuse_others(mine, each, formula, paths[index])
+            states[index] = placeholders.put(_with_moments(entry, mine, paths[index]))
+            used.update(covering)
     _refuse_moments_of_frozen(choice.assignments, everything, paths)
     unused = [one for index, one in enumerate(everything) if index not in used]
     _refuse_left_over([one.path for one in unused if one.holds_anything()])
-    param_states = serialization.to_state_dict(
-        jax.tree.unflatten(jax.tree.structure(params), states)
-    )
+    param_states = serialization.to_state_dict(jax.tree.unflatten(treedef, states))
     restored_states(params, param_states, choice)
     step = placeholders.put(_step(found, [everything[index] for index in sorted(used)]))
     return {"target": params, "state": {"step": step, "param_states": param_states}}
 
 
-class _Part(NamedTuple):
-    """Parameters of one definition whose moments stand together, and their numbers and paths."""
-
-    assignment: Assignment
-    moments: Sequence[Moments]
-    leaves: Sequence[int]
-    paths: Sequence[Path]
-
-    def states(self, params: Any, placeholders: Placeholders) -> list[Any]:
-        """Their legacy states."""
-        formula = formula_of(self.assignment.definition)
-        # Classes of named tuples.
-        fields_of_state: Mapping[Any, Any] = formula.state_fields
-        nodes = {
-            kind: kind(**placeholders.put(one.node))
-            for one in self.moments
-            for kind in fields_of_state
-            if set(kind._fields) == set(one.node)
-        }
-        needed = {WeightNormState} & set(fields_of_state) - set(nodes)
-        if len(nodes) < len(self.moments) or (fields_of_state and not nodes) or needed:
-            fields = ", ".join(field for one in self.moments for field in one.fields)
-            raise CheckpointError(
-                f"the parameter {'/'.join(self.paths[0])} has {fields or 'no moments'} in the"
-                f" optax state, which does not fit {type(self.assignment.definition).__name__}."
-            )
-        before = [()] * len(self.leaves)
-        if not isinstance(formula, LegacyLoop):
-            before = self._before(jax.tree.leaves(params))
-        states: list[Any] = formula.from_optax(nodes, before, self._pick)
-        return states
-
-    def _before(self, every: Sequence[Any]) -> list[Any]:
-        """States for what optax does not keep, such as a moment that is not in use."""
-        mine = tuple(small_array(every[index]) for index in self.leaves)
-        return list(self.assignment.definition.init_state(mine).param_states)
-
-    def _pick(self, tree: Any) -> list[Any]:
-        values = [at(tree, path) for path in self.paths]
-        if isinstance(self.assignment.definition, WeightNorm):
-            # The scale of a bias is a tuple of nothing, for which orbax before 0.7 writes None.
-            # In a damaged file anything may stand in the place of the tree that holds it.
-            holders = [at(tree, path[:-1]) for path in self.paths]
-            values = [
-                () if value is None and isinstance(held, Mapping) and path[-1] in held else value
-                for value, held, path in zip(values, holders, self.paths, strict=True)
-            ]
-        for path, value in zip(self.paths, values, strict=True):
-            if value is None:
-                raise CheckpointError(f"a moment of the parameter {'/'.join(path)} is missing.")
-        return values
+def _fresh_entries(assignment: Assignment, leaves: Sequence[Any]) -> list[Any]:
+    """The state dicts of parameters before the first step, small, for what optax does not keep."""
+    if isinstance(formula_of(assignment.definition), LegacyLoop):
+        return [{}] * len(assignment.leaves)
+    mine = tuple(small_array(leaves[index]) for index in assignment.leaves)
+    return [*map(serialization.to_state_dict, assignment.definition.init_state(mine).param_states)]
 
 
-def _by_moments(
-    each: Assignment, everything: Sequence[Moments], paths: Sequence[Path]
-) -> dict[tuple[int, ...], list[int]]:
-    """The leaves of an assignment, by the moments that they have a part in."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    normed = WeightNormState in formula_of(each.definition).state_fields
-    for leaf in each.leaves:
-        covering = tuple(
-            index
-            for index, one in enumerate(everything)
-            if one.weight_norm == normed and one.covers(paths[leaf])
+def _covering(formula: Any, everything: Sequence[Moments], path: Path) -> list[int]:
+    """The numbers of the moments that a parameter has a part in."""
+    normed = WeightNormState in formula.state_fields
+    return [
+        index
+        for index, one in enumerate(everything)
+        if one.weight_norm == normed and one.covers(path)
+    ]
+
+
+def _refuse_others(
+    mine: Sequence[Moments], assignment: Assignment, formula: Any, path: Path
+) -> None:
+    """Refuse moments that a definition does not have, or has more of."""
+    nodes = [frozenset(one.node) for one in mine]
+    known = {frozenset(kind._fields) for kind in formula.state_fields}
+    needed = {WEIGHT_NORM_STATE} & known
+    if len(known & {*nodes}) < len(nodes) or (known and not nodes) or not needed <= {*nodes}:
+        fields = ", ".join(field for one in mine for field in one.fields)
+        raise CheckpointError(
+            f"the parameter {'/'.join(path)} has {fields or 'no moments'} in the optax state, which"
+            f" does not fit {type(assignment.definition).__name__}."
         )
-        groups.setdefault(covering, []).append(leaf)
-    return groups
+
+
+def _with_moments(entry: Any, mine: Sequence[Moments], path: Path) -> Any:
+    """The state dict of a parameter with its moments, each in the field that the table names."""
+    entry = dict(entry)
+    # A bias has an empty tuple as its scale, for which orbax before 0.7 writes None.
+    is_bias = isinstance(entry.get("scale"), Mapping)
+    factors = ["direction"] if is_bias else ["direction", "scale"]
+    for one in mine:
+        names = frozenset(one.node)
+        if names == WEIGHT_NORM_STATE:
+            entry |= {factor: _moment(one.node[factor], path) for factor in factors}
+            if is_bias:
+                entry["scale"] = at(one.node["scale"], path) or {}
+            continue
+        for field, legacy in OPTAX_STATES[names].items():
+            if one.weight_norm:
+                for factor in factors:
+                    value = _moment(one.node[field][factor], path)
+                    state = f"{factor}_state"
+                    entry[state] = {**entry[state], legacy: value}
+            elif legacy:
+                entry[legacy] = _moment(one.node[field], path)
+            else:
+                entry = _moment(one.node[field], path)
+    return entry
+
+
+def _moment(tree: Any, path: Path) -> Any:
+    value = at(tree, path)
+    if value is None:
+        raise CheckpointError(f"a moment of the parameter {'/'.join(path)} is missing.")
+    return value
 
 
 def _step(found: FoundOptimizer, used: Sequence[Moments]) -> Any:

@@ -9,16 +9,13 @@ import jax
 import numpy as np
 from flax import serialization
 
+from flaxoptim_compat.checkpoint_contents.fields import OPTAX_STATES
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies
 from flaxoptim_compat.checkpoint_conversion.to_legacy import refuse_scaled_momentum
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
-from flaxoptim_compat.optim.kinds import KINDS
-
-# {type of optax state: {its field: field of the legacy state of a parameter}}
-_FIELDS = {kind: names for each in KINDS for kind, names in each.formula.state_fields.items()}
 
 
 def optax_dict(
@@ -45,12 +42,12 @@ def optax_dict(
     step = np.asarray(state["step"], np.int32) if isinstance(state["step"], int) else state["step"]
     filling = _Filling(step, state.get("param_states", {}))
     # The values of what is not a moment, such as a learning rate, do not depend on the parameters.
-    small = jax.tree.map(small_array, params)
-    opt_state = filling.filled(tx.init(small), jax.eval_shape(tx.init, params), ())
+    small = tx.init(jax.tree.map(small_array, params))
+    fresh, shapes = map(serialization.to_state_dict, (small, jax.eval_shape(tx.init, params)))
+    opt_state = filling.filled(fresh, shapes, ())
     filling.refuse_unused([parameter.path for parameter in found.parameters])
-    entries = serialization.to_state_dict(opt_state)
-    refuse_scaled_momentum(moments(entries), entries)
-    return {"step": step, "params": params, "opt_state": entries}
+    refuse_scaled_momentum(moments(opt_state), opt_state)
+    return {"step": step, "params": params, "opt_state": opt_state}
 
 
 class _Filling:
@@ -67,51 +64,43 @@ class _Filling:
         self._used: set[Path] = set()
 
     def filled(self, node: Any, shapes: Any, path: Path) -> Any:
-        """The state with its moments.
+        """The state dict with its moments.
 
         Args:
-          node: the fresh state of small parameters, for all values that are not moments.
-          shapes: the same of the real parameters, for the shapes of the moments.
+          node: that of small parameters, for all values that are not moments.
+          shapes: that of the real parameters, for the shapes of the moments.
           path: where in the state the two are.
         """
         if isinstance(node, Mapping):
-            return {k: self.filled(node[k], shapes[k], (*path, k)) for k in node}
-        if isinstance(node, tuple) and hasattr(node, "_fields"):
-            names = _FIELDS.get(type(node), {})
-            children = {
-                name: self._moments(names[name], getattr(shapes, name), (*path, name))
-                if name in names
-                else self.filled(getattr(node, name), getattr(shapes, name), (*path, name))
-                for name in node._fields
+            legacy = OPTAX_STATES.get(frozenset(node), {})
+            return {
+                name: self._moments(legacy[name], shapes[name], (*path, name), ())
+                if name in legacy
+                else self.filled(child, shapes[name], (*path, name))
+                for name, child in node.items()
             }
-            if "count" in children:
-                children["count"] = self._step
-            return type(node)(**children)
-        if isinstance(node, tuple | list):
-            pairs = enumerate(zip(node, shapes, strict=True))
-            return tuple(self.filled(*pair, (*path, str(number))) for number, pair in pairs)
         if np.shape(shapes) != ():
             raise CheckpointError(
                 f"the transformation keeps opt_state/{'/'.join(path)}, which no optimizer of"
                 " flax.optim has. Start it afresh in your program, or leave it out."
             )
-        return node
+        return self._step if path[-1:] == ("count",) else node
 
-    def _moments(self, legacy: str, shapes: Any, where: Path) -> Any:
-        """The tree of one moment; parameters that are masked stay so."""
-
-        def moment(path: Any, leaf: Any) -> Any:
-            names = tuple(str(key.key) for key in path)
-            value = at(self._param_states, (*names, legacy))
-            if value is None or np.shape(value) != leaf.shape:
-                raise CheckpointError(
-                    f"the transformation keeps opt_state/{'/'.join((*where, *names))} of shape"
-                    f" {leaf.shape}, and the checkpoint has {_described(value)} for it."
-                )
-            self._used.add((*names, legacy))
-            return value
-
-        return jax.tree_util.tree_map_with_path(moment, shapes)
+    def _moments(self, legacy: str, shapes: Any, path: Path, parameter: Path) -> Any:
+        """The tree of one moment, or its part at a parameter; what is masked stays so."""
+        if isinstance(shapes, Mapping):
+            return {
+                name: self._moments(legacy, child, path, (*parameter, name))
+                for name, child in shapes.items()
+            }
+        value = at(self._param_states, (*parameter, legacy))
+        if value is None or np.shape(value) != shapes.shape:
+            raise CheckpointError(
+                f"the transformation keeps opt_state/{'/'.join((*path, *parameter))} of shape"
+                f" {shapes.shape}, and the checkpoint has {_described(value)} for it."
+            )
+        self._used.add((*parameter, legacy))
+        return value
 
     def refuse_unused(self, parameters: list[Path]) -> None:
         """Refuse moments that were not used, but those that Adafactor does not use either."""

@@ -28,8 +28,7 @@ def test_the_fields_of_optax_states_are_those_of_the_classes() -> None:
     states = {LegacyState: {"param_states": ""}}
     for definition in PLAIN:
         states.update(definition.formula.state_fields)
-    expected = {frozenset(state._fields): set(names) for state, names in states.items()}
-    assert expected == {names: set(trees) for names, trees in fields.OPTAX_STATES.items()}
+    assert {frozenset(each._fields): names for each, names in states.items()} == fields.OPTAX_STATES
     assert frozenset(WeightNormState._fields) == fields.WEIGHT_NORM_STATE
 
 
