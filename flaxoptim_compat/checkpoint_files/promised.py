@@ -23,9 +23,14 @@ def refuse_unaccounted(path: Path, promised: int, stored: int) -> None:
     Raises:
       CheckpointError: so much more is promised that it cannot be a checkpoint.
     """
-    if promised > max(_WITHOUT_QUESTION, stored * _LARGEST_EXPANSION):
+    if promised > most_accounted_for(stored):
         raise CheckpointError(
             f"{path} has {stored:,} bytes, and promises arrays of {promised:,} bytes: over"
             f" {_LARGEST_EXPANSION} times as much, which no training leaves behind. If a part of it"
             " was lost on its way here, copy it again; if not, use an earlier one."
         )
+
+
+def most_accounted_for(stored: int) -> int:
+    """The most bytes in memory that so many bytes in files may become."""
+    return max(_WITHOUT_QUESTION, stored * _LARGEST_EXPANSION)

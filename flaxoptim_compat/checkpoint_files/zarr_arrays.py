@@ -15,9 +15,10 @@ from typing import Any, Literal
 import numpy as np
 
 from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
+from flaxoptim_compat.checkpoint_files.ocdbt_nodes import size_of_index
 from flaxoptim_compat.checkpoint_files.orbax_names import MANIFEST, is_inside
 from flaxoptim_compat.checkpoint_files.plain_files import size_of_plain_files
-from flaxoptim_compat.checkpoint_files.promised import refuse_unaccounted
+from flaxoptim_compat.checkpoint_files.promised import most_accounted_for, refuse_unaccounted
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 
@@ -54,6 +55,9 @@ def zarr_arrays(
         size = size_of_plain_files(directory)
     except OSError as error:
         raise cannot_read(directory, error) from error
+    if (directory / MANIFEST).is_file():
+        index = size_of_index(directory, size, most_accounted_for(size))
+        refuse_unaccounted(directory, index, size)
     context = tensorstore.Context({"cache_pool": {"total_bytes_limit": 0}})
     opening = {
         name: tensorstore.open(

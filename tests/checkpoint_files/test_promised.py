@@ -15,6 +15,7 @@ import tensorstore
 
 from flaxoptim_compat.checkpoint_files import CheckpointError, promised, write_checkpoint
 from tests.support.checkpoint_trees import contents
+from tests.support.orbax_states import save_pytree
 from tests.support.processes import start_within
 
 WORDS = "checkpoint convert source new --to train-state --format msgpack"
@@ -67,6 +68,29 @@ def test_what_would_take_much_memory_is_refused(bomb: str, tmp_path: Path) -> No
     assert done.returncode == 2, done.stderr
     assert problem in " ".join(done.stderr.split())
     assert os.listdir(tmp_path) == ["source"]
+
+
+def swelling_node(blocks: int) -> bytes:
+    """A node of an OCDBT database, of blocks that each say: 128 KiB of one byte."""
+    block = (2 + (2**17 << 3)).to_bytes(3, "little") + b"\0"
+    last = (3 + (2**17 << 3)).to_bytes(3, "little") + b"\0"
+    frame = b"\x28\xb5\x2f\xfd\x00\x50" + block * (blocks - 1) + last
+    length = 4 + 8 + 2 + len(frame) + 4
+    return b"\x0c\xdb\x20\xde" + length.to_bytes(8, "little") + b"\0\1" + frame + bytes(4)
+
+
+@pytest.mark.parametrize("before", [0, 2**22 - 2], ids=["first", "between pieces"])
+def test_the_index_of_a_database_is_held_to_the_same(before: int, tmp_path: Path) -> None:
+    """Tensorstore reads a node as a whole: one of 96 kB took 2 GB, and 10 seconds."""
+    path = save_pytree(tmp_path / "x")
+    assert set(contents(path)) == {"opt_state", "params", "step"}
+    for blocks, problem in ((1000, None), (5000, "promises arrays of ")):
+        (path / "d" / "more").write_bytes(bytes(before) + swelling_node(blocks))
+        if problem is None:
+            assert set(contents(path)) == {"opt_state", "params", "step"}
+        else:
+            with pytest.raises(CheckpointError, match=problem):
+                contents(path)
 
 
 def test_leaves_that_share_an_array_are_promised_it_each(
