@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
+from flaxoptim_compat.checkpoint_files.trees import Path
 from flaxoptim_compat.columns import in_columns
 
-Path = tuple[str, ...]
 Item = TypeVar("Item")
 _LONGEST_TEXT = 40
 _LONGEST_NAME = 200
 _MOST_ROWS = 100
-
-
-def leaves_of(
-    tree: Any, path: Path = (), without: Collection[Path] = ()
-) -> Iterator[tuple[Path, Any]]:
-    """Everything in a tree that is no mapping, with its path.
-
-    Args:
-      tree: nested mappings.
-      path: that of the tree.
-      without: paths at which nothing is looked for.
-    """
-    if not isinstance(tree, Mapping):
-        yield path, tree
-        return
-    for name, child in tree.items():
-        inner = (*path, name)
-        if inner in without:
-            continue
-        # Most children are leaves, which need no generator of their own.
-        if isinstance(child, Mapping):
-            yield from leaves_of(child, inner, without)
-        else:
-            yield inner, child
 
 
 def size_text(size: int) -> str:

@@ -13,8 +13,8 @@ from flaxoptim_compat.checkpoint_contents.fields import (
     Kind,
 )
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
+from flaxoptim_compat.checkpoint_files.trees import Path
 
-Path = tuple[str, ...]
 _FACTORS = {"direction", "scale"}
 _INJECTED = {"count", "hyperparams", "inner_state"}
 

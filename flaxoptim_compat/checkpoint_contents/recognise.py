@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from flaxoptim_compat.checkpoint_contents.array_table import leaves_of
 from flaxoptim_compat.checkpoint_contents.fields import Kind
 from flaxoptim_compat.checkpoint_contents.legacy import (
     generation,
@@ -25,9 +24,9 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
     with_inner_states,
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
+from flaxoptim_compat.checkpoint_files.trees import Path, at, leaves_of
 from flaxoptim_compat.printable import printable
 
-Path = tuple[str, ...]
 Form = Literal["legacy", "train-state", "nnx"]
 # The entries of each form in a checkpoint.
 _ENTRIES: dict[Form, tuple[str, ...]] = {
@@ -239,12 +238,3 @@ def parameters_of(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for where, leaf in leaves_of(tree, path):
         if isinstance(leaf, StoredArray | int | float | complex):
             yield where, leaf
-
-
-def at(tree: Any, path: Path) -> Any:
-    """What stands at a path; None if there is nothing."""
-    for name in path:
-        if not isinstance(tree, Mapping) or name not in tree:
-            return None
-        tree = tree[name]
-    return tree

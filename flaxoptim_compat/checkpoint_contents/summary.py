@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from flaxoptim_compat.checkpoint_contents.array_table import (
-    leaves_of,
     name_text,
     shortened,
     size_text,
@@ -17,12 +16,11 @@ from flaxoptim_compat.checkpoint_contents.optax_states import injected
 from flaxoptim_compat.checkpoint_contents.recognise import (
     FoundOptimizer,
     Parameter,
-    Path,
     find_optimizers,
 )
-from flaxoptim_compat.checkpoint_files.leaves import size_of
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
+from flaxoptim_compat.checkpoint_files.trees import Path, leaves_of, size_of
 from flaxoptim_compat.printable import printable
 
 _OLD_SHAPES = """

@@ -18,8 +18,9 @@ from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.bridge.train_state import Conversion
 from flaxoptim_compat.checkpoint_contents.fields import Kind, alternatives
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
-from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
+from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.checkpoint_files.trees import Path, at
 from flaxoptim_compat.formula_text.stages import label_of
 from flaxoptim_compat.optim.legacy_loop import formula_of
 

@@ -12,7 +12,7 @@ from flaxoptim_compat.checkpoint_contents.array_table import (
 from flaxoptim_compat.checkpoint_contents.optax_states import injected
 from flaxoptim_compat.checkpoint_contents.recognise import Form
 from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted
-from flaxoptim_compat.checkpoint_files.leaves import arrays, size_of
+from flaxoptim_compat.checkpoint_files.trees import arrays, size_of
 
 _RATE = """\
 A legacy checkpoint holds no learning rate. It is NaN in the new one. A program that gives one to

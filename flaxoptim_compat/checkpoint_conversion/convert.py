@@ -12,14 +12,7 @@ import optax
 
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.pairing import Paths
-from flaxoptim_compat.checkpoint_contents.array_table import leaves_of
-from flaxoptim_compat.checkpoint_contents.recognise import (
-    Form,
-    FoundOptimizer,
-    Path,
-    at,
-    find_optimizers,
-)
+from flaxoptim_compat.checkpoint_contents.recognise import Form, FoundOptimizer, find_optimizers
 from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed
 from flaxoptim_compat.checkpoint_conversion.like import Reshaping, Shapes, shapes_by_place
 from flaxoptim_compat.checkpoint_conversion.nnx import (
@@ -31,7 +24,8 @@ from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_opt_state import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
-from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredList
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.checkpoint_files.trees import Path, at, leaves_of, with_children
 from flaxoptim_compat.versions.of_jax import enable_x64
 
 FORMS: dict[Form, str] = {
@@ -278,6 +272,6 @@ def _replaced(tree: Any, found: FoundOptimizer, new: Mapping[str, Any], path: Pa
     """The tree with one optimizer replaced; what stands beside it stays."""
     if path:
         name, *rest = path
-        children = {**tree, name: _replaced(tree[name], found, new, tuple(rest))}
-        return StoredList([*children.values()]) if isinstance(tree, StoredList) else children
+        changed = _replaced(tree[name], found, new, tuple(rest))
+        return with_children(tree, {**tree, name: changed})
     return {**new, **{key: tree[key] for key in tree if key not in found.entries}}

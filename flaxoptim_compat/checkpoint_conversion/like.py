@@ -7,21 +7,20 @@ parameters beside the optimizer, such as averages.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from flax import serialization
 
 from flaxoptim_compat.bridge.axes import Shape, differ_by_ones
-from flaxoptim_compat.checkpoint_contents.array_table import leaves_of
-from flaxoptim_compat.checkpoint_contents.recognise import Parameter, Path, find_optimizers
+from flaxoptim_compat.checkpoint_contents.recognise import Parameter, find_optimizers
 from flaxoptim_compat.checkpoint_files.stored import (
     CheckpointError,
     StoredArray,
-    StoredList,
     array_in_memory,
 )
+from flaxoptim_compat.checkpoint_files.trees import Path, leaves_of, mapped, with_children
 
 Shapes = dict[Path, Shape]
 
@@ -95,7 +94,7 @@ class Reshaping:
             )
         parameters = "model" if found.form == "nnx" else found.entry_of_parameters
         return {
-            name: _mapped(entry, self._parameter if name == parameters else self._moment)
+            name: mapped(entry, self._parameter if name == parameters else self._moment)
             for name, entry in self._entries.items()
         }
 
@@ -110,11 +109,11 @@ class Reshaping:
         if not isinstance(tree, Mapping) or path in optimizers:
             return tree
         if _shapes(tree) == self._before:
-            return _mapped(tree, self._parameter)
+            return mapped(tree, self._parameter)
         children = {
             name: self.copies(child, optimizers, (*path, name)) for name, child in tree.items()
         }
-        return StoredList([*children.values()]) if isinstance(tree, StoredList) else children
+        return with_children(tree, children)
 
     def _parameter(self, path: Path, leaf: Any) -> Any:
         return _reshaped(leaf, self._like[path]) if path in self.changed else leaf
@@ -200,14 +199,6 @@ def _averages(shape: Shape) -> list[Shape]:
     """The shapes of Adafactor's ``v_row`` and ``v_col``."""
     by_size = np.argsort(shape)
     return [shape[:axis] + shape[axis + 1 :] for axis in (int(by_size[-1]), int(by_size[-2]))]
-
-
-def _mapped(tree: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
-    """The tree with each leaf changed; a list in a file stays one."""
-    if not isinstance(tree, Mapping):
-        return change(path, tree)
-    children = {name: _mapped(child, change, (*path, name)) for name, child in tree.items()}
-    return StoredList([*children.values()]) if isinstance(tree, StoredList) else children
 
 
 def _reshaped(leaf: Any, shape: Shape) -> StoredArray:

@@ -18,8 +18,6 @@ from flaxoptim_compat.checkpoint_contents.fields import WEIGHT_NORM_STATE
 from flaxoptim_compat.checkpoint_contents.optax_states import Moments, injected, moments
 from flaxoptim_compat.checkpoint_contents.recognise import (
     FoundOptimizer,
-    Path,
-    at,
     find_optimizers,
     number,
     parameters_of,
@@ -31,6 +29,7 @@ from flaxoptim_compat.checkpoint_conversion.states import (
     with_empty_entries,
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.checkpoint_files.trees import Path, at
 
 
 def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str, Any]:

@@ -12,16 +12,12 @@ from flax import serialization
 from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.checkpoint_contents.fields import OPTAX_STATES, WEIGHT_NORM_STATE
 from flaxoptim_compat.checkpoint_contents.optax_states import Moments, left_over, moments
-from flaxoptim_compat.checkpoint_contents.recognise import (
-    FoundOptimizer,
-    Path,
-    at,
-    number,
-)
+from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, number
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, is_index
+from flaxoptim_compat.checkpoint_files.trees import Path, at
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
 

@@ -11,11 +11,12 @@ from flax import serialization
 
 from flaxoptim_compat.checkpoint_contents.fields import OPTAX_STATES
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
-from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, Path, at
+from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies
 from flaxoptim_compat.checkpoint_conversion.to_legacy import refuse_scaled_momentum
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
+from flaxoptim_compat.checkpoint_files.trees import Path, at
 
 
 def optax_dict(

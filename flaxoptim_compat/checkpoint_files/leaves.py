@@ -11,10 +11,10 @@ from flaxoptim_compat.checkpoint_files.dtypes import is_number
 from flaxoptim_compat.checkpoint_files.stored import (
     CheckpointError,
     StoredArray,
-    StoredList,
     Tree,
     array_in_memory,
 )
+from flaxoptim_compat.checkpoint_files.trees import with_children
 
 PIECE = 2**22
 
@@ -37,7 +37,7 @@ def checked(tree: Any, path: tuple[str, ...] = ()) -> Tree:
                     " names are texts in a checkpoint."
                 )
         entries = {name: checked(child, (*path, name)) for name, child in tree.items()}
-        return StoredList(list(entries.values())) if isinstance(tree, StoredList) else entries
+        return with_children(tree, entries)
     if tree is None or type(tree) in (bool, int, float, complex, str, bytes):
         return cast("Tree", tree)
     array = tree if isinstance(tree, StoredArray) else None
@@ -54,15 +54,6 @@ def checked(tree: Any, path: tuple[str, ...] = ()) -> Tree:
 
 def _place(path: tuple[str, ...]) -> str:
     return "/".join(path) or "the tree"
-
-
-def arrays(tree: Tree) -> Iterator[StoredArray]:
-    """All arrays of a checked tree."""
-    if isinstance(tree, Mapping):
-        for child in tree.values():
-            yield from arrays(child)
-    elif isinstance(tree, StoredArray):
-        yield tree
 
 
 def values_of(array: StoredArray) -> np.ndarray[Any, Any]:
@@ -90,8 +81,3 @@ def pieces(values: np.ndarray[Any, Any], begin: int = 0, end: int | None = None)
     for first in range(begin, end, step):
         piece = flat[first : min(first + step, end)].astype(native, copy=False)
         yield piece.view(np.uint8).data
-
-
-def size_of(tree: Tree) -> int:
-    """How many bytes the values of all arrays have together."""
-    return sum(array.nbytes for array in arrays(tree))

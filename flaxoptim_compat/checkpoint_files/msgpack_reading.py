@@ -19,10 +19,10 @@ from flaxoptim_compat.checkpoint_files.stored import (
     StoredList,
     Tree,
 )
+from flaxoptim_compat.checkpoint_files.trees import DEEPEST
 
-# Real checkpoints nest about ten deep, have some thousand entries and no texts of megabytes. The
-# limits keep a small file of empty maps from becoming a large tree, and memory for what is read.
-DEEPEST = 200
+# Real checkpoints have some thousand entries, and no texts of megabytes. The limits keep a small
+# file of empty maps from becoming a large tree, and memory for what is read.
 MOST_ENTRIES = 1_000_000
 LONGEST_TEXT = 2**28
 # The types of flax.serialization's extensions.

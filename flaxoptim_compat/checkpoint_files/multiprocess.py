@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from flaxoptim_compat.checkpoint_files.stored import StoredArray, StoredList, Tree
+from flaxoptim_compat.checkpoint_files.stored import Tree
+from flaxoptim_compat.checkpoint_files.trees import leaves_of, mapped
 
 _PLACEHOLDER = "//GDAPlaceholder:"
 _DIRECTORY = "_gda"
@@ -21,28 +22,18 @@ def with_arrays_beside(tree: Tree, path: Path) -> Tree:
     Raises:
       CheckpointError: an array is missing or damaged.
     """
-    places = list(_places(tree))
+    places = [_place(leaf) for _, leaf in leaves_of(tree) if _place(leaf)]
     if not places:
         return tree
     from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays
 
     directory = path.with_name(path.name + _DIRECTORY)
-    return _replaced(tree, zarr_arrays(directory, places, driver="zarr", may_lack_values=True))
+    arrays = zarr_arrays(directory, places, driver="zarr", may_lack_values=True)
+    found: Tree = mapped(tree, lambda _, leaf: arrays[place] if (place := _place(leaf)) else leaf)
+    return found
 
 
-def _places(tree: Tree) -> Iterator[str]:
-    if isinstance(tree, Mapping):
-        for child in tree.values():
-            yield from _places(child)
-    elif isinstance(tree, str) and tree.startswith(_PLACEHOLDER):
-        yield tree.removeprefix(_PLACEHOLDER)
-
-
-def _replaced(tree: Tree, arrays: Mapping[str, StoredArray]) -> Tree:
-    if isinstance(tree, StoredList):
-        return StoredList([_replaced(child, arrays) for child in tree.values()])
-    if isinstance(tree, Mapping):
-        return {name: _replaced(child, arrays) for name, child in tree.items()}
-    if isinstance(tree, str) and tree.startswith(_PLACEHOLDER):
-        return arrays[tree.removeprefix(_PLACEHOLDER)]
-    return tree
+def _place(leaf: Any) -> str:
+    """Where the array is that a text stands for; "" for any other leaf."""
+    is_placeholder = isinstance(leaf, str) and leaf.startswith(_PLACEHOLDER)
+    return leaf.removeprefix(_PLACEHOLDER) if is_placeholder else ""

@@ -22,11 +22,11 @@ import numpy as np
 import numpy.lib.format as npy
 
 from flaxoptim_compat.checkpoint_files.dtypes import is_number, is_possible_shape
-from flaxoptim_compat.checkpoint_files.nesting import nested
 from flaxoptim_compat.checkpoint_files.plain_files import open_plain
 from flaxoptim_compat.checkpoint_files.promised import refuse_unaccounted
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, cannot_read, too_large
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
+from flaxoptim_compat.checkpoint_files.trees import nested
 from flaxoptim_compat.versions.of_python import warnings_ignored
 
 # Less than half of it does for 32 dimensions. A longer one could be made that is slow to parse.

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 from flaxoptim_compat.checkpoint_files import orbax_names
 from flaxoptim_compat.checkpoint_files.msgpack_reading import read_msgpack
-from flaxoptim_compat.checkpoint_files.nesting import nested
 from flaxoptim_compat.checkpoint_files.plain_files import is_no_directory
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, Source
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
+from flaxoptim_compat.checkpoint_files.trees import nested
 from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays
 
 # Of a hundred thousand arrays it has a fourth of that.

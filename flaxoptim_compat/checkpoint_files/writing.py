@@ -41,13 +41,14 @@ def write_checkpoint(
     if format not in ("msgpack", "orbax"):
         raise ValueError(f"Checkpoints are written as 'msgpack' or 'orbax', not as {format!r}")
     from flaxoptim_compat.checkpoint_files import leaves
+    from flaxoptim_compat.checkpoint_files.trees import size_of
 
     path = Path(path)
     refuse_existing = functools.partial(_refuse_existing, path)
     # Also here, as reading what is to be written takes long.
     refuse_existing()
     checked = leaves.checked(tree)
-    done, total = 0, leaves.size_of(checked)
+    done, total = 0, size_of(checked)
 
     def report(size: int) -> None:
         nonlocal done
