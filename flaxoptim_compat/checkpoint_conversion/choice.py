@@ -72,6 +72,11 @@ class Choice(NamedTuple):
         return any(isinstance(rate, float) and math.isnan(rate) for rate in rates)
 
 
+def kept(found: FoundOptimizer, *, in_optax: bool = False) -> Choice:
+    """No definition, for an optimizer whose moments are only put elsewhere."""
+    return Choice(" and ".join(map(str, found.kinds)), (), guessed=False, in_optax=in_optax)
+
+
 def given(definition: Any, params: Any, rate: Rate) -> Choice:
     """The definition that the user names.
 

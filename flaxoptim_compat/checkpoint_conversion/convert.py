@@ -13,7 +13,7 @@ import optax
 from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.bridge.pairing import Paths
 from flaxoptim_compat.checkpoint_contents.recognise import Form, FoundOptimizer, find_optimizers
-from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed
+from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed, kept
 from flaxoptim_compat.checkpoint_conversion.like import Reshaping, Shapes, shapes_by_place
 from flaxoptim_compat.checkpoint_conversion.nnx import (
     as_train_state,
@@ -110,7 +110,7 @@ def _as_it_is(node: Mapping[str, Any], found: FoundOptimizer) -> tuple[Any, Choi
     if found.form == "legacy":
         node = _with_named_fields(found).node
     entries = {name: node[name] for name in found.entries if name in node}
-    return entries, Choice(" and ".join(map(str, found.kinds)), (), guessed=False)
+    return entries, kept(found)
 
 
 def _reshaped(
@@ -172,7 +172,7 @@ def _in_optax(
         return _moved(found, "train-state", name, definition, rate)
     if definition is not None:
         raise CheckpointError("it is in optax already, and needs no definition.")
-    return found.node, Choice(" and ".join(map(str, found.kinds)), (), guessed=False)
+    return found.node, kept(found)
 
 
 def _moved(
@@ -206,8 +206,7 @@ def _with_transformation(
             " legacy definition, or none."
         )
     new = optax_dict(found, params, tx, placeholders)
-    choice = Choice(" and ".join(map(str, found.kinds)), (), guessed=False, in_optax=True)
-    return placeholders.take(new), choice
+    return placeholders.take(new), kept(found, in_optax=True)
 
 
 def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:

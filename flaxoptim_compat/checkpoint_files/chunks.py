@@ -28,30 +28,24 @@ def joined(entries: Mapping[str, Tree], path: Path) -> StoredArray:
     Raises:
       ValueError: its entries do not fit together.
     """
-    if set(entries) != {CHUNKED, "shape", "chunks"}:
-        raise ValueError(f"a chunked array has the entries {sorted(entries)}")
-    shape = _in_order(entries["shape"])
-    chunks = [chunk for chunk in _in_order(entries["chunks"]) if isinstance(chunk, ArrayInFile)]
-    lengths = [length for length in shape if type(length) is int and length >= 0]
-    if len(lengths) < len(shape):
-        raise ValueError("the shape of a chunked array is not made of lengths")
-    if not chunks or len(chunks) < len(entries["chunks"]):  # type: ignore[arg-type]
-        raise ValueError("the chunks of a chunked array are not arrays")
-    dtype = chunks[0].dtype
-    if any(len(chunk.shape) != 1 or chunk.dtype != dtype for chunk in chunks):
-        raise ValueError("the chunks of a chunked array are of different kinds")
-    size = sum(chunk.shape[0] for chunk in chunks)
-    if not is_possible_shape(tuple(lengths), dtype) or size != math.prod(lengths):
-        raise ValueError(f"{size:,} values in chunks for an array of shape {tuple(lengths)}")
-    return StoredArray(
-        lengths, dtype, functools.partial(_read, chunks, tuple(lengths), dtype, path)
-    )
+    shape, parts = _in_order(entries.get("shape")), _in_order(entries.get("chunks"))
+    chunks = [part for part in parts if isinstance(part, ArrayInFile) and len(part.shape) == 1]
+    dtypes = {chunk.dtype for chunk in chunks}
+    are_parts = len(entries) == 3 and len(chunks) == len(parts) and len(dtypes) == 1
+    if not are_parts or not {*map(type, shape)} <= {int}:
+        raise ValueError("a chunked array is not made of a shape and chunks of one kind")
+    dtype, size = dtypes.pop(), sum(chunk.shape[0] for chunk in chunks)
+    if not is_possible_shape(shape, dtype) or size != math.prod(shape):
+        raise ValueError(f"{size:,} values in chunks for an array of shape {shape}")
+    return StoredArray(shape, dtype, functools.partial(_read, chunks, shape, dtype, path))
 
 
-def _in_order(numbered: Tree) -> list[Tree]:
-    if not isinstance(numbered, Mapping) or set(numbered) != set(map(str, range(len(numbered)))):
-        raise ValueError("the parts of a chunked array are not numbered")
-    return [numbered[str(number)] for number in range(len(numbered))]
+def _in_order(numbered: Any) -> tuple[Any, ...]:
+    """The entries of a numbered map; of anything else None, which is no part of an array."""
+    try:
+        return tuple(numbered[str(number)] for number in range(len(numbered)))
+    except (KeyError, TypeError):
+        return (None,)
 
 
 def _read(

@@ -21,6 +21,7 @@ def array_bytes(shape: Any, dtype: Any, values: Any) -> bytes:
     return msgpack.packb((shape, dtype, values))
 
 
+NOT_CHUNKS = "not made of a shape and chunks of one kind"
 NOT_THOSE = "values that are not those of shape"
 CHUNKS = {"0": np.ones(2), "1": np.ones(1)}
 DAMAGED: dict[str, tuple[bytes, str]] = {
@@ -68,20 +69,20 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
             problem,
         )
         for name, (entries, problem) in {
-            "nothing": ({}, "has the entries"),
+            "nothing": ({}, NOT_CHUNKS),
             "too few": ({"shape": {"0": 4}, "chunks": CHUNKS}, "3 values in chunks"),
             "huge": ({"shape": {"0": 2**62, "1": 4}, "chunks": CHUNKS}, "3 values in chunks"),
-            "negative": ({"shape": {"0": -3}, "chunks": CHUNKS}, "not made of lengths"),
-            "text": ({"shape": {"0": "3"}, "chunks": CHUNKS}, "not made of lengths"),
-            "unnumbered": ({"shape": {"1": 3}, "chunks": CHUNKS}, "not numbered"),
-            "no map": ({"shape": 3, "chunks": CHUNKS}, "not numbered"),
-            "none": ({"shape": {"0": 0}, "chunks": {}}, "not arrays"),
-            "no arrays": ({"shape": {"0": 1}, "chunks": {"0": 1.0}}, "not arrays"),
+            "negative": ({"shape": {"0": -3}, "chunks": CHUNKS}, "3 values in chunks"),
+            "text": ({"shape": {"0": "3"}, "chunks": CHUNKS}, NOT_CHUNKS),
+            "unnumbered": ({"shape": {"1": 3}, "chunks": CHUNKS}, NOT_CHUNKS),
+            "no map": ({"shape": 3, "chunks": CHUNKS}, NOT_CHUNKS),
+            "none": ({"shape": {"0": 0}, "chunks": {}}, NOT_CHUNKS),
+            "no arrays": ({"shape": {"0": 1}, "chunks": {"0": 1.0}}, NOT_CHUNKS),
             "mixed": (
                 {"shape": {"0": 2}, "chunks": {"0": np.ones(1), "1": np.ones(1, np.int8)}},
-                "of different kinds",
+                NOT_CHUNKS,
             ),
-            "matrices": ({"shape": {"0": 4}, "chunks": {"0": np.ones((2, 2))}}, "different kinds"),
+            "matrices": ({"shape": {"0": 4}, "chunks": {"0": np.ones((2, 2))}}, NOT_CHUNKS),
         }.items()
     },
 }
