@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import ml_dtypes
@@ -37,7 +38,6 @@ def is_number(dtype: np.dtype[Any]) -> bool:
 
 def is_possible_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
     """Whether numpy can have an array of this shape, even if one dimension is zero."""
-    size = dtype.itemsize
-    for length in shape:
-        size *= max(length, 1)
-    return len(shape) <= LARGEST_RANK and min(shape, default=0) >= 0 and size <= LARGEST_SIZE
+    if len(shape) > LARGEST_RANK or min(shape, default=0) < 0:
+        return False
+    return math.prod([dtype.itemsize, *(max(length, 1) for length in shape)]) <= LARGEST_SIZE

@@ -80,10 +80,7 @@ class _Reader:
 
     def _go_to(self, offset: int) -> None:
         self._begin = self._position = offset
-        self._unpacker = msgpack.Unpacker(
-            self, read_size=_WINDOW, max_buffer_size=LONGEST_TEXT, max_array_len=100,
-            max_map_len=0, max_ext_len=0,
-        )  # fmt: skip
+        self._unpacker = msgpack.Unpacker(self, read_size=_WINDOW, max_buffer_size=LONGEST_TEXT)
         self._unpack: Callable[[], Any] = self._unpacker.unpack
         self._tell: Callable[[], int] = self._unpacker.tell
 
@@ -200,7 +197,7 @@ class _Reader:
         if dtype is None:
             self._fail("an array of an unknown dtype")
         if not is_possible_shape(tuple(shape), dtype) or (is_scalar and shape):
-            self._fail(f"an array of the impossible shape {tuple(shape)}")
+            self._fail(f"an array of the impossible shape {tuple(shape)!s:.200}")
         array = ArrayInFile(self._source, end, tuple(shape), dtype, is_scalar=is_scalar)
         array.offset -= array.nbytes
         between = array.offset - self._offset

@@ -57,7 +57,11 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
     "negative length": (ext(1, array_bytes((-1,), "int8", b"1")), "the impossible shape"),
     "length of 2**63": (ext(1, array_bytes((0, 2**63), "int8", b"")), "the impossible shape"),
     "40 dimensions": (ext(1, array_bytes((1,) * 40, "int8", b"1")), "the impossible shape"),
-    "1000 dimensions": (ext(1, array_bytes((1,) * 1000, "int8", b"1")), "does not write"),
+    "1000 dimensions": (ext(1, array_bytes((1,) * 1000, "int8", b"1")), "the impossible shape"),
+    "long dimensions": (
+        ext(1, array_bytes((2**62,) * 10**5, "int8", b"1")),
+        "the impossible shape",
+    ),
     "fraction as length": (ext(1, array_bytes((1.0,), "int8", b"1")), "not made of integers"),
     "text as length": (ext(1, array_bytes(("1",), "int8", b"1")), "not made of integers"),
     "scalar with a shape": (ext(3, array_bytes((1,), "int8", b"1")), "the impossible shape"),
