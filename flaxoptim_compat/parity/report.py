@@ -11,8 +11,7 @@ from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.findings import Findings
 from flaxoptim_compat.parity.renderings.as_json import to_json
 from flaxoptim_compat.parity.renderings.page import to_html
-from flaxoptim_compat.parity.renderings.png import require_matplotlib, to_png
-from flaxoptim_compat.parity.renderings.svg import to_svg
+from flaxoptim_compat.parity.renderings.picture import require_matplotlib, to_png, to_svg
 from flaxoptim_compat.parity.renderings.table import table
 
 _FORMS: dict[str, Callable[[Findings], str | bytes]] = {
@@ -42,11 +41,11 @@ class Report(Findings):
         """Write the report; a file that is there already is replaced once the new one is whole.
 
         Args:
-          path: its suffix says in what form: ``.html``, ``.json``, ``.txt``, ``.svg``, or ``.png``,
-            which needs the extra ``plot``.
+          path: its suffix says in what form: ``.html``, ``.json``, ``.txt``, or ``.svg`` and
+            ``.png``, which need the extra ``plot``, as do the curves of a page.
 
         Raises:
-          ParityError: another suffix, a place that cannot be written, or no matplotlib for PNG.
+          ParityError: another suffix, a place that cannot be written, or no matplotlib.
         """
         path = Path(path)
         check(path)
@@ -63,7 +62,7 @@ def check(path: Path) -> None:
     """See that a report could be saved there, before a comparison that takes long.
 
     Raises:
-      ParityError: a suffix that means no form, no such directory, or no matplotlib for PNG.
+      ParityError: a suffix that means no form, no such directory, or no matplotlib for a picture.
     """
     if path.suffix not in _FORMS:
         raise ParityError(
@@ -73,5 +72,5 @@ def check(path: Path) -> None:
         raise ParityError(f"{path} is a directory. Name a file.")
     if not path.parent.is_dir():
         raise ParityError(f"There is no directory {path.parent}. Make it first.")
-    if path.suffix == ".png":
+    if path.suffix in (".png", ".svg"):
         require_matplotlib()

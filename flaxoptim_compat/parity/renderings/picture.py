@@ -1,18 +1,17 @@
-"""The picture of a report: the error of the worst arrays at each step, on a log scale.
-
-It is lines and texts, which are drawn into a page, as SVG or as PNG. Across, a place is a part of
-the width, and down it is in pixels, so that a page can draw it as wide as its window is.
-"""
+"""The picture of a report: the error of the worst arrays at each step, which matplotlib draws."""
 
 from __future__ import annotations
 
 import dataclasses
+import io
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.findings import Findings
 from flaxoptim_compat.parity.renderings.rows import Row, rows
 from flaxoptim_compat.parity.renderings.wording import (
@@ -24,47 +23,44 @@ from flaxoptim_compat.parity.renderings.wording import (
 )
 from flaxoptim_compat.parity.tolerance import Series
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 CURVES = 200
 POINTS = 400
-HEIGHT = 350
-# The same of a picture alone; a page has as much as its window.
-WIDTH = 814
-# For what a log scale has no place for: 0 below it, and what is not finite above.
-_LANE = 24
-
 AXES = {
     "error": "absolute error",
     "relative": "error / largest value in the array",
     "ulps": "error in units in the last place",
     "to_distance": "error / distance travelled",
 }
-
-
-class Style(NamedTuple):
-    """How a kind of line is drawn, on white."""
-
-    colour: str
-    width: float
-    dashes: tuple[int, ...] = ()
-
-
-STYLES = {
-    # Okabe and Ito's, which can be told apart with any kind of colour vision.
-    "c0": Style("#0072b2", 2.25),
-    "c1": Style("#d55e00", 1.5),
-    "c2": Style("#009e73", 1.5),
-    "c3": Style("#cc79a7", 1.5),
-    "c4": Style("#56b4e9", 1.5),
-    "c5": Style("#e69f00", 1.5),
-    "part": Style("#6b7280", 1),
-    "fine": Style("#b4bac4", 0.75),
-    "allowed": Style("#1a1c20", 1.25, (5, 4)),
-    "parting": Style("#a8480b", 1),
-    "grid": Style("#eef0f3", 1),
-    "lane": Style("#d9dce1", 1),
-    "text": Style("#5c626d", 0),
+_TEXT, _GRID, _LANE, _PARTING = "#5c626d", "#eef0f3", "#d9dce1", "#a8480b"
+# How each kind of curve is drawn. The colours of the named ones are Okabe and Ito's, which can be
+# told apart with any kind of colour vision.
+_STYLES: dict[str, dict[str, Any]] = {
+    "c0": {"color": "#0072b2", "linewidth": 1.7},
+    "c1": {"color": "#d55e00", "linewidth": 1.1},
+    "c2": {"color": "#009e73", "linewidth": 1.1},
+    "c3": {"color": "#cc79a7", "linewidth": 1.1},
+    "c4": {"color": "#56b4e9", "linewidth": 1.1},
+    "c5": {"color": "#e69f00", "linewidth": 1.1},
+    "allowed": {"color": "#1a1c20", "linewidth": 0.9, "dashes": (4, 3)},
+    "part": {"color": "#6b7280", "linewidth": 0.75},
+    "fine": {"color": "#b4bac4", "linewidth": 0.55},
 }
+_OTHERS = {"part": "others that part", "fine": "others within the tolerance"}
 _NAMED = 6
+_LONGEST = 56
+_SETTINGS: Any = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "figure.titlesize": 9,
+    # Text stays text, and the same report is the same file.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "flaxoptim_compat",
+    "figure.constrained_layout.h_pad": 0.1,
+    "figure.constrained_layout.w_pad": 0.1,
+}
 
 
 class Curve(NamedTuple):
@@ -83,38 +79,19 @@ class Curve(NamedTuple):
     values: Series
 
 
-class Line(NamedTuple):
-    """Points with a line through each run of them; one that is alone is a dot."""
+def require_matplotlib() -> None:
+    """See that there is something to draw with.
 
-    kind: str
-    runs: Sequence[tuple[Sequence[float], Sequence[float]]]
-    curve: Curve | None = None
-
-
-class Text(NamedTuple):
-    """A line of text, which begins, ends or has its middle some pixels from a place."""
-
-    text: str
-    across: float
-    down: float
-    pixels: float = 0
-    anchor: str = "start"
-    kind: str = "text"
-
-
-@dataclasses.dataclass(frozen=True)
-class Picture:
-    """What there is to draw, from back to front.
-
-    Args:
-      lines: the axes and curves.
-      texts: what stands at the axes.
-      legend: the kinds of curves, and what they are.
+    Raises:
+      ParityError: no matplotlib.
     """
-
-    lines: Sequence[Line]
-    texts: Sequence[Text]
-    legend: dict[str, str]
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ParityError(
+            "Pictures need matplotlib, which is not installed: pip install"
+            " 'flaxoptim_compat[plot]'. JSON, text and pages without curves need nothing."
+        ) from error
 
 
 def curves(ranked: Sequence[Row], report: Findings, metric: str) -> list[Curve]:
@@ -123,109 +100,158 @@ def curves(ranked: Sequence[Row], report: Findings, metric: str) -> list[Curve]:
     first = report.track_of(report.first_parting)
     order = sorted(differing, key=lambda index: ranked[index].track is not first)[:CURVES]
     starts = _thinned(report.steps)
-    found = []
+    drawn = []
     for place, index in enumerate(order):
         row = ranked[index]
         name = f"{one_line(leaf_name(row.track.leaf))}, {one_line(quantity_name(row.track))}"
         kind = f"c{place}" if place < _NAMED else "part" if row.parts else "fine"
         error = np.maximum.reduceat(getattr(row.track, metric), starts)
-        found.append(Curve(kind, name, index, error))
+        drawn.append(Curve(kind, name, index, error))
         if not place:
             # As the metric measures the error itself.
             passing = dataclasses.replace(row.track, error=row.track.allowed(report.tolerance))
             least = np.minimum.reduceat(getattr(passing, metric), starts)
             name = f"allowed for {shortened(one_line(leaf_name(row.track.leaf)), 30)}"
-            found.append(Curve("allowed", name, None, least))
-    return found
+            drawn.append(Curve("allowed", name, None, least))
+    return drawn
 
 
-def picture(found: Sequence[Curve], report: Findings, metric: str) -> Picture:
-    """The curves between their axes."""
-    values = np.concatenate([np.ones(0), *(curve.values for curve in found)])
-    strange = not np.isfinite(values).all()
-    top, bottom = _LANE if strange else 0, HEIGHT - _LANE
+def figure(drawn: Sequence[Curve], report: Findings, metric: str) -> Figure:
+    """The curves between their axes, and the legend below them.
+
+    In an SVG the group of a curve is called ``curve-KIND-ROW``, of its kind in the legend
+    ``sample-KIND``.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+    names = {curve.kind: _OTHERS.get(curve.kind, curve.name) for curve in drawn}
+    whole = Figure(figsize=(9, 4.3 + 0.22 * math.ceil(len(names) / 2)), layout="constrained")
+    axes = whole.add_subplot(frame_on=False)
+    axes.set_title(AXES[metric], loc="left", color=_TEXT)
+    axes.set_xlabel("steps done", color=_TEXT)
+    axes.tick_params(length=0, pad=6, colors=_TEXT)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    values = np.concatenate([np.ones(0), *(curve.values for curve in drawn)])
     positive = values[np.isfinite(values) & (values > 0)]
     low, high = -1, 0
     if positive.size:
         low = math.floor(np.log10(positive.min()))
         high = max(math.ceil(np.log10(positive.max())), low + 1)
-    per_power = (bottom - top) / (high - low)
-    starts = _thinned(report.steps)
-    ends = np.append(starts[1:] - 1, report.steps)
-    across = (starts + ends) / 2 / max(report.steps, 1)
-
-    def runs(series: Series) -> Iterator[tuple[Sequence[float], Sequence[float]]]:
-        lanes = np.where(np.isfinite(series), series > 0, -1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            down = bottom - (np.log10(series) - low) * per_power
-        down = np.select([lanes == -1, lanes == 0], [0.0, HEIGHT], down)
-        # No line runs from a number to zero.
-        for points in np.split(np.arange(len(series)), np.flatnonzero(np.diff(lanes)) + 1):
-            yield across[points].tolist(), down[points].tolist()
-
-    lanes = [(HEIGHT, "0")] + ([(0, "NaN, ∞")] if strange else [])
-    every = math.ceil((high - low) / max((bottom - top) // 34, 1))
-    powers = [(bottom - (e - low) * per_power, _power(e)) for e in range(low, high + 1, every)]
-    lines = [Line("grid", [((0, 1), (down, down))]) for down, _ in powers]
-    lines += [Line("lane", [((0, 1), (down, down))]) for down, _ in lanes]
-    texts = [Text(name, 0, down + 4, -8, "end") for down, name in [*powers, *lanes]]
-    texts += _steps(report.steps)
-    texts += [Text("steps done", 0.5, HEIGHT + 38, 0, "middle"), Text(AXES[metric], 0, -14, -58)]
+    # A log scale has no place for 0, nor for what is not finite: these have a line each.
+    gap = 0.07 * (high - low)
+    lanes = {"0": low - gap} | ({} if np.isfinite(values).all() else {"NaN, ∞": high + gap})
+    powers = {_power(e): e for e in range(low, high + 1, math.ceil((high - low) / 10))}
+    axes.set_yticks([*powers.values(), *lanes.values()], [*powers, *lanes])
+    for heights, colour, gid in ((powers, _GRID, "grid"), (lanes, _LANE, "lane")):
+        ends = 0, max(report.steps, 1)
+        style: dict[str, Any] = {"linewidth": 0.8, "zorder": 0, "clip_on": False, "gid": gid}
+        axes.hlines([*heights.values()], *ends, colour, **style)
+    axes.set(xlim=(0, max(report.steps, 1)), ylim=(low - gap, max([high, *lanes.values()])))
     if report.first_parting is not None:
         step = report.first_parting.step
-        at = step / max(report.steps, 1)
-        pixels, anchor = (-6, "end") if at > 0.5 else (6, "start")
-        name = f"first parting: {step}"
-        lines.append(Line("parting", [((at, at), (-8, HEIGHT))]))
-        texts.append(Text(name, at, HEIGHT - _LANE / 2 + 4, pixels, anchor, "parting"))
-    ranks = {"part": 1, "fine": 2}
-    front_to_back = sorted(found, key=lambda curve: ranks.get(curve.kind, 0))
-    lines += [Line(each.kind, list(runs(each.values)), each) for each in reversed(front_to_back)]
-    legend = {curve.kind: curve.name for curve in found}
-    for kind, name in (("part", "others that part"), ("fine", "others within the tolerance")):
-        if kind in legend:
-            legend[kind] = name
-    return Picture(lines, texts, legend)
+        left = step > report.steps / 2
+        axes.axvline(step, color=_PARTING, linewidth=0.8, zorder=1, clip_on=False, gid="parting")
+        axes.annotate(
+            f"first parting: {step}",
+            (step, low - gap / 2),
+            (-5 if left else 5, 0),
+            textcoords="offset points",
+            horizontalalignment="right" if left else "left",
+            verticalalignment="center",
+            color=_PARTING,
+            gid="parting",
+        )
+    for place, curve in enumerate(drawn):
+        across, up = _points(curve.values, report.steps, low - gap, high + gap)
+        gone = np.isnan([np.nan, *up, np.nan])
+        axes.plot(
+            across,
+            up,
+            marker=".",
+            markersize=4,
+            # A point between others on another line has no line through it.
+            markevery=np.flatnonzero(~gone[1:-1] & gone[:-2] & gone[2:]).tolist(),
+            clip_on=False,
+            zorder=3 - place / len(drawn),
+            gid=f"curve-{curve.kind}-{'' if curve.row is None else curve.row}",
+            **_STYLES[curve.kind],
+        )
+    legend = whole.legend(
+        [Line2D([], [], **_STYLES[kind]) for kind in names],
+        ["name"] * len(names),
+        loc="outside lower left",
+        ncols=2,
+        frameon=False,
+        labelcolor=_TEXT,
+    )
+    samples = zip(legend.get_lines(), legend.get_texts(), names.items(), strict=True)
+    for line, text, (kind, name) in samples:
+        line.set_gid(f"sample-{kind}")
+        # A dollar sign in a name does not start mathematics, nor does "_" hide it.
+        text.set(text=shortened(name, _LONGEST), parse_math=False)
+    return whole
 
 
-def poster(report: Findings) -> tuple[Picture, tuple[int, int, int, int]]:
-    """The picture alone, with its title and legend, and the room that it takes around its axes.
+def written(form: str, make: Callable[[], Figure], background: str = "white") -> bytes:
+    """A figure as a file, by the settings of matplotlib itself, which stay as they were.
 
-    That is left, top, width and height in pixels, from the upper left corner of the axes.
+    Raises:
+      ParityError: no matplotlib.
     """
-    found = curves(rows(report), report, "to_distance")
-    drawn = picture(found, report, "to_distance")
+    require_matplotlib()
+    import matplotlib
+
+    buffer = io.BytesIO()
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # The font has not every script in the world, and shows a box instead.
+        warnings.filterwarnings("ignore", "Glyph ", UserWarning)
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        nothing = dict.fromkeys(["Creator", "Date", "Format", "Type"] if form == "svg" else [])
+        make().savefig(buffer, format=form, dpi=150, facecolor=background, metadata=nothing)
+    return buffer.getvalue()
+
+
+def _poster(report: Findings) -> Figure:
+    """The picture alone, with its title."""
+    drawn = curves(rows(report), report, "to_distance")
+    whole = figure(drawn, report, "to_distance")
     sides = " beside ".join(shortened(one_line(name), 48) for name in report.names)
-    titles = [
-        Text(shortened(headline(report), 90), 0.5, -66, 0, "middle"),
-        Text(sides, 0.5, -46, 0, "middle"),
-    ]
-    if not found:
-        titles.append(Text("no difference", 0.5, HEIGHT / 2, 0, "middle"))
-    samples, names = [], []
-    for place, (kind, name) in enumerate(drawn.legend.items()):
-        left, down = place % 2 / 2, HEIGHT + 66 + place // 2 * 20
-        samples.append(Line(kind, [((left, left + 0.03), (down, down))]))
-        names.append(Text(shortened(name, 56), left + 0.03, down + 4, 8))
-    whole = Picture([*drawn.lines, *samples], [*titles, *drawn.texts, *names], drawn.legend)
-    height = 90 + HEIGHT + 66 + 20 * math.ceil(len(drawn.legend) / 2)
-    return whole, (-62, -90, 62 + WIDTH + 24, height)
+    title = f"{shortened(headline(report), 90)}\n{sides}"
+    whole.suptitle(title, color=_TEXT, parse_math=False)
+    if not drawn:
+        whole.text(0.5, 0.5, "no difference", color=_TEXT, horizontalalignment="center")
+    return whole
+
+
+def to_png(report: Findings) -> bytes:
+    """The picture as a file."""
+    return written("png", lambda: _poster(report))
+
+
+def to_svg(report: Findings) -> bytes:
+    """The picture as a file."""
+    return written("svg", lambda: _poster(report))
+
+
+def _points(values: Series, steps: int, zero: float, strange: float) -> tuple[Series, Series]:
+    """The points of a curve; NaN where no line runs, as from a number to zero."""
+    starts = _thinned(steps)
+    across = (starts + np.append(starts[1:] - 1, steps)) / 2
+    lanes = np.where(np.isfinite(values), values > 0, -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        up = np.select([lanes == -1, lanes == 0], [strange, zero], np.log10(values))
+    breaks = np.flatnonzero(np.diff(lanes)) + 1
+    return np.insert(across, breaks, np.nan), np.insert(up, breaks, np.nan)
 
 
 def _thinned(steps: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The first step of each part, where steps are divided into no more parts than points."""
     count = min(steps + 1, POINTS)
     return np.arange(count, dtype=np.int64) * (steps + 1) // count
-
-
-def _steps(steps: int) -> list[Text]:
-    """Round numbers of steps, no more than have room on a narrow page."""
-    unit = 10 ** math.floor(math.log10(max(steps / 6, 1)))
-    stride = next(each * unit for each in (1, 2, 5, 10) if steps / (each * unit) <= 6)
-    return [
-        Text(f"{step:,}", step / max(steps, 1), HEIGHT + 20, 0, "middle")
-        for step in range(0, steps + 1, stride)
-    ]
 
 
 def _power(exponent: int) -> str:

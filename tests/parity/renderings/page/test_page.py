@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -93,7 +94,18 @@ def test_it_reads_without_a_script() -> None:
     chosen = [each.get("id") for tag, each in page.elements if tag == "input" and "checked" in each]
     assert chosen == ["by-to_distance"]
     assert page.texts["title"][1:].count("dense/kernel, grad_sq_ema / nu") == 4
-    assert any("allowed for dense/kernel" in text for text in page.texts["p"])
+    assert page.texts["text"].count("allowed for dense/kernel") == 4
+
+
+def test_without_matplotlib_a_page_says_how_to_get_the_curves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = Page(to_html(parity_reports.small()))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = Page(to_html(parity_reports.small()))
+    assert page.count("svg") == 0
+    assert any("pip install 'flaxoptim_compat[plot]'" in text for text in page.texts["p"])
+    assert page.texts["tbody"] == whole.texts["tbody"] and page.texts["li"] == whole.texts["li"]
 
 
 def test_hostile_names_are_text() -> None:

@@ -11,14 +11,24 @@ import base64
 import hashlib
 import html
 import itertools
+import re
 from collections.abc import Sequence
 from importlib import resources
 from string import Template
 
+from flaxoptim_compat.parity.errors import ParityError
 from flaxoptim_compat.parity.findings import Findings
-from flaxoptim_compat.parity.renderings.picture import AXES, CURVES, POINTS, curves, picture
+from flaxoptim_compat.parity.renderings.picture import (
+    AXES,
+    CURVES,
+    POINTS,
+    Curve,
+    curves,
+    figure,
+    require_matplotlib,
+    written,
+)
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row, rows
-from flaxoptim_compat.parity.renderings.svg import inner, swatch
 from flaxoptim_compat.parity.renderings.wording import (
     HEADINGS,
     UNKNOWN_CAUSE,
@@ -31,40 +41,35 @@ from flaxoptim_compat.parity.renderings.wording import (
     one_line,
     printable,
     rest_of,
-    shortened,
     title_of_causes,
     value_text,
     versions_text,
 )
 
 _ROWS = 10_000
-# Of a name beside the curves; the table has it whole.
-_LONGEST = 56
 # What a reader may choose to see the error in.
 _CHOICES = {**METRICS, "error": "absolute"}
+_DIGITS = re.compile(r"(\.\d\d)\d+| ?\n")
+_GROUP = re.compile(r'<g id="(?:curve-(\w+)-(\d*)|sample-(\w+)|([\w.]+))">')
 
 
 def to_html(report: Findings) -> str:
     """The page: verdict, values, causes, curves of the worst arrays, and a table of all."""
     ranked = rows(report)
-    # In a block, so that its names are its alone.
-    script, style = f'"use strict";\n{{\n{_file("script.js")}}}\n', _file("style.css")
-    return Template(_file("template.html")).substitute(
-        script_hash=_hash(script),
-        style_hash=_hash(style),
+    template = resources.files(__package__).joinpath("page.html").read_text(encoding="utf-8")
+    hashes = {
+        f"{tag}_hash": _hash(template.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0])
+        for tag in ("script", "style")
+    }
+    return Template(template).substitute(
+        hashes,
         title=_escaped(headline(report)),
-        style=style,
         verdict=_verdict(report),
         causes=_causes(report),
         figure=_figure(ranked, report),
         arrays=_arrays(ranked, report),
-        about=_about(report),
-        script=script,
+        about="\n".join(f"<p>{_text(line)}</p>" for line in _about(report)),
     )
-
-
-def _file(name: str) -> str:
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:
@@ -75,6 +80,10 @@ def _hash(text: str) -> str:
 def _escaped(text: str) -> str:
     """Text of one line, as it stands in HTML."""
     return html.escape(one_line(text))
+
+
+def _text(text: str) -> str:
+    return html.escape(printable(text))
 
 
 def _verdict(report: Findings) -> str:
@@ -112,7 +121,7 @@ def _marked(first: str, second: str) -> tuple[str, str]:
 
 
 def _causes(report: Findings) -> str:
-    """What explains the parting."""
+    """The causes that explain the parting."""
     if report.equal:
         return ""
     if not report.causes:
@@ -125,33 +134,53 @@ def _causes(report: Findings) -> str:
     return f'<section><h2>{title_of_causes(report)}</h2><ul class="causes">{entries}</ul></section>'
 
 
-def _text(text: str) -> str:
-    return html.escape(printable(text))
-
-
 def _figure(ranked: Sequence[Row], report: Findings) -> str:
     """The curves in each metric; the style shows those of the one that is chosen."""
-    found = {metric: curves(ranked, report, metric) for metric in METRICS}
-    if not any(found.values()):
+    drawn = {metric: curves(ranked, report, metric) for metric in METRICS}
+    if not any(drawn.values()):
         return ""
-    choices, plots = [], []
-    for metric, label in _CHOICES.items():
-        drawn = picture(found[metric], report, metric)
-        checked = " checked" if metric == "to_distance" else ""
-        choices.append(
-            f'<input type="radio" name="metric" id="by-{metric}"{checked}>'
-            f'<label for="by-{metric}">{label}</label>'
-        )
-        plots.append(
-            f'<svg class="plot {metric}" role="img" aria-label="{AXES[metric]} at each step">'
-            f"{inner(drawn)}</svg>"
-        )
-    key = "".join(
-        f"<span>{swatch(kind)}{_escaped(shortened(name, _LONGEST))}</span> "
-        for kind, name in drawn.legend.items()
-    )
-    return '<section id="figure"><h2>Error at each step</h2>\n<span>Measured</span>\n' + "\n".join(
-        [*choices, f'<p id="key">{key}</p>', *plots, "</section>"]
+    title = '<section id="figure"><h2>Error at each step</h2>\n'
+    try:
+        require_matplotlib()
+    except ParityError as error:
+        return f"{title}<p>{_text(str(error))}</p>\n</section>"
+    choices = [
+        f'<input type="radio" name="metric" id="by-{metric}"'
+        f"{' checked' if metric == 'to_distance' else ''}>"
+        f'<label for="by-{metric}">{label}</label>'
+        for metric, label in _CHOICES.items()
+    ]
+    plots = [_plot(drawn[metric], report, metric) for metric in _CHOICES]
+    return "\n".join([f"{title}<span>Measured</span>", *choices, *plots, "</section>"])
+
+
+def _plot(drawn: Sequence[Curve], report: Findings, metric: str) -> str:
+    """A figure as an element of the page, whose style gives it other colours in the dark."""
+    svg = written("svg", lambda: figure(drawn, report, metric), "none").decode()
+    box = svg.partition('viewBox="')[2].partition('"')[0]
+    drawing = svg[svg.index('<g id="figure_1">') : svg.rindex("</svg>")]
+    names = {str(curve.row): curve.name for curve in drawn}
+
+    def group(match: re.Match[str]) -> str:
+        kind, row, sample, other = match.groups()
+        if row:
+            return f'<g class="{kind}" data-row="{row}"><title>{_escaped(names[row])}</title>'
+        return f'<g class="{f"sample {sample}" if sample else kind or other}">'
+
+    def attributes(style: re.Match[str]) -> str:
+        pairs = (each.strip().partition(": ") for each in style[1].split(";"))
+        return "".join(f' {name}="{value}"' for name, _, value in pairs if name not in ("", "font"))
+
+    drawing = _GROUP.sub(group, drawing)
+    # The policy of the page forbids styles in elements. What they say, attributes can say as well.
+    drawing = re.sub(r' style="([^"]*)"', attributes, drawing)
+    # Each of the four has dots of its own, and only one of them is shown.
+    drawing = re.sub(r'(id="|href="#)(m\w+")', rf"\1{metric}-\2", drawing)
+    # Hundredths of a pixel are enough, and keep pages small.
+    drawing = re.sub(r' d="[^"]*"', lambda path: _DIGITS.sub(r"\1", path[0]), drawing)
+    return (
+        f'<div class="plot scroll {metric}"><svg viewBox="{box}" role="img"'
+        f' aria-label="{AXES[metric]} at each step">\n{drawing}</svg></div>'
     )
 
 
@@ -162,12 +191,15 @@ def _arrays(ranked: Sequence[Row], report: Findings) -> str:
     headings = "".join(f'<th scope="col">{name}</th>' for name in HEADINGS)
     body = "\n".join(map(_row, ranked[:_ROWS]))
     rest = f"<p>{rest_of(ranked[_ROWS:])}.</p>" if len(ranked) > _ROWS else ""
+    legend = "".join(
+        f"<dt>{name}</dt><dd>{text}</dd>" for name, text in meanings(ranked[:_ROWS], report).items()
+    )
     return (
         f"<section><h2>{_count(ranked)}</h2>\n"
         '<div class="scroll tall" tabindex="0" role="region" aria-label="Table of arrays">\n'
         f'<table id="arrays"><thead><tr>{headings}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>{rest}\n"
-        f"{_legend(ranked[:_ROWS], report)}</section>"
+        f"{'' if report.identical else f'<dl>{legend}</dl>'}</section>"
     )
 
 
@@ -189,26 +221,14 @@ def _row(row: Row) -> str:
     )
 
 
-def _legend(shown: Sequence[Row], report: Findings) -> str:
-    if report.identical:
-        return ""
-    entries = "".join(
-        f"<dt>{name}</dt><dd>{text}</dd>" for name, text in meanings(shown, report).items()
-    )
-    return f"<dl>{entries}</dl>"
-
-
-def _about(report: Findings) -> str:
-    """What the reader ought to know of the runs and of the page."""
-    lines = [f"<p>{_text(note)}</p>" for note in report.notes]
-    lines.append(f"<p>{_escaped(loop_text(report))}</p>")
+def _about(report: Findings) -> list[str]:
+    """The lines at the end, about the runs and about the page."""
+    lines = [*report.notes, loop_text(report)]
     if len(report.tracks) > CURVES:
-        lines.append(f"<p>Only the {CURVES} worst arrays have curves.</p>")
+        lines.append(f"Only the {CURVES} worst arrays have curves.")
     if report.steps + 1 > POINTS:
         lines.append(
-            f"<p>A curve has {POINTS} points for {report.steps + 1:,} steps: each is the largest"
-            " error of some steps, beside the smallest that is allowed in them.</p>"
+            f"A curve has {POINTS} points for {report.steps + 1:,} steps: each is the largest"
+            " error of some steps, beside the smallest that is allowed in them."
         )
-    if report.versions:
-        lines.append(f"<p>{_escaped(versions_text(report.versions))}</p>")
-    return "\n".join(lines)
+    return [*lines, versions_text(report.versions)] if report.versions else lines
