@@ -27,7 +27,7 @@ or a function that does update number i as the program does it. The recorder lis
 """
 
 # Written for Python 3.6.
-# ruff: noqa: B905, UP006, UP031, UP032, UP035, UP045
+# ruff: noqa: B905, UP006, UP031, UP035, UP045
 import argparse
 import collections.abc
 import contextlib
@@ -39,7 +39,6 @@ import itertools
 import json
 import os
 import platform
-import re
 import sys
 import traceback
 import zipfile
@@ -48,7 +47,6 @@ from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tupl
 import jax
 import numpy as np
 
-FORMAT = 1
 _YIELDS = """\
 def train():
     ...
@@ -77,88 +75,79 @@ class RecordingError(Exception):
 
 def _inside(node: Any) -> Any:
     """The parameters in a flax.nn.Model; anything else as it is."""
-    fields = getattr(type(node), "__dataclass_fields__", ())
-    return node.params if set(fields) == {"module", "params"} else node
+    return node.params if set(_fields(node)) == {"module", "params"} else node
 
 
-def _entries(node: Any) -> Optional[Tuple[str, List[Tuple[Any, Any]]]]:
-    """The kind of a container, and what is in it by key, index or field; None for an array."""
+def _fields(node: Any) -> Any:
+    return getattr(type(node), "__dataclass_fields__", {})
+
+
+def _entries(node: Any) -> Optional[Tuple[str, Dict[Any, Any]]]:
+    """The kind of a container, and its entries by key, index or field; None for an array."""
     if hasattr(node, "dtype") or isinstance(node, (bool, int, float, complex)):
         return None
     if isinstance(node, collections.abc.Mapping):
-        if not all(isinstance(key, str) or type(key) is int for key in node):
-            raise RecordingError("Names in a tree must be texts or integers: %r" % list(node))
-        try:
-            return "dict", [(key, node[key]) for key in sorted(node)]
-        except TypeError:
-            raise RecordingError("Names in a tree must be of one kind: %r" % list(node)) from None
+        if not any(all(isinstance(key, kind) for key in node) for kind in (str, int)):
+            raise RecordingError("Names in a tree must be all texts or all integers: %r" % [*node])
+        return "dict", {key: node[key] for key in sorted(node)}
     if isinstance(node, (list, tuple)):
-        return "list", list(enumerate(node))
-    fields = getattr(type(node), "__dataclass_fields__", None)
-    if fields is not None:
+        return "list", dict(enumerate(node))
+    fields = _fields(node)
+    if fields:
         names = [name for name in fields if fields[name].metadata.get("pytree_node", True)]
-        return "dict", [(name, getattr(node, name)) for name in names]
+        return "dict", {name: getattr(node, name) for name in names}
     leaves = jax.tree_util.tree_flatten(node)[0]
-    if len(leaves) == 1 and leaves[0] is node:
-        return None
-    return "list", list(enumerate(leaves))
+    is_leaf = len(leaves) == 1 and leaves[0] is node
+    return None if is_leaf else ("list", dict(enumerate(leaves)))
 
 
-def _structure(node: Any, path: Path, found: List[Tuple[Path, Any]]) -> Any:
-    """The containers of a tree as JSON can hold them; adds the leaves, by path, to ``found``."""
+def _structure(node: Any, path: Path, leaves: Dict[Path, Any]) -> Any:
+    """The containers of a tree as JSON can hold them; adds the leaves, by path, to ``leaves``."""
     node = _inside(node)
     if node is None:
         return None
     parts = _entries(node)
     if parts is None:
-        found.append((path, node))
-        return len(found) - 1
+        leaves[path] = node
+        return len(leaves) - 1
     kind, entries = parts
-    below = [(key, _structure(child, (*path, key), found)) for key, child in entries]
+    below = [(key, _structure(entries[key], path + (key,), leaves)) for key in entries]  # noqa: RUF005
     return {kind: below if kind == "dict" else [child for _, child in below]}
 
 
-def _beside(node: Any, other: Any, path: Path, what: str) -> List[Any]:
-    """What another tree has at the leaves of the first one; None where it ends with a None."""
+def _beside(node: Any, other: Any, what: str, path: Path = ()) -> List[Any]:
+    """The parts of another tree at the leaves of the first; None where it ends with a None."""
     node, other = _inside(node), _inside(other)
-    if node is None:
-        return []
-    parts = _entries(node)
+    parts = None if node is None else _entries(node)
     if parts is None:
-        return [other]
-    keys = [key for key, _ in parts[1]]
+        return [] if node is None else [other]
+    keys = parts[1]
     if other is None:
-        found = dict.fromkeys(keys)  # type: Dict[Any, Any]
+        entries = dict.fromkeys(keys)  # type: Dict[Any, Any]
     elif parts[0] == "list" and not isinstance(node, (list, tuple)):
         treedef = jax.tree_util.tree_flatten(node)[1]  # type: Any
-        found = dict(enumerate(treedef.flatten_up_to(other)))
+        entries = dict(enumerate(treedef.flatten_up_to(other)))
     else:
-        found = dict((_entries(other) or ("", []))[1])
-    for key in keys + list(found):
-        if key not in found or key not in keys:
-            where, there = _text((*path, key)), "lack" if key in keys else "have"
-            raise RecordingError(
-                "The %s do not fit the parameters: they %s %s." % (what, there, where)
-            )
-    below = [_beside(child, found[key], (*path, key), what) for key, child in parts[1]]
+        entries = (_entries(other) or ("", {}))[1]
+    for key in [each for each in [*keys, *entries] if each not in keys or each not in entries]:
+        there = "lack" if key in keys else "have"
+        place = _text(path + (key,))  # noqa: RUF005
+        raise RecordingError("The %s do not fit the parameters: they %s %s." % (what, there, place))
+    below = [_beside(keys[key], entries[key], what, path + (key,)) for key in keys]  # noqa: RUF005
     return list(itertools.chain.from_iterable(below))
-
-
-def _plural(count: int, noun: str) -> str:
-    return "{:,} {}{}".format(count, noun, "" if count == 1 else "s")
 
 
 def _text(path: Path) -> str:
     return "/".join(map(str, path)) or "the root"
 
 
-def _is_traced(value: Any) -> bool:
-    return any(cls.__name__ == "Tracer" for cls in type(value).__mro__)
+def _plural(count: int, noun: str) -> str:
+    return "{:,} {}{}".format(count, noun, "" if count == 1 else "s")
 
 
 def _array(value: Any, what: str) -> Any:
     """The numbers of a leaf, on this machine."""
-    if _is_traced(value):
+    if any(cls.__name__ == "Tracer" for cls in type(value).__mro__):
         raise RecordingError(
             "%s is traced: inside of pmap and the like, nobody knows its numbers.\n%s"
             % (what, _FROM_PMAP)
@@ -167,10 +156,7 @@ def _array(value: Any, what: str) -> Any:
         value = jax.numpy.asarray(value)
     if not (hasattr(value, "dtype") and hasattr(value, "shape")):
         raise RecordingError("%s is %r, which is no array of numbers." % (what, value))
-    try:
-        array = np.asarray(value, order="C")
-    except Exception as error:
-        raise RecordingError("%s cannot be read: %s" % (what, error)) from error
+    array = np.asarray(value, order="C")
     if _is_of_numpy(array) and array.dtype.kind not in "biufc":
         raise RecordingError("%s has the dtype %s, which is none of numbers." % (what, array.dtype))
     return array
@@ -186,6 +172,10 @@ def _is_of_numpy(array: Any) -> bool:
 
 def _is_optimizer(value: Any) -> bool:
     return not isinstance(value, type) and all(hasattr(value, name) for name in ("state", "target"))
+
+
+def _definition(subject: Any) -> Any:
+    return getattr(subject, "optimizer_def", None) if _is_optimizer(subject) else None
 
 
 def _target(subject: Any) -> Any:
@@ -206,43 +196,36 @@ def _step_of(subject: Any) -> int:
 
 
 def _states(subject: Any, leaves: Sequence[Any]) -> List[Any]:
-    """What the optimizer keeps for each parameter."""
+    """The state that the optimizer keeps for each parameter."""
     if not _is_optimizer(subject):
         return [None] * len(leaves)
-    state = subject.state
-    if hasattr(state, "param_states"):
-        return _beside(subject.target, state.param_states, (), "states")
+    if hasattr(subject.state, "param_states"):
+        return _beside(subject.target, subject.state.param_states, "states")
     # Until flax 0.3.2, a MultiOptimizer had a list of states, each with those of the leaves that
     # its traversal yields.
-    found = {}  # type: Dict[int, Any]
-    for traversal, part in zip(getattr(subject.optimizer_def, "traversals", ()), state):
-        for leaf, leaf_state in zip(traversal.iterate(subject.target), part.param_states):
-            found[id(leaf)] = leaf_state
-    return [found.get(id(leaf)) for leaf in leaves]
+    states = {}  # type: Dict[int, Any]
+    for traversal, part in zip(getattr(subject.optimizer_def, "traversals", ()), subject.state):
+        for leaf, state in zip(traversal.iterate(subject.target), part.param_states):
+            states[id(leaf)] = state
+    return [states.get(id(leaf)) for leaf in leaves]
 
 
-def _settings(hyper_params: Any) -> Dict[str, Optional[float]]:
+def _settings(hyper_params: Any) -> Dict[str, Any]:
     """The hyper-parameters that are numbers or None, by name."""
-    fields = getattr(type(hyper_params), "__dataclass_fields__", ())
-    values = {name: getattr(hyper_params, name) for name in fields}
-    found = {name: _number(value) for name, value in values.items()}
-    return {name: found[name] for name in found if found[name] is not None or values[name] is None}
-
-
-def _number(value: Any) -> Optional[float]:
-    if isinstance(value, (bool, int, float)):
-        return value
-    is_scalar = not isinstance(value, type) and getattr(value, "shape", None) == ()
-    return float(np.asarray(value)) if is_scalar and not _is_traced(value) else None
+    settings = {}
+    for name in _fields(hyper_params):
+        value = getattr(hyper_params, name)
+        if value is None or isinstance(value, (bool, int, float)):
+            settings[name] = value
+        elif getattr(value, "shape", None) == () and not isinstance(value, type):
+            settings[name] = float(_array(value, "The hyper-parameter " + name))
+    return settings
 
 
 def _described(definition: Any) -> Dict[str, Any]:
     parts = list(getattr(definition, "sub_optimizers", ()))
-    parts += [
-        getattr(definition, name)
-        for name in ("wrapped_optimizer", "optimizer_def")
-        if hasattr(definition, name)
-    ]
+    inner = ("wrapped_optimizer", "optimizer_def")
+    parts += [getattr(definition, name) for name in inner if hasattr(definition, name)]
     return {
         "class": type(definition).__name__,
         "module": type(definition).__module__,
@@ -252,53 +235,44 @@ def _described(definition: Any) -> Dict[str, Any]:
 
 
 def _versions() -> Dict[str, str]:
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    versions = {"python": platform.python_version(), "machine": platform.machine()}
     for name in ("jax", "jaxlib", "flax", "numpy", "optax"):
-        modules = [sys.modules.get(each) for each in (name, name + ".version")]
-        versions = [getattr(module, "__version__", None) for module in modules]
-        if any(versions):
-            found[name] = str(next(filter(None, versions)))
+        for module in (name + ".version", name):
+            if hasattr(sys.modules.get(module), "__version__"):
+                versions[name] = str(sys.modules[module].__version__)
     device = jax.devices()[0]
-    found["device"] = "%s (%s)" % (device.platform, getattr(device, "device_kind", "?"))
-    found["x64"] = "on" if jax.numpy.asarray(0.5).dtype == np.float64 else "off"
-    return found
+    versions["device"] = "%s (%s)" % (device.platform, getattr(device, "device_kind", "?"))
+    versions["x64"] = "on" if jax.numpy.asarray(0.5).dtype == np.float64 else "off"
+    return versions
 
 
 class Recording:
-    """What is recorded, written to a file step by step.
+    """The updates of a training, written to a file one after the other.
 
     Args:
       archive: the open file.
       limit: how many updates to record.
-      progress: called after each.
     """
 
-    def __init__(
-        self, archive: zipfile.ZipFile, limit: int, progress: Callable[[int], None]
-    ) -> None:
+    def __init__(self, archive: zipfile.ZipFile, limit: int) -> None:
         self.limit = limit
         self.results = 0
         self._archive = archive
-        self._progress = progress
-        self._gradients = 0
-        self._structure = None  # type: Any
-        self._shapes = []  # type: List[Tuple[int, ...]]
-        self._paths = []  # type: List[Path]
         self._moments = {}  # type: Dict[str, int]
         self._overrides = []  # type: List[Dict[str, Any]]
-        self._start_step = 0
-        self._definition = {}  # type: Dict[str, Any]
+        self._start = {}  # type: Dict[str, Any]
+        self._shapes = {}  # type: Dict[Path, Tuple[int, ...]]
         self._last = b""
 
     @property
     def begun(self) -> bool:
         """Whether anything is recorded."""
-        return self._last != b""
+        return bool(self._start)
 
     @property
     def lacks_result(self) -> bool:
         """Whether there are gradients of one more update than there are results."""
-        return self._gradients > self.results
+        return len(self._overrides) > self.results
 
     @property
     def full(self) -> bool:
@@ -307,21 +281,22 @@ class Recording:
 
     def is_like(self, subject: Any) -> bool:
         """Whether something has the structure of the parameters that are recorded."""
-        found = []  # type: List[Tuple[Path, Any]]
+        leaves = {}  # type: Dict[Path, Any]
         try:
-            structure = _structure(_target(subject), (), found)
+            structure = _structure(_target(subject), (), leaves)
         except RecordingError:
             return False
-        shapes = [np.shape(leaf) if _entries(leaf) is None else None for _, leaf in found]
-        return self.begun and structure == self._structure and shapes == self._shapes
+        # What is no array has no shape, and is none of the parameters.
+        shapes = {path: getattr(leaves[path], "shape", ()) for path in leaves}
+        return self.begun and structure == self._start["structure"] and shapes == self._shapes
 
     def goes_on_from_here(self, subject: Any) -> bool:
-        """Whether its parameters are those that the last recorded update returned."""
-        return self.is_like(subject) and self._fingerprint(subject, None) == self._last
+        """Whether its parameters are, to the bit, those that the last recorded update returned."""
+        return self.is_like(subject) and _digest(self._arrays(subject)) == self._last
 
     def state(self, subject: Any) -> None:
         """Record parameters and moments, at the start or as the result of an update."""
-        index = self._gradients
+        index = len(self._overrides)
         if not self.begun:
             self._begin(subject)
         elif not self.is_like(subject):
@@ -329,127 +304,112 @@ class Recording:
                 "After update %d the parameters have another structure, or other shapes, than"
                 " before. Only parameters that stay the same kind can be recorded." % index
             )
-        self._last = self._fingerprint(subject, "%d/parameter" % index)
-        leaves = _beside(_target(subject), _target(subject), (), "parameters")
-        for number, state in enumerate(_states(subject, leaves)):
-            fields = []  # type: List[Tuple[Path, Any]]
-            _structure(state, (), fields)
-            for field, value in fields:
+        arrays = self._arrays(subject)
+        self._last = _digest(arrays)
+        target = _target(subject)
+        states = _states(subject, _beside(target, target, "parameters"))
+        for number, path in enumerate(self._shapes):
+            self._write("%d/parameter" % index, number, arrays[number])
+            fields = {}  # type: Dict[Path, Any]
+            _structure(states[number], (), fields)
+            for field in fields:
                 name = ".".join(map(str, field)) or "state"
                 moment = self._moments.setdefault(name, len(self._moments))
-                what = "The %s of %s" % (name, _text(self._paths[number]))
-                self._write("%d/moment_%d" % (index, moment), number, _array(value, what))
+                array = _array(fields[field], "The %s of %s" % (name, _text(path)))
+                self._write("%d/moment_%d" % (index, moment), number, array)
         self.results = index
-        if index:
-            self._progress(index)
 
     def gradients(self, subject: Any, grads: Any, overrides: Dict[str, Any]) -> None:
         """Record the gradients of the next update, and the hyper-parameters that it is given."""
-        for number, leaf in enumerate(_beside(_target(subject), grads, (), "gradients")):
-            where, shape = _text(self._paths[number]), self._shapes[number]
-            array = _array(leaf, "The gradient of %s" % where)
-            if array.shape != shape:
+        leaves = _beside(_target(subject), grads, "gradients")
+        for number, (path, leaf) in enumerate(zip(self._shapes, leaves)):
+            array = _array(leaf, "The gradient of " + _text(path))
+            if array.shape != self._shapes[path]:
                 raise RecordingError(
                     "The gradient of %s has shape %s, the parameter %s. If it has one more axis,"
-                    " for the devices, take the first copy." % (where, array.shape, shape)
+                    " for the devices, take the first copy."
+                    % (_text(path), array.shape, self._shapes[path])
                 )
-            self._write("%d/gradient" % self._gradients, number, array)
+            self._write("%d/gradient" % len(self._overrides), number, array)
         self._overrides.append(self._effective(subject, dict(overrides)))
-        self._gradients += 1
 
-    def finish(self) -> None:
-        """Write what describes the rest."""
-        columns = self._columns()
-        for name in columns:
-            self._write("override", name, np.asarray(columns[name]))
+    def finish(self) -> str:
+        """Write what describes the rest; a line that says what was recorded."""
+        rows, start = self._overrides[: self.results], self._start["definition"]
+        defaults = start.get("hyper_params", {})
+        names = sorted({name for row in rows for name in row})
+        for name in names:
+            given = [name in row for row in rows]
+            if not all(given) and defaults.get(name) is None:
+                raise RecordingError(
+                    "Update %d was given no %s, others were, and the definition has no number of"
+                    " that name. Give it to all of them." % (given.index(False) + 1, name)
+                )
+            column = [row.get(name, defaults.get(name)) for row in rows]
+            self._write("override", name, np.asarray(column))
         description = {
             "what": "flaxoptim_compat recording",
-            "format": FORMAT,
-            "structure": self._structure,
+            "format": 1,
             "steps": self.results,
-            "start_step": self._start_step,
             "moments": sorted(self._moments, key=lambda name: self._moments[name]),
-            "overrides": sorted(columns),
-            "definition": self._definition,
+            "overrides": names,
             "versions": _versions(),
         }
+        description.update(self._start)
         text = json.dumps(description, sort_keys=True).encode()
         self._write("description", "json", np.frombuffer(text, np.uint8))
-
-    def summary(self) -> str:
-        """What was recorded, in one line."""
-        count = sum(int(np.prod(shape)) for shape in self._shapes)
-        parts = [
+        count = sum(int(np.prod(shape)) for shape in self._shapes.values())
+        return "%s%s from step %d on: %s in %s, their gradients and %s." % (
             _plural(self.results, "update"),
-            "of %s" % self._definition["class"] if self._definition else "",
-            "from step %d on:" % self._start_step,
-            "%s in %s," % (_plural(count, "parameter"), _plural(len(self._shapes), "array")),
-            "their gradients and %s." % (", ".join(self._moments) or "no moments"),
-        ]
-        return " ".join(filter(None, parts))
+            " of " + start["class"] if start else "",
+            self._start["start_step"],
+            _plural(count, "parameter"),
+            _plural(len(self._shapes), "array"),
+            ", ".join(self._moments) or "no moments",
+        )
 
     def _begin(self, subject: Any) -> None:
-        self._start_step = _step_of(subject)
-        definition = getattr(subject, "optimizer_def", None) if _is_optimizer(subject) else None
-        self._definition = {} if definition is None else _described(definition)
-        found = []  # type: List[Tuple[Path, Any]]
-        self._structure = _structure(_target(subject), (), found)
-        if not found:
+        leaves = {}  # type: Dict[Path, Any]
+        structure, step = _structure(_target(subject), (), leaves), _step_of(subject)
+        if not leaves:
             raise RecordingError("There are no parameters: %r" % (subject,))
-        self._paths = [path for path, _ in found]
-        self._shapes = [_array(leaf, "The parameter " + _text(path)).shape for path, leaf in found]
+        arrays = [_array(leaves[path], "The parameter " + _text(path)) for path in leaves]
+        definition = _definition(subject)
+        described = {} if definition is None else _described(definition)
+        self._shapes = {path: array.shape for path, array in zip(leaves, arrays)}
+        self._start = {"structure": structure, "start_step": step, "definition": described}
 
-    def _fingerprint(self, subject: Any, entry: Optional[str]) -> bytes:
-        """What tells parameters from others, to the bit; also writes them to an entry."""
-        digest = hashlib.blake2b()
-        target = _target(subject)
-        for number, leaf in enumerate(_beside(target, target, (), "parameters")):
-            array = _array(leaf, "The parameter " + _text(self._paths[number]))
-            digest.update(array.dtype.name.encode())
-            digest.update(np.ravel(array).view(np.uint8).data)
-            if entry is not None:
-                self._write(entry, number, array)
-        return digest.digest()
+    def _arrays(self, subject: Any) -> List[Any]:
+        leaves = _beside(_target(subject), _target(subject), "parameters")
+        paths = map(_text, self._shapes)
+        return [_array(leaf, "The parameter " + path) for path, leaf in zip(paths, leaves)]
 
     def _effective(self, subject: Any, overrides: Dict[str, Any]) -> Dict[str, Any]:
-        """What is not as the definition had it at the start."""
-        definition = getattr(subject, "optimizer_def", None) if _is_optimizer(subject) else None
-        hyper_params = overrides.pop("hyper_params", getattr(definition, "hyper_params", None))
-        start = self._definition.get("hyper_params", {})
-        changed = _settings(hyper_params)
-        found = {
+        """The hyper-parameters that are not as the definition had them at the start."""
+        own = getattr(_definition(subject), "hyper_params", None)
+        changed = _settings(overrides.pop("hyper_params", own))
+        start = self._start["definition"].get("hyper_params", {})
+        values = {
             name: changed[name]
             for name in changed
             if changed[name] is not None and changed[name] != start.get(name)
-        }  # type: Dict[str, Any]
-        for name, value in overrides.items():
-            array = _array(value, "The hyper-parameter %s" % name)
+        }
+        for name in overrides:
+            array = _array(overrides[name], "The hyper-parameter " + name)
             array = array if _is_of_numpy(array) else array.astype(np.float32)
             if array.ndim or array.dtype.kind not in "biuf":
-                raise RecordingError("The hyper-parameter %s is %r, no number." % (name, value))
-            found[name] = value if isinstance(value, (bool, int, float)) else array[()]
-        return found
-
-    def _columns(self) -> Dict[str, List[Any]]:
-        """The overrides of all updates, by name."""
-        rows = self._overrides[: self.results]
-        start = self._definition.get("hyper_params", {})
-        names = sorted({name for row in rows for name in row})
-        for name in names:
-            missing = [index for index, row in enumerate(rows) if name not in row]
-            if missing and start.get(name) is None:
                 raise RecordingError(
-                    "Update %d was given no %s, others were, and the definition has no number of"
-                    " that name. Give it to all of them." % (missing[0] + 1, name)
+                    "The hyper-parameter %s is %r, no number." % (name, overrides[name])
                 )
-        return {name: [row.get(name, start.get(name)) for row in rows] for name in names}
+            plain = isinstance(overrides[name], (bool, int, float))
+            values[name] = overrides[name] if plain else array[()]
+        return values
 
     def _write(self, folder: str, name: Any, array: Any) -> None:
         """Add an array to the file; a dtype that numpy lacks goes as unsigned integers."""
-        dtype = array.dtype.name
+        entry = "%s/%s.%s.npy" % (folder, name, array.dtype.name)
         if not _is_of_numpy(array):
             array = array.view("u%d" % array.dtype.itemsize)
-        entry = "%s/%s.%s.npy" % (folder, name, dtype)
         try:
             with self._archive.open(entry, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
@@ -460,6 +420,52 @@ class Recording:
             raise
 
 
+def _digest(arrays: Sequence[Any]) -> bytes:
+    """Bytes that tell arrays from others; a program may change the arrays themselves."""
+    digest = hashlib.blake2b()
+    for array in arrays:
+        digest.update(array.dtype.name.encode() + array.tobytes())
+    return digest.digest()
+
+
+# The two forms of a program.
+
+
+def _record_yields(steps: Iterator[Any], recording: Recording) -> None:
+    """Record what a generator yields before each update, and at the end."""
+    for index, item in enumerate(steps):
+        is_step = isinstance(item, tuple) and len(item) in (2, 3)
+        first = item[0] if isinstance(item, tuple) and item else None
+        if recording.begun and not (is_step and recording.is_like(first)):
+            alone = isinstance(item, tuple) and len(item) == 1
+            if not (alone or recording.is_like(item)):
+                raise RecordingError(_not_a_step(index, item))
+            recording.state(item if recording.is_like(item) else first)
+            break
+        if not is_step:
+            raise RecordingError(_not_a_step(index, item))
+        recording.state(first)
+        if recording.full:
+            break
+        overrides = item[2] if len(item) == 3 else {}
+        if not (isinstance(overrides, dict) and all(isinstance(name, str) for name in overrides)):
+            raise RecordingError(
+                "The third item of yield %d is not a dict of hyper-parameters." % (index + 1)
+            )
+        recording.gradients(first, item[1], overrides)
+    if hasattr(steps, "close"):
+        steps.close()
+
+
+def _not_a_step(index: int, item: Any) -> str:
+    kind = "%d items" % len(item) if isinstance(item, tuple) else type(item).__name__
+    return "Yield %d gave %s. Yield the optimizer (or the parameters) and the gradients:\n\n%s" % (
+        index + 1,
+        kind,
+        _YIELDS,
+    )
+
+
 class Listener:
     """Records what optimizers do in ``apply_gradient``, while it listens.
 
@@ -467,7 +473,7 @@ class Listener:
     on the parameters that the last one returned.
 
     Args:
-      recording: what to add to.
+      recording: the recording to add to.
       number: which call to begin with, from 1.
     """
 
@@ -520,74 +526,30 @@ class Listener:
         if self._recording.full:
             return False
         begins = not self._recording.begun and self.calls >= self._number
-        if not (begins or self._recording.goes_on_from_here(optimizer)):
-            self.others += 1
-            return False
         if begins:
             self._recording.state(optimizer)
+        elif not self._recording.goes_on_from_here(optimizer):
+            self.others += 1
+            return False
         return True
 
 
 def _optimizer_classes() -> List[Any]:
     """The Optimizer classes of all flax.optim that the program has imported."""
-    found = []  # type: List[Any]
+    classes = []  # type: List[Any]
     # Of the modules themselves: to ask some for an attribute makes them import half a library.
-    modules = list(sys.modules.values())
-    open_ = [getattr(module, "__dict__", {}).get("Optimizer") for module in modules]
-    while open_:
-        cls = open_.pop()  # type: Any
+    waiting = [getattr(each, "__dict__", {}).get("Optimizer") for each in [*sys.modules.values()]]
+    while waiting:
+        cls = waiting.pop()  # type: Any
         fields = getattr(cls, "__dataclass_fields__", ())
-        if {"optimizer_def", "state", "target"}.issubset(fields) and cls not in found:
-            found.append(cls)
-            open_ += type.__subclasses__(cls)
-    return [cls for cls in found if "apply_gradient" in vars(cls)]
-
-
-# The two forms of a program.
-
-
-def _record_yields(steps: Iterator[Any], recording: Recording) -> None:
-    """Form a: what a generator yields before each update, and at the end."""
-    for index, item in enumerate(steps):
-        first = item[0] if isinstance(item, tuple) and item else None
-        full = isinstance(item, tuple) and len(item) in (2, 3)
-        if recording.begun:
-            last = not (full and recording.is_like(first))
-            if last and not recording.is_like(item):
-                if not (isinstance(item, tuple) and len(item) == 1):
-                    raise RecordingError(_not_a_step(index, item))
-                item = first
-            recording.state(item if last else first)
-            if last or recording.full:
-                break
-        elif not full:
-            raise RecordingError(_not_a_step(index, item))
-        else:
-            recording.state(first)
-        _check_overrides(item[2:], index)
-        recording.gradients(first, item[1], dict(*item[2:]))
-    if hasattr(steps, "close"):
-        steps.close()
-
-
-def _check_overrides(rest: Tuple[Any, ...], index: int) -> None:
-    if rest and not (isinstance(rest[0], dict) and all(isinstance(name, str) for name in rest[0])):
-        raise RecordingError(
-            "The third item of yield %d is not a dict of hyper-parameters." % (index + 1)
-        )
-
-
-def _not_a_step(index: int, item: Any) -> str:
-    found = "%d items" % len(item) if isinstance(item, tuple) else type(item).__name__
-    return "Yield %d gave %s. Yield the optimizer (or the parameters) and the gradients:\n\n%s" % (
-        index + 1,
-        found,
-        _YIELDS,
-    )
+        if {"optimizer_def", "state", "target"}.issubset(fields) and cls not in classes:
+            classes.append(cls)
+            waiting += type.__subclasses__(cls)
+    return [cls for cls in classes if "apply_gradient" in vars(cls)]
 
 
 def _record_calls(step: Callable[[int], Any], recording: Recording, number: int) -> None:
-    """Form b: what a function does with an optimizer, called with 0, 1, 2 and so on."""
+    """Record what a function does with an optimizer, called with 0, 1, 2 and so on."""
     listener = Listener(recording, number)
     for index in itertools.count():
         before, calls = recording.results, listener.calls
@@ -617,10 +579,8 @@ def _nothing_heard(index: int, calls: int, number: int) -> str:
             " otherwise, record a function that yields them:\n\n%s" % (index, _YIELDS)
         )
     if index == 0:
-        return "--call %d: step 0 called apply_gradient only %s." % (
-            number,
-            "once" if calls == 1 else "%d times" % calls,
-        )
+        times = "once" if calls == 1 else "%d times" % calls
+        return "--call %d: step 0 called apply_gradient only %s." % (number, times)
     return (
         "Step %d called apply_gradient, but not on the parameters that the last recorded update"
         " returned. Either the program changes them between two updates, which is no part of an"
@@ -629,21 +589,7 @@ def _nothing_heard(index: int, calls: int, number: int) -> str:
     )
 
 
-def _loaded(place: str) -> Any:
-    """The program: a file, or a module."""
-    if not place.endswith(".py"):
-        sys.path.insert(0, os.getcwd())
-        return importlib.import_module(place)
-    if not os.path.isfile(place):
-        raise RecordingError("There is no file %s." % place)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
-    name = os.path.splitext(os.path.basename(place))[0]
-    name = "recorded_" + name if name in sys.modules else name
-    spec = importlib.util.spec_from_file_location(name, place)  # type: Any
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+# The command.
 
 
 def _run(program: str, recording: Recording, number: int) -> None:
@@ -659,93 +605,78 @@ def _run(program: str, recording: Recording, number: int) -> None:
         step = getattr(step, part)
     if not callable(step):
         raise RecordingError("%s is not a function, but of type %s." % (program, type(step)))
-    if inspect.isgeneratorfunction(step) or not _takes_arguments(step):
-        steps = step()
-        if not hasattr(steps, "__iter__"):
-            raise RecordingError(
-                "%s takes no arguments, so it should yield its steps, but it returned %s. Record a"
-                " function such as\n\n%s\n\nor one that takes the number of the step to do, and"
-                " calls apply_gradient." % (program, type(steps).__name__, _YIELDS)
-            )
-        _record_yields(iter(steps), recording)
-    else:
+    if not inspect.isgeneratorfunction(step) and inspect.signature(step).parameters:
         _record_calls(step, recording, number)
+        return
+    steps = step()
+    if not hasattr(steps, "__iter__"):
+        raise RecordingError(
+            "%s takes no arguments, so it should yield its steps, but it returned %s. Record a"
+            " function such as\n\n%s\n\nor one that takes the number of the step to do, and calls"
+            " apply_gradient." % (program, type(steps).__name__, _YIELDS)
+        )
+    _record_yields(iter(steps), recording)
 
 
-def _takes_arguments(function: Any) -> bool:
-    try:
-        return bool(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return True
+def _loaded(place: str) -> Any:
+    """The program: a file, or a module."""
+    if not place.endswith(".py"):
+        sys.path.insert(0, os.getcwd())
+        return importlib.import_module(place)
+    if not os.path.isfile(place):
+        raise RecordingError("There is no file %s." % place)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
+    name = os.path.splitext(os.path.basename(place))[0]
+    name = "recorded_" + name if name in sys.modules else name
+    spec = importlib.util.spec_from_file_location(name, place)  # type: Any
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-# The command.
-
-
-@contextlib.contextmanager
-def _unfinished(path: str) -> Iterator[str]:
-    """A name beside ``path`` for a file that takes its place when the block ends well."""
+def _record(path: str, program: str, steps: int, number: int) -> int:
     if os.path.lexists(path):
         raise RecordingError("%s exists already. Name another file, or move it away." % path)
     folder, name = os.path.split(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise RecordingError("There is no folder %s. Make it first." % folder)
     unfinished = os.path.join(folder, "unfinished-%s-%s" % (name, os.urandom(4).hex()))
+    why = "the program ended"
     try:
-        yield unfinished
-        os.replace(unfinished, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.remove(unfinished)
-        raise
-
-
-def _record(path: str, program: str, steps: int, number: int) -> int:
-    status = 0
-    terminal = sys.stderr.isatty()
-
-    def progress(done: int) -> None:
-        if terminal:
-            sys.stderr.write("\r\033[Kupdate %d of %d" % (done, steps))
-            sys.stderr.flush()
-
-    with _unfinished(path) as unfinished:
         with zipfile.ZipFile(unfinished, "w", allowZip64=True) as archive:
-            recording = Recording(archive, steps, progress)
+            recording = Recording(archive, steps)
             try:
                 _run(program, recording, number)
             except KeyboardInterrupt:
                 if not recording.results:
                     raise
-                status = 130
-            finally:
-                sys.stderr.write("\r\033[K" if terminal else "")
+                why = "interrupted"
             if not recording.results:
                 raise RecordingError(
                     "The program ended before it had yielded the result of an update."
                 )
-            recording.finish()
-        with open(unfinished, "rb+") as file:
-            os.fsync(file.fileno())
+            summary = recording.finish()
+        os.replace(unfinished, path)
+    finally:
+        with contextlib.suppress(OSError):
+            os.remove(unfinished)
     if not recording.full:
-        why = "interrupted" if status else "the program ended"
         print("%d updates were asked for: %s." % (steps, why))
     if recording.lacks_result:
         print(
             "The gradients of update %d are left out: it has no result." % (recording.results + 1)
         )
-    print("Recorded %s" % recording.summary())
-    print("{} has {:,} bytes.".format(path, os.path.getsize(path)))
-    return status
+    size = os.path.getsize(path)
+    print("Recorded {}\n{} has {:,} bytes.".format(summary, path, size))  # noqa: UP032
+    return 130 if why == "interrupted" else 0
 
 
 def _of_program(error: BaseException) -> str:
     """The traceback of an error, from the user's program on."""
-    trace = error.__traceback__
-    own = {__file__, _record.__code__.co_filename}
+    trace, own = error.__traceback__, {__file__, _record.__code__.co_filename}
     while trace is not None and trace.tb_next is not None:
         name = trace.tb_frame.f_code.co_filename
-        if name not in own and not re.match(r"<frozen importlib", name):
+        if name not in own and not name.startswith("<frozen importlib"):
             break
         trace = trace.tb_next
     return "".join(traceback.format_exception(type(error), error, trace))
@@ -756,15 +687,16 @@ def main(argv: Optional[Sequence[str]] = None, prog: str = "recorder.py") -> int
     parser = argparse.ArgumentParser(
         prog=prog, description="Record the updates of a training to compare with them."
     )
-    parser.add_argument("out", metavar="OUT.npz", help="the file to make")
-    parser.add_argument(
+    add = parser.add_argument
+    add("out", metavar="OUT.npz", help="the file to make")
+    add(
         "program",
         metavar="PROGRAM:STEP",
         help="a module or a file.py, and in it a generator that yields (optimizer, gradients)"
         " before each update, or a function that does update number i",
     )
-    parser.add_argument("--steps", type=int, default=20, help="updates to record (20)")
-    parser.add_argument(
+    add("--steps", type=int, default=20, help="updates to record (20)")
+    add(
         "--call",
         type=int,
         default=1,
@@ -779,15 +711,14 @@ def main(argv: Optional[Sequence[str]] = None, prog: str = "recorder.py") -> int
         return _record(arguments.out, arguments.program, arguments.steps, arguments.call)
     except RecordingError as error:
         print("%s\nNothing was recorded." % error, file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("Interrupted. Nothing was recorded.", file=sys.stderr)
         return 130
     except (Exception, SystemExit) as error:
         print("%sThe program failed. Nothing was recorded." % _of_program(error), file=sys.stderr)
-        return 2
     finally:
         sys.path[:], sys.argv = path, kept
+    return 2
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Trajectory:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with appearing_file(path) as file, zipfile.ZipFile(file, "w") as archive:
-                self._write(recorder.Recording(archive, self.steps, lambda done: None))
+                self._write(recorder.Recording(archive, self.steps))
         except recorder.RecordingError as error:
             raise ParityError(str(error)) from error
 

@@ -53,7 +53,7 @@ def program() -> Any:
 def write(path: Path) -> None:
     """Make the file."""
     with zipfile.ZipFile(path, "w") as archive:
-        recording = recorder.Recording(archive, STEPS, lambda done: None)
+        recording = recorder.Recording(archive, STEPS)
         recorder._record_yields(program(), recording)
         recording.finish()
 
