@@ -27,7 +27,7 @@ or a function that does update number i as the program does it. The recorder lis
 """
 
 # Written for Python 3.6.
-# ruff: noqa: B905, UP006, UP031, UP035, UP045
+# ruff: noqa: B905, UP006, UP035, UP045
 import argparse
 import collections.abc
 import contextlib
@@ -55,13 +55,13 @@ def train():
         yield optimizer, gradients, {"learning_rate": rate}  # before the update
         optimizer = optimizer.apply_gradient(gradients, learning_rate=rate)
     yield (optimizer,)  # after the last one"""
-_FROM_PMAP = """\
+_FROM_PMAP = f"""\
 Return the averaged gradients from the function that is compiled, and record one that yields them:
 
-%s
+{_YIELDS}
 
 Of what pmap returns, yield the first copy: jax_utils.unreplicate(optimizer), and the gradients
-likewise.""" % (_YIELDS,)
+likewise."""
 
 Path = Tuple[Any, ...]
 
@@ -88,7 +88,7 @@ def _entries(node: Any) -> Optional[Tuple[str, Dict[Any, Any]]]:
         return None
     if isinstance(node, collections.abc.Mapping):
         if not any(all(isinstance(key, kind) for key in node) for kind in (str, int)):
-            raise RecordingError("Names in a tree must be all texts or all integers: %r" % [*node])
+            raise RecordingError(f"Names in a tree must be all texts or all integers: {[*node]}")
         return "dict", {key: node[key] for key in sorted(node)}
     if isinstance(node, (list, tuple)):
         return "list", dict(enumerate(node))
@@ -130,9 +130,8 @@ def _beside(node: Any, other: Any, what: str, path: Path = ()) -> List[Any]:
     else:
         entries = (_entries(other) or ("", {}))[1]
     for key in [each for each in [*keys, *entries] if each not in keys or each not in entries]:
-        there = "lack" if key in keys else "have"
-        place = _text(path + (key,))  # noqa: RUF005
-        raise RecordingError("The %s do not fit the parameters: they %s %s." % (what, there, place))
+        there = ("lack " if key in keys else "have ") + _text(path + (key,))  # noqa: RUF005
+        raise RecordingError(f"The {what} do not fit the parameters: they {there}.")
     below = [_beside(keys[key], entries[key], what, path + (key,)) for key in keys]  # noqa: RUF005
     return list(itertools.chain.from_iterable(below))
 
@@ -142,23 +141,21 @@ def _text(path: Path) -> str:
 
 
 def _plural(count: int, noun: str) -> str:
-    return "{:,} {}{}".format(count, noun, "" if count == 1 else "s")
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _array(value: Any, what: str) -> Any:
     """The numbers of a leaf, on this machine."""
     if any(cls.__name__ == "Tracer" for cls in type(value).__mro__):
-        raise RecordingError(
-            "%s is traced: inside of pmap and the like, nobody knows its numbers.\n%s"
-            % (what, _FROM_PMAP)
-        )
+        says = "is traced: inside of pmap and the like, nobody knows its numbers."
+        raise RecordingError(f"{what} {says}\n{_FROM_PMAP}")
     if isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype"):
         value = jax.numpy.asarray(value)
     if not (hasattr(value, "dtype") and hasattr(value, "shape")):
-        raise RecordingError("%s is %r, which is no array of numbers." % (what, value))
+        raise RecordingError(f"{what} is {value!r}, which is no array of numbers.")
     array = np.asarray(value, order="C")
     if _is_of_numpy(array) and array.dtype.kind not in "biufc":
-        raise RecordingError("%s has the dtype %s, which is none of numbers." % (what, array.dtype))
+        raise RecordingError(f"{what} has the dtype {array.dtype}, which is none of numbers.")
     return array
 
 
@@ -188,10 +185,8 @@ def _step_of(subject: Any) -> int:
     state = subject.state[0] if isinstance(subject.state, (list, tuple)) else subject.state
     step = _array(getattr(state, "step", 0), "state.step")
     if step.ndim:
-        raise RecordingError(
-            "state.step has shape %s: this optimizer is replicated, one copy for each device (or"
-            " one of several members).\n%s" % (step.shape, _FROM_PMAP)
-        )
+        says = "this optimizer is replicated, one copy for each device (or one of several members)"
+        raise RecordingError(f"state.step has shape {step.shape}: {says}.\n{_FROM_PMAP}")
     return int(step)
 
 
@@ -241,7 +236,7 @@ def _versions() -> Dict[str, str]:
             if hasattr(sys.modules.get(module), "__version__"):
                 versions[name] = str(sys.modules[module].__version__)
     device = jax.devices()[0]
-    versions["device"] = "%s (%s)" % (device.platform, getattr(device, "device_kind", "?"))
+    versions["device"] = f"{device.platform} ({getattr(device, 'device_kind', '?')})"
     versions["x64"] = "on" if jax.numpy.asarray(0.5).dtype == np.float64 else "off"
     return versions
 
@@ -259,7 +254,7 @@ class Recording:
         self.results = 0
         self._archive = archive
         self._moments = {}  # type: Dict[str, int]
-        self._overrides = []  # type: List[Dict[str, Any]]
+        self.overrides = []  # type: List[Dict[str, Any]]
         self._start = {}  # type: Dict[str, Any]
         self._shapes = {}  # type: Dict[Path, Tuple[int, ...]]
         self._last = b""
@@ -268,11 +263,6 @@ class Recording:
     def begun(self) -> bool:
         """Whether anything is recorded."""
         return bool(self._start)
-
-    @property
-    def lacks_result(self) -> bool:
-        """Whether there are gradients of one more update than there are results."""
-        return len(self._overrides) > self.results
 
     @property
     def full(self) -> bool:
@@ -296,27 +286,27 @@ class Recording:
 
     def state(self, subject: Any) -> None:
         """Record parameters and moments, at the start or as the result of an update."""
-        index = len(self._overrides)
+        index = len(self.overrides)
         if not self.begun:
             self._begin(subject)
         elif not self.is_like(subject):
             raise RecordingError(
-                "After update %d the parameters have another structure, or other shapes, than"
-                " before. Only parameters that stay the same kind can be recorded." % index
+                f"After update {index} the parameters have another structure, or other shapes, than"
+                " before. Only parameters that stay the same kind can be recorded."
             )
         arrays = self._arrays(subject)
         self._last = _digest(arrays)
         target = _target(subject)
         states = _states(subject, _beside(target, target, "parameters"))
         for number, path in enumerate(self._shapes):
-            self._write("%d/parameter" % index, number, arrays[number])
+            self._write(f"{index}/parameter", number, arrays[number])
             fields = {}  # type: Dict[Path, Any]
             _structure(states[number], (), fields)
             for field in fields:
                 name = ".".join(map(str, field)) or "state"
                 moment = self._moments.setdefault(name, len(self._moments))
-                array = _array(fields[field], "The %s of %s" % (name, _text(path)))
-                self._write("%d/moment_%d" % (index, moment), number, array)
+                array = _array(fields[field], f"The {name} of {_text(path)}")
+                self._write(f"{index}/moment_{moment}", number, array)
         self.results = index
 
     def gradients(self, subject: Any, grads: Any, overrides: Dict[str, Any]) -> None:
@@ -326,24 +316,24 @@ class Recording:
             array = _array(leaf, "The gradient of " + _text(path))
             if array.shape != self._shapes[path]:
                 raise RecordingError(
-                    "The gradient of %s has shape %s, the parameter %s. If it has one more axis,"
-                    " for the devices, take the first copy."
-                    % (_text(path), array.shape, self._shapes[path])
+                    f"The gradient of {_text(path)} has shape {array.shape}, the parameter"
+                    f" {self._shapes[path]}. If it has one more axis, for the devices, take the"
+                    " first copy."
                 )
-            self._write("%d/gradient" % len(self._overrides), number, array)
-        self._overrides.append(self._effective(subject, dict(overrides)))
+            self._write(f"{len(self.overrides)}/gradient", number, array)
+        self.overrides.append(self._effective(subject, dict(overrides)))
 
     def finish(self) -> str:
         """Write what describes the rest; a line that says what was recorded."""
-        rows, start = self._overrides[: self.results], self._start["definition"]
+        rows, start = self.overrides[: self.results], self._start["definition"]
         defaults = start.get("hyper_params", {})
         names = sorted({name for row in rows for name in row})
         for name in names:
             given = [name in row for row in rows]
             if not all(given) and defaults.get(name) is None:
                 raise RecordingError(
-                    "Update %d was given no %s, others were, and the definition has no number of"
-                    " that name. Give it to all of them." % (given.index(False) + 1, name)
+                    f"Update {given.index(False) + 1} was given no {name}, others were, and the"
+                    " definition has no number of that name. Give it to all of them."
                 )
             column = [row.get(name, defaults.get(name)) for row in rows]
             self._write("override", name, np.asarray(column))
@@ -359,20 +349,18 @@ class Recording:
         text = json.dumps(description, sort_keys=True).encode()
         self._write("description", "json", np.frombuffer(text, np.uint8))
         count = sum(int(np.prod(shape)) for shape in self._shapes.values())
-        return "%s%s from step %d on: %s in %s, their gradients and %s." % (
-            _plural(self.results, "update"),
-            " of " + start["class"] if start else "",
-            self._start["start_step"],
-            _plural(count, "parameter"),
-            _plural(len(self._shapes), "array"),
-            ", ".join(self._moments) or "no moments",
+        of = f" of {start['class']}" if start else ""
+        return (
+            f"{_plural(self.results, 'update')}{of} from step {self._start['start_step']} on:"
+            f" {_plural(count, 'parameter')} in {_plural(len(self._shapes), 'array')}, their"
+            f" gradients and {', '.join(self._moments) or 'no moments'}."
         )
 
     def _begin(self, subject: Any) -> None:
         leaves = {}  # type: Dict[Path, Any]
         structure, step = _structure(_target(subject), (), leaves), _step_of(subject)
         if not leaves:
-            raise RecordingError("There are no parameters: %r" % (subject,))
+            raise RecordingError(f"There are no parameters: {subject!r}")
         arrays = [_array(leaves[path], "The parameter " + _text(path)) for path in leaves]
         definition = _definition(subject)
         described = {} if definition is None else _described(definition)
@@ -397,19 +385,17 @@ class Recording:
         for name in overrides:
             array = _array(overrides[name], "The hyper-parameter " + name)
             array = array if _is_of_numpy(array) else array.astype(np.float32)
+            value = overrides[name]
             if array.ndim or array.dtype.kind not in "biuf":
-                raise RecordingError(
-                    "The hyper-parameter %s is %r, no number." % (name, overrides[name])
-                )
-            plain = isinstance(overrides[name], (bool, int, float))
-            values[name] = overrides[name] if plain else array[()]
+                raise RecordingError(f"The hyper-parameter {name} is {value!r}, no number.")
+            values[name] = value if isinstance(value, (bool, int, float)) else array[()]
         return values
 
     def _write(self, folder: str, name: Any, array: Any) -> None:
         """Add an array to the file; a dtype that numpy lacks goes as unsigned integers."""
-        entry = "%s/%s.%s.npy" % (folder, name, array.dtype.name)
+        entry = f"{folder}/{name}.{array.dtype.name}.npy"
         if not _is_of_numpy(array):
-            array = array.view("u%d" % array.dtype.itemsize)
+            array = array.view(f"u{array.dtype.itemsize}")
         try:
             with self._archive.open(entry, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
@@ -449,89 +435,81 @@ def _record_yields(steps: Iterator[Any], recording: Recording) -> None:
             break
         overrides = item[2] if len(item) == 3 else {}
         if not (isinstance(overrides, dict) and all(isinstance(name, str) for name in overrides)):
-            raise RecordingError(
-                "The third item of yield %d is not a dict of hyper-parameters." % (index + 1)
-            )
+            what = f"The third item of yield {index + 1}"
+            raise RecordingError(f"{what} is not a dict of hyper-parameters.")
         recording.gradients(first, item[1], overrides)
     if hasattr(steps, "close"):
         steps.close()
 
 
 def _not_a_step(index: int, item: Any) -> str:
-    kind = "%d items" % len(item) if isinstance(item, tuple) else type(item).__name__
-    return "Yield %d gave %s. Yield the optimizer (or the parameters) and the gradients:\n\n%s" % (
-        index + 1,
-        kind,
-        _YIELDS,
-    )
+    given = f"{len(item)} items" if isinstance(item, tuple) else type(item).__name__
+    wanted = "Yield the optimizer (or the parameters) and the gradients"
+    return f"Yield {index + 1} gave {given}. {wanted}:\n\n{_YIELDS}"
 
 
-class Listener:
-    """Records what optimizers do in ``apply_gradient``, while it listens.
+def _record_calls(step: Callable[[int], Any], recording: Recording, number: int) -> None:
+    """Record the updates in a function that is called with 0, 1, 2 and so on.
 
-    It follows one optimizer: from the first call, or the one of the given number, on to each call
-    on the parameters that the last one returned.
-
-    Args:
-      recording: the recording to add to.
-      number: which call to begin with, from 1.
+    They are those of one optimizer: from the call of the given number on, each call on the
+    parameters that the last one returned.
     """
+    others = 0
+    for index in itertools.count():
+        before, calls = recording.results, _calls(step, index)
+        for place, (optimizer, grads, overrides, result) in enumerate(calls):
+            if recording.full:
+                break
+            if not recording.begun and (index or place + 1 >= number):
+                recording.state(optimizer)
+            elif not recording.goes_on_from_here(optimizer):
+                others += 1
+                continue
+            recording.gradients(optimizer, grads, overrides)
+            recording.state(result)
+        if recording.full:
+            break
+        if recording.results == before:
+            raise RecordingError(_nothing_heard(index, len(calls), number))
+    if others:
+        print(
+            f"Left out: {_plural(others, 'call')} of apply_gradient on other parameters than the"
+            " recorded updates return, such as those of another optimizer. --call 2 begins with the"
+            " second call of step 0."
+        )
 
-    def __init__(self, recording: Recording, number: int) -> None:
-        self.calls = 0
-        self.others = 0
-        self.error = None  # type: Optional[RecordingError]
-        self._recording = recording
-        self._number = number
-        self._inside = False
 
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
-        """Listen until the block ends."""
-        originals = [(cls, cls.__dict__["apply_gradient"]) for cls in _optimizer_classes()]
-        try:
-            for cls, original in originals:
-                cls.apply_gradient = self._recorded(original)
-            yield
-        finally:
-            for cls, original in originals:
-                cls.apply_gradient = original
+def _calls(step: Callable[[int], Any], index: int) -> List[Tuple[Any, Any, Dict[str, Any], Any]]:
+    """The calls of apply_gradient in a step: optimizer, gradients, hyper-parameters and result."""
+    calls, inside = [], []  # type: List[Any], List[Any]
 
-    def _recorded(self, original: Any) -> Any:
+    def recorded(original: Any) -> Any:
         def apply_gradient(optimizer: Any, *args: Any, **overrides: Any) -> Any:
             # A subclass calls its parent's, which is wrapped as well.
-            if self._inside:
+            if inside:
                 return original(optimizer, *args, **overrides)
-            self._inside = True
+            inside.append(optimizer)
             try:
-                follows = self._follows(optimizer)
                 result = original(optimizer, *args, **overrides)
-                if follows:
-                    rest = dict(overrides)
-                    grads = args[0] if args else rest.pop("grads")
-                    self._recording.gradients(optimizer, grads, rest)
-                    self._recording.state(result)
-                return result
-            except RecordingError as error:
-                self.error = error
-                raise
             finally:
-                self._inside = False
+                inside.pop()
+            rest = dict(overrides)
+            grads = args[0] if args else rest.pop("grads")
+            calls.append((optimizer, grads, rest, result))
+            return result
 
         return apply_gradient
 
-    def _follows(self, optimizer: Any) -> bool:
-        """Whether this call is to be recorded."""
-        self.calls += 1
-        if self._recording.full:
-            return False
-        begins = not self._recording.begun and self.calls >= self._number
-        if begins:
-            self._recording.state(optimizer)
-        elif not self._recording.goes_on_from_here(optimizer):
-            self.others += 1
-            return False
-        return True
+    originals = [(cls, cls.__dict__["apply_gradient"]) for cls in _optimizer_classes()]
+    try:
+        for cls, original in originals:
+            cls.apply_gradient = recorded(original)
+        with jax.disable_jit():
+            step(index)
+    finally:
+        for cls, original in originals:
+            cls.apply_gradient = original
+    return calls
 
 
 def _optimizer_classes() -> List[Any]:
@@ -548,44 +526,21 @@ def _optimizer_classes() -> List[Any]:
     return [cls for cls in classes if "apply_gradient" in vars(cls)]
 
 
-def _record_calls(step: Callable[[int], Any], recording: Recording, number: int) -> None:
-    """Record what a function does with an optimizer, called with 0, 1, 2 and so on."""
-    listener = Listener(recording, number)
-    for index in itertools.count():
-        before, calls = recording.results, listener.calls
-        with listener.listening(), jax.disable_jit():
-            try:
-                step(index)
-            finally:
-                if listener.error is not None:
-                    raise listener.error
-        if recording.full:
-            break
-        if recording.results == before:
-            raise RecordingError(_nothing_heard(index, listener.calls - calls, number))
-    if listener.others:
-        print(
-            "Left out: %s of apply_gradient on other parameters than the recorded updates return,"
-            " such as those of another optimizer. --call 2 begins with the second call of step 0."
-            % _plural(listener.others, "call")
-        )
-
-
 def _nothing_heard(index: int, calls: int, number: int) -> str:
     if calls == 0:
         return (
-            "Step %d did not call apply_gradient of any flax.optim.Optimizer that was imported"
-            " before. Import flax.optim at the top of the program. If it makes its updates"
-            " otherwise, record a function that yields them:\n\n%s" % (index, _YIELDS)
+            f"Step {index} did not call apply_gradient of any flax.optim.Optimizer that was"
+            " imported before. Import flax.optim at the top of the program. If it makes its updates"
+            f" otherwise, record a function that yields them:\n\n{_YIELDS}"
         )
     if index == 0:
-        times = "once" if calls == 1 else "%d times" % calls
-        return "--call %d: step 0 called apply_gradient only %s." % (number, times)
+        times = "once" if calls == 1 else f"{calls} times"
+        return f"--call {number}: step 0 called apply_gradient only {times}."
     return (
-        "Step %d called apply_gradient, but not on the parameters that the last recorded update"
-        " returned. Either the program changes them between two updates, which is no part of an"
-        " optimizer, or the step begins anew from the same optimizer each time: keep the result,"
-        " such as in a global variable." % index
+        f"Step {index} called apply_gradient, but not on the parameters that the last recorded"
+        " update returned. Either the program changes them between two updates, which is no part of"
+        " an optimizer, or the step begins anew from the same optimizer each time: keep the result,"
+        " such as in a global variable."
     )
 
 
@@ -595,37 +550,37 @@ def _nothing_heard(index: int, calls: int, number: int) -> str:
 def _run(program: str, recording: Recording, number: int) -> None:
     place, _, name = program.rpartition(":")
     if not place:
-        raise RecordingError("%s names no function: write program.py:train." % program)
+        raise RecordingError(f"{program} names no function: write program.py:train.")
     sys.argv = [place]
     step = _loaded(place)
     for part in name.split("."):
         if not hasattr(step, part):
-            public = [each for each in vars(step) if not each.startswith("_")]
-            raise RecordingError("%s has no %s, but %s." % (place, name, ", ".join(public)))
+            public = ", ".join(each for each in vars(step) if not each.startswith("_"))
+            raise RecordingError(f"{place} has no {name}, but {public}.")
         step = getattr(step, part)
     if not callable(step):
-        raise RecordingError("%s is not a function, but of type %s." % (program, type(step)))
+        raise RecordingError(f"{program} is not a function, but of type {type(step)}.")
     if not inspect.isgeneratorfunction(step) and inspect.signature(step).parameters:
         _record_calls(step, recording, number)
         return
     steps = step()
     if not hasattr(steps, "__iter__"):
         raise RecordingError(
-            "%s takes no arguments, so it should yield its steps, but it returned %s. Record a"
-            " function such as\n\n%s\n\nor one that takes the number of the step to do, and calls"
-            " apply_gradient." % (program, type(steps).__name__, _YIELDS)
+            f"{program} takes no arguments, so it should yield its steps, but it returned"
+            f" {type(steps).__name__}. Record a function such as\n\n{_YIELDS}\n\nor one that takes"
+            " the number of the step to do, and calls apply_gradient."
         )
     _record_yields(iter(steps), recording)
 
 
 def _loaded(place: str) -> Any:
     """The program: a file, or a module."""
-    if not place.endswith(".py"):
-        sys.path.insert(0, os.getcwd())
+    is_file = place.endswith(".py")
+    if is_file and not os.path.isfile(place):
+        raise RecordingError(f"There is no file {place}.")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(place)) if is_file else os.getcwd())
+    if not is_file:
         return importlib.import_module(place)
-    if not os.path.isfile(place):
-        raise RecordingError("There is no file %s." % place)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
     name = os.path.splitext(os.path.basename(place))[0]
     name = "recorded_" + name if name in sys.modules else name
     spec = importlib.util.spec_from_file_location(name, place)  # type: Any
@@ -635,12 +590,12 @@ def _loaded(place: str) -> Any:
 
 
 def _record(path: str, program: str, steps: int, number: int) -> int:
-    if os.path.lexists(path):
-        raise RecordingError("%s exists already. Name another file, or move it away." % path)
     folder, name = os.path.split(os.path.abspath(path))
+    if os.path.lexists(path):
+        raise RecordingError(f"{path} exists already. Name another file, or move it away.")
     if not os.path.isdir(folder):
-        raise RecordingError("There is no folder %s. Make it first." % folder)
-    unfinished = os.path.join(folder, "unfinished-%s-%s" % (name, os.urandom(4).hex()))
+        raise RecordingError(f"There is no folder {folder}. Make it first.")
+    unfinished = os.path.join(folder, f"unfinished-{name}-{os.urandom(4).hex()}")
     why = "the program ended"
     try:
         with zipfile.ZipFile(unfinished, "w", allowZip64=True) as archive:
@@ -661,13 +616,11 @@ def _record(path: str, program: str, steps: int, number: int) -> int:
         with contextlib.suppress(OSError):
             os.remove(unfinished)
     if not recording.full:
-        print("%d updates were asked for: %s." % (steps, why))
-    if recording.lacks_result:
-        print(
-            "The gradients of update %d are left out: it has no result." % (recording.results + 1)
-        )
-    size = os.path.getsize(path)
-    print("Recorded {}\n{} has {:,} bytes.".format(summary, path, size))  # noqa: UP032
+        print(f"{steps} updates were asked for: {why}.")
+    if len(recording.overrides) > recording.results:
+        after = recording.results + 1
+        print(f"The gradients of update {after} are left out: it has no result.")
+    print(f"Recorded {summary}\n{path} has {os.path.getsize(path):,} bytes.")
     return 130 if why == "interrupted" else 0
 
 
@@ -684,25 +637,20 @@ def _of_program(error: BaseException) -> str:
 
 def main(argv: Optional[Sequence[str]] = None, prog: str = "recorder.py") -> int:
     """Run the command; 0 if everything that was asked for is recorded."""
-    parser = argparse.ArgumentParser(
-        prog=prog, description="Record the updates of a training to compare with them."
+    what = "Record the updates of a training to compare with them."
+    parser = argparse.ArgumentParser(prog=prog, description=what)
+    step = (
+        "a module or a file.py, and in it a generator that yields (optimizer, gradients) before"
+        " each update, or a function that does update number i"
     )
-    add = parser.add_argument
-    add("out", metavar="OUT.npz", help="the file to make")
-    add(
-        "program",
-        metavar="PROGRAM:STEP",
-        help="a module or a file.py, and in it a generator that yields (optimizer, gradients)"
-        " before each update, or a function that does update number i",
+    call = (
+        "where a step has several optimizers: with which call of apply_gradient, in step 0, to"
+        " begin (1)"
     )
-    add("--steps", type=int, default=20, help="updates to record (20)")
-    add(
-        "--call",
-        type=int,
-        default=1,
-        help="where a step has several optimizers: with which call of apply_gradient, in step 0,"
-        " to begin (1)",
-    )
+    parser.add_argument("out", metavar="OUT.npz", help="the file to make")
+    parser.add_argument("program", metavar="PROGRAM:STEP", help=step)
+    parser.add_argument("--steps", type=int, default=20, help="updates to record (20)")
+    parser.add_argument("--call", type=int, default=1, help=call)
     arguments = parser.parse_args(argv)
     if arguments.steps < 1 or arguments.call < 1:
         parser.error("--steps and --call are at least 1")
@@ -710,12 +658,12 @@ def main(argv: Optional[Sequence[str]] = None, prog: str = "recorder.py") -> int
     try:
         return _record(arguments.out, arguments.program, arguments.steps, arguments.call)
     except RecordingError as error:
-        print("%s\nNothing was recorded." % error, file=sys.stderr)
+        print(f"{error}\nNothing was recorded.", file=sys.stderr)
     except KeyboardInterrupt:
         print("Interrupted. Nothing was recorded.", file=sys.stderr)
         return 130
     except (Exception, SystemExit) as error:
-        print("%sThe program failed. Nothing was recorded." % _of_program(error), file=sys.stderr)
+        print(f"{_of_program(error)}The program failed. Nothing was recorded.", file=sys.stderr)
     finally:
         sys.path[:], sys.argv = path, kept
     return 2

@@ -46,7 +46,7 @@ def test_its_syntax_and_imports_are_those_of_python_3_6() -> None:
             imported.add(node.module.split(".")[0])
     assert imported - sys.stdlib_module_names == {"jax", "numpy"}
     assert not imported & {"__future__", "dataclasses", "contextvars", "graphlib", "tomllib"}
-    assert not [node for node in ast.walk(tree) if isinstance(node, ast.AnnAssign | ast.JoinedStr)]
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)]
 
 
 def test_it_uses_what_jax_has_had_since_0_2() -> None:
