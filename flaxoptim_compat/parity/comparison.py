@@ -103,6 +103,7 @@ def compare(
         functions={name: each for name, each in values.items() if callable(each)},
         steps=count,
         parted=found.first_parting.step,
+        leaves=partings.parting_parameters(found.tracks, fitting(allowed)),
         tolerance=fitting(allowed),
         runs=lambda one, other, until: _report(
             Run((side(one), side(other)), start, source, given, until), fitting(allowed)

@@ -41,10 +41,16 @@ def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
     return found
 
 
+def parting_parameters(tracks: Sequence[Track], tolerance: Tolerance) -> list[int]:
+    """The parameters in which the runs part, by their numbers among the parameters."""
+    parameters = [track for track in tracks if track.quantity == PARAMETER]
+    # An error that is NaN is beyond as well.
+    return [i for i, excess in enumerate(beyond(parameters, tolerance)) if (excess != 0).any()]
+
+
 def parameters_part(tracks: Sequence[Track], tolerance: Tolerance) -> bool:
     """Whether the runs part in a parameter, and not in moments alone."""
-    parameters = [track for track in tracks if track.quantity == PARAMETER]
-    return first_place(parameters, beyond(parameters, tolerance)) is not None
+    return bool(parting_parameters(tracks, tolerance))
 
 
 def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:

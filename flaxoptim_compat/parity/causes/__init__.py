@@ -1,10 +1,10 @@
-"""Why two sides part: the known mistakes, tried out until one of them explains it.
+"""Why two sides part: the known mistakes, tried out until one or two of them explain it.
 
 The mistakes are in ``mistakes``, in files named for what they are about, such as ``eps``. Each is a
 change of the ``recipe`` of an optimizer of flax.optim. ``mistaken`` makes of it a definition that
 can stand on a side, ``race`` runs many of them beside the other side, and ``search`` says which one
-keeps up with it. Where no side is of flax.optim, ``surgery`` on the states may tell, and else
-``of_optax`` finds the definition that a side could be.
+keeps up with it. Where no side is of flax.optim, ``of_optax`` finds the definition that one could
+be, and ``starts`` compares what they begin with.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from typing import Any
 
 import optax
 
-from flaxoptim_compat.parity.causes.context import Context, fitting
-from flaxoptim_compat.parity.causes.legacy_side import Legacy, legacy
+from flaxoptim_compat.parity.causes.context import Context, Legacy, fitting, legacy_side
 from flaxoptim_compat.parity.causes.of_optax import definition_of
 from flaxoptim_compat.parity.causes.search import explained
-from flaxoptim_compat.parity.causes.surgery import from_state
+from flaxoptim_compat.parity.causes.starts import from_starts
 from flaxoptim_compat.parity.findings import Cause
 
 __all__ = ["Context", "find", "fitting"]
@@ -29,8 +28,8 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
 
     A cause is found by making the mistake in a side whose settings are known, one of flax.optim. It
     is one if the result keeps up with the other side, and parts from the side without the mistake.
-    Where no side is of flax.optim, changes of the states are tried, and then the definition that a
-    transformation of optax could be.
+    Where no side is of flax.optim, the first states are compared, and then the definition that a
+    transformation of optax could be is taken for the known side.
 
     Args:
       first: the first side of the comparison, as it was given.
@@ -46,23 +45,23 @@ def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
 
 
 def _found(subjects: tuple[Any, Any], context: Context) -> tuple[Cause, ...]:
-    known = [legacy(each) for each in subjects]
+    known = [legacy_side(each) for each in subjects]
     to_optax = None in known
     if known == [None, None]:
-        found = from_state(subjects, context)
-        if found:
-            return found
+        causes = from_starts(subjects, context)
+        if causes:
+            return causes
         known = [_on_optax(*each) for each in zip(subjects, ("first", "second"), strict=True)]
         to_optax = False
     for index, side in enumerate(known):
-        found = () if side is None else explained(subjects, index, side, context, to_optax)
-        if found:
-            return found
+        causes = () if side is None else explained(subjects, index, side, context, to_optax)
+        if causes:
+            return causes
     return ()
 
 
 def _on_optax(subject: Any, ordinal: str) -> Legacy | None:
-    """What a transformation of optax would be in flax.optim."""
+    """A transformation of optax as it would be in flax.optim."""
     if not isinstance(subject, optax.GradientTransformation):
         return None
     definition = definition_of(subject)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flaxoptim_compat import optim
-from flaxoptim_compat.parity.causes.legacy_side import Legacy
+from flaxoptim_compat.parity.causes.context import Legacy
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import (
     RAW,
@@ -100,16 +100,14 @@ def _placed(key: str, options: Mapping[Address, list[Mistake]]) -> Iterator[Cand
                 yield Candidate(key, {place: each}, everywhere=False)
 
 
-def together(found: Sequence[Candidate], count: int) -> Iterator[Variant]:
-    """So many mistakes at once, none of which excludes another."""
-    for variant in itertools.combinations(found, count):
+def pairs(single: Sequence[Candidate]) -> Iterator[Variant]:
+    """Two mistakes at once, neither of which excludes the other."""
+    for pair in itertools.combinations(single, 2):
         slots = [
-            (place, each.slot or each.key)
-            for one in variant
-            for place, each in one.by_place.items()
+            {(place, each.slot or each.key) for place, each in one.by_place.items()} for one in pair
         ]
-        if len(set(slots)) == len(slots):
-            yield variant
+        if not slots[0] & slots[1]:
+            yield pair
 
 
 def subject_of(legacy: Legacy, variant: Variant) -> Any:

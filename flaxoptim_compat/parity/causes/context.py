@@ -1,17 +1,31 @@
-"""What the search for a cause is told of the comparison that it explains."""
+"""The comparison that a search explains, and the side of it whose settings are known."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
+import numpy as np
+
+from flaxoptim_compat import optim
+from flaxoptim_compat.bridge.trees import leaves_like
+from flaxoptim_compat.parity.counterparts import (
+    counterpart,
+    is_definition,
+    is_optimizer,
+    recorded_optimizer,
+)
 from flaxoptim_compat.parity.gradients import Gradients
 from flaxoptim_compat.parity.overrides import Overrides
 from flaxoptim_compat.parity.partings import parameters_part
+from flaxoptim_compat.parity.recordings.recording import Recording
 from flaxoptim_compat.parity.report import Report
 from flaxoptim_compat.parity.tolerance import Tolerance
 
+# From so many numbers on the arithmetic takes longer than to compile it.
+LARGE = 2**17
 # So many steps, or twice as many as it took to part, must fit.
 _LEAST_STEPS = 20
 # What Tolerance() allows in float32.
@@ -29,6 +43,7 @@ class Context:
       functions: those overrides that are functions of the step, by name.
       steps: how many steps were done.
       parted: after which step the sides had parted.
+      leaves: which parameters part.
       tolerance: how far apart two runs may be that are called the same.
       runs: compares two other sides in the same way, for so many steps, with that tolerance, and
         looks for no cause.
@@ -40,6 +55,7 @@ class Context:
     functions: Mapping[str, Callable[[int], Any]]
     steps: int
     parted: int
+    leaves: Sequence[int]
     tolerance: Tolerance
     runs: Callable[[Any, Any, int], Report]
 
@@ -56,6 +72,94 @@ class Context:
         """Whether the parameters of two sides never part; moments may be of another scale."""
         report = self.runs(first, second, self.window)
         return not parameters_part(report.tracks, self.tolerance)
+
+    def gradients(self, params: Any, step: int) -> Any:
+        """The gradients of a step, at the parameters of one side."""
+        given = self.grads.given(step, params)
+        return self.grads.of_step(params, params, step, given)[0]
+
+    def part(self, legacy: Legacy) -> Part:
+        """The parameters to look for mistakes in: of a large model, small ones that part.
+
+        Every optimizer of flax.optim moves each parameter by itself, but for a MultiOptimizer.
+        """
+        sizes = [np.size(leaf) for leaf in jax.tree.leaves(self.params)]
+        if sum(sizes) <= LARGE or isinstance(legacy.definition, optim.MultiOptimizer):
+            return Part()
+        ascending = sorted(self.leaves, key=sizes.__getitem__)
+        until = np.searchsorted(np.cumsum([sizes[i] for i in ascending]), LARGE, "right")
+        return Part(tuple(sorted(ascending[: max(int(until), 1)])))
+
+
+@dataclasses.dataclass(frozen=True)
+class Legacy:
+    """A definition of this package, and the Optimizer that goes on with it, if there is one.
+
+    Args:
+      definition: the definition.
+      optimizer: the Optimizer.
+      called: the name of the side in a sentence.
+    """
+
+    definition: Any
+    optimizer: Any = None
+    called: str = "flax.optim's definition"
+
+    @property
+    def steps(self) -> int:
+        """How many steps the Optimizer has done; a replicated one counts on each device."""
+        return 0 if self.optimizer is None else int(np.reshape(self.optimizer.state.step, -1)[0])
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Some of the parameters.
+
+    Args:
+      indices: of the leaves; None for all of them.
+    """
+
+    indices: tuple[int, ...] | None = None
+
+    def of(self, tree: Any) -> Any:
+        """The part of a tree of parameters, or of their gradients."""
+        if self.indices is None:
+            return tree
+        leaves = jax.tree.leaves(tree)
+        return [leaves[index] for index in self.indices]
+
+    def of_legacy(self, legacy: Legacy) -> Legacy:
+        """The legacy side with this part of the parameters only."""
+        optimizer = legacy.optimizer
+        if self.indices is None or optimizer is None:
+            return legacy
+        states = leaves_like(optimizer.target, optimizer.state.param_states, "param_states")
+        state = optimizer.state.replace(param_states=[states[index] for index in self.indices])
+        here = optim.Optimizer(legacy.definition, state, self.of(optimizer.target))
+        return dataclasses.replace(legacy, optimizer=here)
+
+
+def legacy_side(subject: Any) -> Legacy | None:
+    """A side as it is in this package; None if it is nothing that flax.optim had.
+
+    Args:
+      subject: any side. Those of the genuine flax.optim are recognised by their names and fields,
+        and of a recording its first state goes on.
+    """
+    if isinstance(subject, Recording):
+        ours = recorded_optimizer(subject)
+    elif is_optimizer(subject) or is_definition(subject):
+        ours = counterpart(subject, optim)
+    else:
+        return None
+    if is_optimizer(ours):
+        return Legacy(ours.optimizer_def, ours)
+    return None if ours is None else Legacy(ours)
+
+
+def size_of(params: Any) -> int:
+    """How many numbers there are in a tree."""
+    return sum(np.size(leaf) for leaf in jax.tree.leaves(params))
 
 
 def fitting(tolerance: Tolerance) -> Tolerance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -11,22 +11,18 @@ from flaxoptim_compat.parity.causes.candidates import (
     Candidate,
     Variant,
     candidates,
+    pairs,
     subject_of,
-    together,
 )
-from flaxoptim_compat.parity.causes.context import Context
-from flaxoptim_compat.parity.causes.legacy_side import OF_FLAX, Legacy
+from flaxoptim_compat.parity.causes.context import LARGE, Context, Legacy, size_of
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import parts_of
 from flaxoptim_compat.parity.causes.mistakes import KNOWN
 from flaxoptim_compat.parity.causes.mistakes.rate import off_by_a_step
-from flaxoptim_compat.parity.causes.race import LOOSER, Entry, fits, may_be_compiled
+from flaxoptim_compat.parity.causes.race import LOOSER, fits
 from flaxoptim_compat.parity.causes.recipe import recipe_of
-from flaxoptim_compat.parity.causes.scope import LARGE, Scope, scopes, size_of
 from flaxoptim_compat.parity.findings import Cause
 
-# Of mistakes made together: more would be a different optimizer, and could hardly be told apart.
-_MOST_TOGETHER = 3
 _MOST_TRIALS = 400
 _MOST_CONFIRMED = 4
 
@@ -46,81 +42,36 @@ def explained(
       to_optax: whether the other side may have optax's defaults.
     """
     plain, other = subject_of(legacy, ()), subjects[1 - known_side]
-    if plain is not subjects[known_side] and not _same(plain, subjects[known_side], context):
+    if plain is not subjects[known_side] and not context.confirms(plain, subjects[known_side]):
         return ()
     known = [*KNOWN, *_of_schedule(legacy, context)]
     if not to_optax:
         known = [each for each in known if not each.key.startswith("default-")]
     single = candidates(legacy, known)
+    part = context.part(legacy)
+    here = part.of_legacy(legacy)
 
-    def confirmed(variant: Variant) -> bool:
+    def confirm(variant: Variant) -> bool:
         subject = subject_of(legacy, variant)
-        pair = (subject, other) if known_side == 0 else (other, subject)
-        return context.confirms(*pair)
+        return context.confirms(*((subject, other) if known_side == 0 else (other, subject)))
 
-    for scope in scopes(legacy, context.params):
-        fitting, keeps_up = _fitting(single, scope.of(legacy), scope, other, context, confirmed)
-        if fitting:
-            return _causes(fitting, legacy, _ORDINALS[1 - known_side])
-        if not keeps_up:
-            return ()
-    return ()
-
-
-def _fitting(
-    single: Sequence[Candidate],
-    legacy: Legacy,
-    scope: Scope,
-    other: Any,
-    context: Context,
-    confirm: Callable[[Variant], bool],
-) -> tuple[list[Variant], bool]:
-    """The fewest mistakes that explain the other side, in as many ways as there are.
-
-    Args:
-      single: the mistakes to try, alone and together.
-      legacy: the side that is known, with the parameters to search in.
-      scope: which ones these are.
-      other: the other side.
-      context: the comparison.
-      confirm: whether a variant fits in a compiled run as well.
-
-    Returns:
-      The mistakes, and whether the known side keeps up without any: the sides then do not part in
-      these parameters.
-    """
-    plain, compiled = subject_of(legacy, ()), may_be_compiled(other, context)
-
-    def tried(variants: Sequence[Variant]) -> tuple[dict[Variant, float], set[Variant]]:
+    def tried(variants: Iterable[Variant]) -> tuple[dict[Variant, float], set[Variant]]:
         """The variants that come close, with their errors, and those that make any difference."""
-        entries = {
-            variant: Entry(
-                subject_of(legacy, variant),
-                compiled and len(variant) == 1 and variant[0].mistake.slight,
-            )
-            for variant in variants
+        subjects = {
+            each: (subject_of(here, each), len(each) == 1 and each[0].mistake.slight)
+            for each in variants
         }
-        return fits(entries, plain, other, context, scope)
+        return fits(subjects, subject_of(here, ()), other, context, part)
 
-    found, effective = tried([(), *((each,) for each in single)])
-    error = found.pop((), math.inf)
-    if error <= 1.0:
-        return [], True
-    fitting = _confirmed(found, effective, confirm)
-    several = [each for each in single if (each,) in effective]
-    large = size_of(scope.pick(context.params)) > LARGE
-    for count in range(2, 1 + (1 if large else _MOST_TOGETHER)):
-        if fitting:
-            break
-        trials = list(islice(together(several, count), _MOST_TRIALS))
-        fitting = _confirmed(*tried(trials), confirm)
-    return fitting, error <= LOOSER
-
-
-def _same(plain: Any, subject: Any, context: Context) -> bool:
-    """Whether our definition does what the one does that it stands for."""
-    close, _ = fits({0: Entry(plain)}, plain, subject, context)
-    return bool(close)
+    close, effective = tried([(), *((each,) for each in single)])
+    if close.pop((), math.inf) <= 1.0:
+        # These parameters do not part.
+        return ()
+    fitting = _confirmed(close, effective, confirm)
+    if not fitting and size_of(part.of(context.params)) <= LARGE:
+        several = [each for each in single if (each,) in effective]
+        fitting = _confirmed(*tried(islice(pairs(several), _MOST_TRIALS)), confirm)
+    return _causes(fitting, legacy, _ORDINALS[1 - known_side]) if fitting else ()
 
 
 def _confirmed(
@@ -185,4 +136,4 @@ def _says(one: Candidate, legacy: Legacy) -> str:
     place, mistake = next(iter(one.by_place.items()))
     part = dict(parts_of(legacy.definition)).get(place)
     settings = {} if part is None else recipe_of(part).settings
-    return mistake.says.format_map(settings).replace(OF_FLAX, legacy.called)
+    return mistake.says.format_map(settings).replace(Legacy.called, legacy.called)

@@ -257,7 +257,9 @@ def test_between_two_transformations_by_their_states() -> None:
     )
     report = compared(optax.adam(0.01, mu_dtype=jnp.float16), optax.adam(0.01))
     assert keys_of(report) == ["low-precision-moments"]
-    assert report.causes[0].summary == "The first side keeps mu in float16."
+    assert report.causes[0].summary == (
+        "The first side keeps the first moment, grad_ema, in float16."
+    )
 
 
 def test_between_two_train_states_by_their_counts() -> None:
