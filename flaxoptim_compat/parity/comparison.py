@@ -80,36 +80,36 @@ def compare(
     run = Run(sides, start, source, given, count)
     for recording in dict.fromkeys(_recordings(source, sides)):
         run.notes.append(f"{recording.path} is a recording of {recording.origin}.")
-    found = _report(run, allowed, names, progress)
+    report = _report(run, allowed, names, progress)
     computed = next((each for each in sides if each.recording is None), None)
-    if found.first_parting is not None and computed is not None and not allowed.exact:
+    if report.first_parting is not None and computed is not None and not allowed.exact:
         control = Run((computed, one_ulp_off(computed)), start, source, given, count)
-        found = _less_what_grew(found, run, control.tracks())
-    if found.first_parting is None:
-        return found
-    if not partings.parameters_part(found.tracks, allowed):
+        report = _less_what_grew(report, run, control.tracks())
+    if report.first_parting is None:
+        return report
+    if not partings.parameters_part(report.tracks, allowed):
         note = (
             f"No parameter parts within {count} steps, only moments: they are kept in another scale"
             " or with another sign, or will move the parameters later."
         )
-        return dataclasses.replace(found, notes=(*found.notes, note))
+        return dataclasses.replace(report, notes=(*report.notes, note))
     # Known causes move parameters by more than rounding does.
-    if not partings.parameters_part(found.tracks, fitting(allowed)):
-        return found
+    if not partings.parameters_part(report.tracks, fitting(allowed)):
+        return report
     context = Context(
         params=start,
         grads=source,
         overrides=given,
         functions={name: each for name, each in values.items() if callable(each)},
         steps=count,
-        parted=found.first_parting.step,
-        leaves=partings.parting_parameters(found.tracks, fitting(allowed)),
+        parted=report.first_parting.step,
+        leaves=partings.parting_parameters(report.tracks, fitting(allowed)),
         tolerance=fitting(allowed),
         runs=lambda one, other, until: _report(
             Run((side(one), side(other)), start, source, given, until), fitting(allowed)
         ),
     )
-    return dataclasses.replace(found, causes=find(a, b, context))
+    return dataclasses.replace(report, causes=find(a, b, context))
 
 
 def _report(
@@ -135,24 +135,24 @@ def _report(
     )
 
 
-def _less_what_grew(found: Report, run: Run, control: Sequence[Track]) -> Report:
+def _less_what_grew(report: Report, run: Run, control: Sequence[Track]) -> Report:
     """The report, if what one side makes of differences in the last place is allowed as well."""
     grown = {(each.leaf, each.quantity): np.maximum.accumulate(each.error) for each in control}
     tracks = [
-        dataclasses.replace(each, grown=grown[each.leaf, each.quantity]) for each in found.tracks
+        dataclasses.replace(each, grown=grown[each.leaf, each.quantity]) for each in report.tracks
     ]
-    parting = _parting(run, tracks, partings.beyond(tracks, found.tolerance))
-    assert found.first_parting is not None
-    notes = found.notes
-    if parting is None or parting.step > found.first_parting.step:
+    parting = _parting(run, tracks, partings.beyond(tracks, report.tolerance))
+    assert report.first_parting is not None
+    notes = report.notes
+    if parting is None or parting.step > report.first_parting.step:
         hint = " loop='open' gives both sides the same gradients, and tells more."
         notes += (
-            f"From step {found.first_parting.step} on the runs are further apart than roundings"
+            f"From step {report.first_parting.step} on the runs are further apart than roundings"
             " that add up. But one side alone also moves as far if all parameters and gradients"
             " are one unit in the last place off: this training makes small differences grow, so"
-            f" they tell nothing from there on.{hint if found.loop == 'closed' else ''}",
+            f" they tell nothing from there on.{hint if report.loop == 'closed' else ''}",
         )
-    return dataclasses.replace(found, tracks=tracks, first_parting=parting, notes=notes)
+    return dataclasses.replace(report, tracks=tracks, first_parting=parting, notes=notes)
 
 
 def _recordings(source: Gradients, sides: tuple[Side, Side]) -> list[Recording]:

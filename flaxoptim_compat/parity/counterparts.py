@@ -26,14 +26,14 @@ _MULTI = "MultiOptimizer"
 
 
 def is_definition(subject: Any) -> bool:
-    """Whether it is a definition, of this package or of the genuine flax.optim."""
+    """True for a definition, of this package or of the genuine flax.optim."""
     return not isinstance(subject, type) and all(
         hasattr(subject, name) for name in ("hyper_params", "init_state", "create")
     )
 
 
 def is_optimizer(subject: Any) -> bool:
-    """Whether it is an Optimizer, of this package or of the genuine flax.optim."""
+    """True for an Optimizer, of this package or of the genuine flax.optim."""
     return not isinstance(subject, type) and all(
         hasattr(subject, name) for name in ("optimizer_def", "state", "target")
     )
@@ -41,7 +41,7 @@ def is_optimizer(subject: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Description:
-    """What makes a definition what it is, in whichever flax.optim.
+    """The class and the arguments of a definition, in whichever flax.optim.
 
     Args:
       kind: the name of its class.
@@ -71,7 +71,7 @@ class Description:
 
 
 def described(definition: Any) -> Description | None:
-    """What a definition is.
+    """The description of a definition.
 
     Returns:
       None if its class is no optimizer of flax.optim, or one that the user derived from such a
@@ -96,7 +96,7 @@ def described(definition: Any) -> Description | None:
 
 
 def _recorded(entry: Any) -> Description | None:
-    """What a recording says of a definition; None if that is not surely one of flax.optim.
+    """The description of a definition in a recording; None if it is not surely of flax.optim.
 
     Args:
       entry: ``class``, ``module``, ``hyper_params`` and ``parts``, unless the file was changed.

@@ -1,4 +1,4 @@
-"""What cannot be compared."""
+"""The error of two sides that cannot be compared."""
 
 from __future__ import annotations
 

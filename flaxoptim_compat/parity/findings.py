@@ -1,4 +1,4 @@
-"""What a comparison found: the errors of every leaf at every step, and where the two runs part."""
+"""The findings of a comparison: the errors of each leaf at each step, and where two runs part."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Cause:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Findings:
-    """What is known of two runs that were compared after each step.
+    """All that is known of two runs that were compared after each step.
 
     Args:
       names: what to call the two sides.
@@ -142,12 +142,12 @@ class Findings:
 
     @property
     def equal(self) -> bool:
-        """Whether the runs are never further apart than allowed."""
+        """True if the runs are never further apart than allowed."""
         return self.first_parting is None
 
     @property
     def identical(self) -> bool:
-        """Whether the runs are the same numbers at every step."""
+        """True if the runs are the same numbers at every step."""
         return self.first_difference is None
 
     def track_of(self, parting: Parting | None) -> Track | None:

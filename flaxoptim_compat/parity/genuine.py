@@ -27,14 +27,14 @@ _NAME = "flax._optim_beside_flaxoptim_compat"
 
 def find() -> ModuleType | None:
     """The ``flax.optim`` that is there, is not this package's, and runs here; None if none."""
-    found = _found()
-    return None if isinstance(found, str) else found
+    loaded = _found()
+    return None if isinstance(loaded, str) else loaded
 
 
 def problem() -> str:
     """Why the ``flax.optim`` that is there cannot be used; empty if it can, or if there is none."""
-    found = _found()
-    return found if isinstance(found, str) else ""
+    loaded = _found()
+    return loaded if isinstance(loaded, str) else ""
 
 
 def _found() -> ModuleType | str | None:

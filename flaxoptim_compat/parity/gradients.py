@@ -34,7 +34,7 @@ class Gradients:
     recording: Recording | None = None
 
     def given(self, step: int, params: Any) -> dict[str, Any]:
-        """What a step has to be given, on top of the parameters."""
+        """The inputs of a step, on top of the parameters."""
         if self.known is None:
             return {}
         try:

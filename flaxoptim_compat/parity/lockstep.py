@@ -208,13 +208,13 @@ class Run:
                 raise ParityError(f"{what} shape {of}: from {one.shape} to {other.shape}.")
 
     def _given(self, step: int, carry: Carry) -> dict[str, Any]:
-        """What a step is given from outside."""
+        """The inputs of a step from outside."""
         grads = self._grads.given(step, self.sides[0].params_of(carry[0]))
         steppers = zip(_ORDINALS, self._steppers, strict=True)
         return {**grads, **{name: stepper.given(step) for name, stepper in steppers}}
 
     def _inputs(self, first: int, count: int) -> Any:
-        """What some steps are given, stacked, and filled up with copies of the last."""
+        """The inputs of some steps, stacked, and filled up with copies of the last."""
         each = [self._given(step, self._start) for step in range(first, first + count)]
         each += each[-1:] * (self._capacity - count)
         return jax.tree.map(lambda *entries: np.stack(entries), *each)

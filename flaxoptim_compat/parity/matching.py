@@ -105,7 +105,7 @@ class Matching:
         ]
 
     def _is_placeholder(self, moment: Moment) -> bool:
-        """Whether a moment is not in use: Adafactor keeps one number in place of an array then."""
+        """True for a moment that is not in use: Adafactor keeps one number instead of an array."""
         sizes = [1 if array is None else np.size(array) for array in moment.arrays]
         return max(sizes) == 1 and self._largest > 1
 

@@ -1,4 +1,4 @@
-"""What is measured, after each step, of the arrays of both sides."""
+"""Errors, distances and sizes of the arrays of both sides, measured after each step."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEASURES = 5
 
 
 def measured(pairs: Sequence[tuple[Any, Any]], begin: Sequence[Any]) -> jax.Array:
-    """What is measured of pairs of arrays: one row each.
+    """The measures of pairs of arrays: one row each.
 
     Args:
       pairs: the same array on both sides.
@@ -44,7 +44,7 @@ def _groups(arrays: Sequence[tuple[Any, ...]]) -> list[list[int]]:
 
 
 def _of_group(group: Sequence[tuple[Any, ...]]) -> jax.Array:
-    """What is measured of arrays of one shape, as rows."""
+    """The measures of arrays of one shape, as rows."""
     if len(group) == 1:
         return _reduced(*(array[None] for array in group[0]))
     return _reduced(*(jnp.stack(arrays) for arrays in zip(*group, strict=True)))

@@ -21,7 +21,7 @@ _FACTORS = {"direction_state": "direction", "scale_state": "scale"}
 
 
 class Name(NamedTuple):
-    """What optax calls a quantity, and what the side that keeps it does."""
+    """The name of a quantity in optax, and on the side that keeps it."""
 
     optax: str
     own: str
@@ -55,12 +55,14 @@ def moments_in(state: Any, params: Any) -> dict[str, Moment]:
     """
     treedef: Any = jax.tree.structure(thaw(params))
     count = treedef.num_leaves
-    found: dict[str, Moment] = {}
+    moments: dict[str, Moment] = {}
     for tree_name, leaves in _like_params(thaw(state), treedef, Name("state", "state")):
         fields = [dict(_fields(leaf, tree_name)) for leaf in leaves]
         for name in dict.fromkeys(name for field in fields for name in field):
-            _add(found, name.optax, Moment(name.own, [field.get(name) for field in fields]), count)
-    return found
+            _add(
+                moments, name.optax, Moment(name.own, [field.get(name) for field in fields]), count
+            )
+    return moments
 
 
 def renamed(columns: Mapping[str, list[Any]]) -> dict[str, Moment]:
@@ -70,7 +72,7 @@ def renamed(columns: Mapping[str, list[Any]]) -> dict[str, Moment]:
       columns: an array, or None, for each parameter. A dot is before the field of a state within a
         state, as WeightNorm has them.
     """
-    found: dict[str, Moment] = {}
+    moments: dict[str, Moment] = {}
     count = len(next(iter(columns.values()), []))
     for row in range(count):
         kept = [name.rpartition(".") for name in columns if columns[name][row] is not None]
@@ -78,19 +80,19 @@ def renamed(columns: Mapping[str, list[Any]]) -> dict[str, Moment]:
             siblings = frozenset(field for prefix, _, field in kept if prefix == outer)
             name = Name(_optax_names().get(siblings, {}).get(own, _own(own).optax), own)
             name = name.of(_FACTORS.get(outer, outer)) if outer else name
-            moment = found.setdefault(name.optax, Moment(name.own, [None] * count))
+            moment = moments.setdefault(name.optax, Moment(name.own, [None] * count))
             moment.arrays[row] = columns[f"{outer}{dot}{own}"][row]
-    return found
+    return moments
 
 
-def _add(found: dict[str, Moment], name: str, moment: Moment, count: int) -> None:
+def _add(moments: dict[str, Moment], name: str, moment: Moment, count: int) -> None:
     """Join the parts of a masked chain; two of the same parameters get names of their own."""
-    for number in range(1, len(found) + 2):
+    for number in range(1, len(moments) + 2):
         key = name if number == 1 else f"{name} {number}"
-        old = found.get(key, Moment(moment.own_name, [None] * count)).arrays
+        old = moments.get(key, Moment(moment.own_name, [None] * count)).arrays
         if all(a is None or b is None for a, b in zip(old, moment.arrays, strict=True)):
             both = [b if a is None else a for a, b in zip(old, moment.arrays, strict=True)]
-            found[key] = Moment(moment.own_name, both)
+            moments[key] = Moment(moment.own_name, both)
             return
 
 
@@ -171,7 +173,7 @@ def _fields(leaf: Any, name: Name) -> Iterator[tuple[Name, Any]]:
 @cache
 def _optax_names() -> dict[frozenset[str], dict[str, str]]:
     """{fields of a legacy per-parameter state: {field: what optax calls it}}."""
-    found = {}
+    by_fields = {}
     for kind in KINDS:
         formula: Chain = kind.formula
         if formula.state is None:
@@ -179,5 +181,5 @@ def _optax_names() -> dict[frozenset[str], dict[str, str]]:
         fields: Any = dataclasses.fields(formula.state)
         maps = formula.state_fields.values()
         names = {legacy: field for each in maps for field, legacy in each.items()}
-        found[frozenset(field.name for field in fields)] = names
-    return found
+        by_fields[frozenset(field.name for field in fields)] = names
+    return by_fields

@@ -1,4 +1,4 @@
-"""What can be named in a line of text: a side of a comparison, or the parameters for it."""
+"""Sides of a comparison, and parameters for it, that are named in a line of text."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ _MODULES = {
 
 
 def named(text: str, code: NamedCode) -> Any:
-    """What a text means: an object by its name, made by calling it if it can be called; or the
-    value of an expression.
+    """The object that a text names, made by calling it if it can be called; or the value of an
+    expression.
 
     Args:
       text: ``MODULE:NAME``, ``FILE.py:NAME`` or an expression.
@@ -60,8 +60,8 @@ def named(text: str, code: NamedCode) -> Any:
       ParityError: there is no such thing, or the user's code fails; the message has his line.
     """
     try:
-        found = _found(text.strip(), code)
-        return found() if callable(found) else found
+        subject = _found(text.strip(), code)
+        return subject() if callable(subject) else subject
     except ParityError as error:
         raise ParityError(f"{_short(text)}: {error}") from error
     except (Exception, SystemExit) as error:
@@ -112,7 +112,7 @@ def _hint(error: BaseException) -> str:
 
 
 def named_side(text: str, code: NamedCode) -> Any:
-    """What a text means, which must be something that can stand on one side of a comparison.
+    """The object that a text means, which must be one that can stand on a side of a comparison.
 
     Args:
       text: as for ``named``.
@@ -121,12 +121,12 @@ def named_side(text: str, code: NamedCode) -> Any:
     Raises:
       ParityError: there is no such thing, the user's code fails, or it is something else.
     """
-    found = named(text, code)
+    subject = named(text, code)
     try:
-        side(found)
+        side(subject)
     except ParityError as error:
         raise ParityError(f"{_short(text)}: {error}") from error
-    return found
+    return subject
 
 
 def named_parameters(text: str, code: NamedCode) -> Any:
@@ -165,15 +165,15 @@ def _parameters_in(path: Path) -> Any:
     from flaxoptim_compat.checkpoint_contents.recognise import find_optimizers
 
     with open_checkpoint(path) as checkpoint:
-        found = find_optimizers(checkpoint.tree)
-        if len(found) > 1:
-            places = ", ".join(optimizer.place for optimizer in found)
+        optimizers = find_optimizers(checkpoint.tree)
+        if len(optimizers) > 1:
+            places = ", ".join(optimizer.place for optimizer in optimizers)
             raise ParityError(
-                f"{path} has {len(found)} optimizers in it, at {places}. Write a function that"
+                f"{path} has {len(optimizers)} optimizers in it, at {places}. Write a function that"
                 " returns the parameters, and name it as MODULE:FUNCTION."
             )
-        if found:
-            return _in_memory(found[0].node[found[0].entry_of_parameters], path)
+        if optimizers:
+            return _in_memory(optimizers[0].node[optimizers[0].entry_of_parameters], path)
         tree = checkpoint.tree
         return _in_memory(
             tree["params"] if isinstance(tree, Mapping) and "params" in tree else tree, path

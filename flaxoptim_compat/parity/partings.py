@@ -33,12 +33,12 @@ def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int,
 
 def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
     """How many times as much as allowed the arrays differ; 0 where that is allowed."""
-    found = []
+    excess = []
     for track in tracks:
         allowed = track.allowed(tolerance)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found.append(np.where(track.error <= allowed, 0.0, track.error / allowed))
-    return found
+            excess.append(np.where(track.error <= allowed, 0.0, track.error / allowed))
+    return excess
 
 
 def parting_parameters(tracks: Sequence[Track], tolerance: Tolerance) -> list[int]:
@@ -49,7 +49,7 @@ def parting_parameters(tracks: Sequence[Track], tolerance: Tolerance) -> list[in
 
 
 def parameters_part(tracks: Sequence[Track], tolerance: Tolerance) -> bool:
-    """Whether the runs part in a parameter, and not in moments alone."""
+    """True if the runs part in a parameter, and not in moments alone."""
     return bool(parting_parameters(tracks, tolerance))
 
 

@@ -1,4 +1,4 @@
-"""What can stand on one side of a comparison, and how each is taken through a step."""
+"""The kinds of sides of a comparison, and how each is taken through a step."""
 
 from __future__ import annotations
 

@@ -31,14 +31,14 @@ class Stepper:
         self.names = one.overridable(self.start, overrides.values)
 
     def given(self, step: int) -> dict[str, Any]:
-        """What a step has to be given besides its gradients, as arrays."""
+        """The inputs of a step besides its gradients, as arrays."""
         changing = self._overrides.changing
-        found: dict[str, Any] = {"overrides": {name: changing[name][step] for name in changing}}
+        inputs: dict[str, Any] = {"overrides": {name: changing[name][step] for name in changing}}
         recording = self.side.recording
         if recording is not None:
             # What it carries after the step.
-            found["recorded"] = recording.params_after(step), recording.moments_after(step)
-        return found
+            inputs["recorded"] = recording.params_after(step), recording.moments_after(step)
+        return inputs
 
     def overrides_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The overrides of a step that it takes, out of what ``given`` returned for it."""
@@ -46,5 +46,5 @@ class Stepper:
         return {name: value for name, value in values.items() if name in self.names}
 
     def step(self, carry: Any, grads: Any, given: Mapping[str, Any]) -> Any:
-        """What is carried after a step, which jax can trace."""
+        """The carry after a step, which jax can trace."""
         return self.side.step(carry, grads, self.overrides_of(given), given.get("recorded"))

@@ -49,7 +49,7 @@ class Namesake:
         return eval(self.legacy, scope)
 
     def transformation(self) -> optax.GradientTransformation:
-        """What is taken for the same."""
+        """The transformation that is taken for the same."""
         scope = {"optax": optax, "kernels": _mask("kernel"), "biases": _mask("bias")}
         made: optax.GradientTransformation = eval(self.suggested, scope)
         return made
@@ -116,7 +116,7 @@ class Matrix:
 
     @property
     def equal(self) -> bool:
-        """Whether this package is flax.optim everywhere."""
+        """True if this package does what flax.optim did, everywhere."""
         return all(row.ours.equal for row in self.rows)
 
     def __str__(self) -> str:

@@ -59,7 +59,7 @@ class Tolerance:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing at all is allowed."""
+        """True if no difference at all is allowed."""
         return self.relative == 0 and self.roundings == 0
 
     def allowed(

@@ -24,7 +24,7 @@ __all__ = ["Context", "find", "fitting"]
 
 
 def find(first: Any, second: Any, context: Context) -> tuple[Cause, ...]:
-    """What explains that two sides part, all of it together; nothing if no known mistake does.
+    """The causes that explain, all together, that two sides part; none if no known mistake does.
 
     A cause is found by making the mistake in a side whose settings are known, one of flax.optim. It
     is one if the result keeps up with the other side, and parts from the side without the mistake.

@@ -74,7 +74,7 @@ def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
       known: the mistakes to think of.
     """
     parts = parts_of(legacy.definition)
-    found: list[Candidate] = []
+    single: list[Candidate] = []
     for key in dict.fromkeys(each.key for each in known):
         options: dict[Address, list[Mistake]] = {}
         for place, part in parts:
@@ -82,12 +82,12 @@ def candidates(legacy: Legacy, known: Sequence[Mistake]) -> list[Candidate]:
             mine = [each for each in known if each.key == key and each.concerns(recipe)]
             if mine:
                 options[place] = mine
-        found += _placed(key, options)
+        single += _placed(key, options)
     if isinstance(legacy.definition, optim.MultiOptimizer):
-        found.append(Candidate(RAW.key, {(): RAW}))
+        single.append(Candidate(RAW.key, {(): RAW}))
     if legacy.steps:
-        found += [Candidate(each.key, {(): each}) for each in (FRESH, RESTARTED)]
-    return found
+        single += [Candidate(each.key, {(): each}) for each in (FRESH, RESTARTED)]
+    return single
 
 
 def _placed(key: str, options: Mapping[Address, list[Mistake]]) -> Iterator[Candidate]:

@@ -69,7 +69,7 @@ class Context:
         return min(known, max(_LEAST_STEPS, 2 * self.parted))
 
     def confirms(self, first: Any, second: Any) -> bool:
-        """Whether the parameters of two sides never part; moments may be of another scale."""
+        """True if the parameters of two sides never part; moments may be of another scale."""
         report = self.runs(first, second, self.window)
         return not parameters_part(report.tracks, self.tolerance)
 

@@ -36,10 +36,10 @@ class Mistake:
     slight: bool = False
 
     def concerns(self, recipe: Recipe) -> bool:
-        """Whether it can happen to an optimizer with these settings."""
+        """True if it can happen to an optimizer with these settings."""
         return recipe.kind in self.kinds and self.made(recipe) is not None
 
 
 def settled(value: Any) -> bool:
-    """Whether a setting is a number that can be compared, and not an array or None."""
+    """True for a setting that is a number to compare, and not an array or None."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -20,7 +20,7 @@ from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_of
 
 
 class Mistaken(optim.OptimizerDef):
-    """What a definition does, with mistakes.
+    """A definition with mistakes in it.
 
     Args:
       definition: of a single kind, not a MultiOptimizer or WeightNorm.
@@ -110,11 +110,11 @@ class RawWhereUnmatched(optim.MultiOptimizer):
 
     def assign(self, hyper_params: Any, params: Any, eligible: Sequence[int]) -> list[Assignment]:
         """The rest of the leaves have their own definition here."""
-        found = super().assign(hyper_params, params, eligible)
-        taken = {index for each in found for index in each.leaves}
+        assigned = super().assign(hyper_params, params, eligible)
+        taken = {index for each in assigned for index in each.leaves}
         raw = _Raw()
         rest = tuple(index for index in eligible if index not in taken)
-        return [*found, Assignment(raw, raw.hyper_params, rest, "raw")]
+        return [*assigned, Assignment(raw, raw.hyper_params, rest, "raw")]
 
 
 # Which part of a MultiOptimizer, by the indices on the way down to it.

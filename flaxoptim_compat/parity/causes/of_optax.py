@@ -41,7 +41,7 @@ class _Stage(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class _Pattern:
-    """What a definition looks like in optax.
+    """A definition as it looks in optax.
 
     Args:
       kind: its class.
@@ -59,34 +59,34 @@ class _Pattern:
         """Those that a chain has, if it is one like this."""
         if [each.maker for each in stages] != [each.maker for each in self.stages]:
             return None
-        found = dict(self.flags)
+        values = dict(self.flags)
         for mine, theirs in zip(self.stages, stages, strict=True):
             for name, value in mine.settings.items():
                 other: Any = theirs.settings.get(name)
                 if isinstance(value, float) and abs(value) in self.marks:
                     called = self.marks[abs(value)]
                     other = other if value > 0 else -other
-                    if found.setdefault(called, other) != other:
+                    if values.setdefault(called, other) != other:
                         return None
                 elif not callable(value) and not _is_same(value, other):
                     return None
-        return found
+        return values
 
 
 def definition_of(tx: optax.GradientTransformation) -> Any:
     """The definition of flax.optim that a transformation could be; None if it is none."""
     stages = _stages(tx)
     for pattern in _patterns():
-        found = pattern.hyper_params(stages)
-        if found is not None and isinstance(found["learning_rate"], int | float):
-            return pattern.kind(**found)
+        hyper_params = pattern.hyper_params(stages)
+        if hyper_params is not None and isinstance(hyper_params["learning_rate"], int | float):
+            return pattern.kind(**hyper_params)
     return None
 
 
 @functools.cache
 def _patterns() -> list[_Pattern]:
     """All of them, for each flag and with weight decay or without."""
-    found = []
+    patterns = []
     for kind in KINDS:
         parameters = dict(inspect.signature(kind).parameters)
         parameters.pop(DTYPE, None)  # which is no number
@@ -105,9 +105,9 @@ def _patterns() -> list[_Pattern]:
             values = {name: mark for mark, name in mine.items()} | flags
             definition = kind(**values)
             stages = _stages(definition.optax_chain(definition.hyper_params))
-            found.append(_Pattern(kind, flags, mine, stages))
+            patterns.append(_Pattern(kind, flags, mine, stages))
     # One with a stage of this package is none of optax alone.
-    return [each for each in found if all(stage.maker for stage in each.stages)]
+    return [each for each in patterns if all(stage.maker for stage in each.stages)]
 
 
 def _stages(tx: optax.GradientTransformation) -> list[_Stage]:

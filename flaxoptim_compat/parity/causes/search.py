@@ -75,14 +75,14 @@ def explained(
 
 
 def _confirmed(
-    found: Mapping[Variant, float], effective: set[Variant], confirm: Callable[[Variant], bool]
+    close: Mapping[Variant, float], effective: set[Variant], confirm: Callable[[Variant], bool]
 ) -> list[Variant]:
     """Those that fit in a compiled run as well; all that fit closely, or else the first one."""
-    closely = [each for each in found if each in effective and found[each] <= LOOSER]
+    closely = [each for each in close if each in effective and close[each] <= LOOSER]
     fitting = [variant for variant in closely[:_MOST_CONFIRMED] if confirm(variant)]
     if fitting:
         return fitting
-    rest = [each for each in found if each in effective and found[each] > LOOSER]
+    rest = [each for each in close if each in effective and close[each] > LOOSER]
     return list(islice(filter(confirm, rest[:_MOST_CONFIRMED]), 1))
 
 
@@ -101,7 +101,7 @@ def _of_schedule(legacy: Legacy, context: Context) -> list[Mistake]:
 
 
 def _rate(function: Callable[[int], Any] | None, step: int, otherwise: Any) -> float:
-    """What the schedule says of a step that the run does not have, if it says anything."""
+    """The rate of a step that the run does not have, if the schedule has one."""
     try:
         return float(otherwise if function is None else function(step))
     except Exception:  # the user's function need not know of any other step

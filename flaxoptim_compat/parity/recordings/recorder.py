@@ -160,7 +160,7 @@ def _array(value: Any, what: str) -> Any:
 
 
 def _is_of_numpy(array: Any) -> bool:
-    """Whether its dtype is one of numpy itself; bfloat16 is not."""
+    """True for a dtype of numpy itself; bfloat16 is none."""
     return bool(array.dtype.type.__module__ == "numpy")
 
 
@@ -261,16 +261,16 @@ class Recording:
 
     @property
     def begun(self) -> bool:
-        """Whether anything is recorded."""
+        """True once anything is recorded."""
         return bool(self._start)
 
     @property
     def full(self) -> bool:
-        """Whether all updates that were asked for are recorded."""
+        """True once all updates that were asked for are recorded."""
         return self.results >= self.limit
 
     def is_like(self, subject: Any) -> bool:
-        """Whether something has the structure of the parameters that are recorded."""
+        """True for something with the structure and shapes of the recorded parameters."""
         leaves = {}  # type: Dict[Path, Any]
         try:
             structure = _structure(_target(subject), (), leaves)
@@ -281,7 +281,7 @@ class Recording:
         return self.begun and structure == self._start["structure"] and shapes == self._shapes
 
     def goes_on_from_here(self, subject: Any) -> bool:
-        """Whether its parameters are, to the bit, those that the last recorded update returned."""
+        """True if its parameters are, to the bit, those that the last recorded update returned."""
         return self.is_like(subject) and _digest(self._arrays(subject)) == self._last
 
     def state(self, subject: Any) -> None:

@@ -49,18 +49,18 @@ class Recording:
         self.path = path
         self._files = files
         self._entries = _entries(tree)
-        found = self._description()
-        self.steps: int = _of_type(found, "steps", int)
-        self.start_step: int = _of_type(found, "start_step", int)
-        self.definition: dict[str, Any] = _of_type(found, "definition", dict)
-        self.versions: dict[str, str] = _of_type(found, "versions", dict)
-        self._moments: list[str] = _of_type(found, "moments", list)
-        self._skeleton = _skeleton(found.get("structure"))
+        description = self._description()
+        self.steps: int = _of_type(description, "steps", int)
+        self.start_step: int = _of_type(description, "start_step", int)
+        self.definition: dict[str, Any] = _of_type(description, "definition", dict)
+        self.versions: dict[str, str] = _of_type(description, "versions", dict)
+        self._moments: list[str] = _of_type(description, "moments", list)
+        self._skeleton = _skeleton(description.get("structure"))
         paths = jax.tree_util.tree_flatten_with_path(self._skeleton)[0]
         self.names = [slashed(keys) for keys, _ in paths]
         self._order: list[int] = [number for _, number in paths]
         self._check()
-        names: list[str] = _of_type(found, "overrides", list)
+        names: list[str] = _of_type(description, "overrides", list)
         self.overrides = {name: self._override(name) for name in names}
 
     @classmethod
@@ -82,10 +82,10 @@ class Recording:
 
     @property
     def origin(self) -> str:
-        """What was recorded, and on what versions, in words."""
+        """The class that was recorded and the versions there, in words."""
         names = ("jax", "flax", "optax", "device")
-        found = [f"{name} {self.versions[name]}" for name in names if name in self.versions]
-        return f"{self.definition.get('class', 'parameters')}, made with {', '.join(found)}"
+        versions = [f"{name} {self.versions[name]}" for name in names if name in self.versions]
+        return f"{self.definition.get('class', 'parameters')}, made with {', '.join(versions)}"
 
     def close(self) -> None:
         """Close the file; the arrays in it cannot be read afterwards."""
@@ -154,18 +154,18 @@ class Recording:
                 f"{self.path} is no recording: it has no description, which 'parity record' writes."
             )
         try:
-            found = json.loads(entry.read().tobytes())
+            description = json.loads(entry.read().tobytes())
         except (ValueError, RecursionError) as error:
             raise ParityError(f"The description is no JSON: {error}.{_COPY_AGAIN}") from error
-        if not isinstance(found, dict) or found.get("what") != _WHAT:
+        if not isinstance(description, dict) or description.get("what") != _WHAT:
             raise ParityError(f"{self.path} is no recording that 'parity record' has made.")
-        if found.get("format") != _FORMAT:
+        if description.get("format") != _FORMAT:
             raise ParityError(
-                f"{self.path} was made by another release, in format {found.get('format')!r}; this"
-                f" one reads format {_FORMAT}. Update flaxoptim_compat, or record again with the"
+                f"{self.path} was made by another release, in format"
+                f" {description.get('format')!r}; this one reads format {_FORMAT}. Update flaxoptim_compat, or record again with the"
                 " recorder.py that is in it."
             )
-        return found
+        return description
 
     def _check(self) -> None:
         """See that there is whatever will be asked for."""
@@ -174,8 +174,8 @@ class Recording:
         shapes: dict[str, tuple[int, ...]] = {}
         for state in range(self.steps + 1):
             for quantity in ["parameter", "gradient"] if state < self.steps else ["parameter"]:
-                found = self._entries.get(f"{state}/{quantity}", {})
-                here = {name: entry.shape for name, entry in found.items()}
+                entries = self._entries.get(f"{state}/{quantity}", {})
+                here = {name: entry.shape for name, entry in entries.items()}
                 shapes = shapes or here
                 if here != shapes or set(here) != set(map(str, self._order)):
                     raise ParityError(
@@ -195,13 +195,13 @@ class Recording:
             return [entries[str(number)].read() for number in self._order]
 
     def _read_moments(self, state: int) -> dict[str, list[Any]]:
-        found = {}
+        moments = {}
         for index, name in enumerate(self._moments):
             entries = self._entries.get(f"{state}/moment_{index}", {})
             column = [entries.get(str(number)) for number in self._order]
             with _errors_of(self.path):
-                found[name] = [entry and entry.read() for entry in column]
-        return found
+                moments[name] = [entry and entry.read() for entry in column]
+        return moments
 
 
 @contextlib.contextmanager
@@ -215,7 +215,7 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 def _entries(tree: Tree) -> dict[str, dict[str, StoredArray]]:
     """The arrays of each folder, by their names, with the dtypes that they have in truth."""
-    found: dict[str, dict[str, StoredArray]] = {}
+    by_folder: dict[str, dict[str, StoredArray]] = {}
     open_ = [("", tree)]
     while open_:
         folder, node = open_.pop()
@@ -225,8 +225,8 @@ def _entries(tree: Tree) -> dict[str, dict[str, StoredArray]]:
             elif match := _LEAF.fullmatch(key):
                 array = _in_dtype(child, dtype_named(match["dtype"]))
                 if array is not None:
-                    found.setdefault(folder, {})[match["name"]] = array
-    return found
+                    by_folder.setdefault(folder, {})[match["name"]] = array
+    return by_folder
 
 
 def _in_dtype(array: StoredArray, dtype: np.dtype[Any] | None) -> StoredArray | None:
@@ -265,7 +265,7 @@ def _skeleton(node: Any, depth: int = 0) -> Any:
 
 
 def _are_items(children: list[Any]) -> bool:
-    """Whether they are pairs whose first parts can be the keys of one dict."""
+    """True for pairs whose first parts can be the keys of one dict."""
     if not all(isinstance(each, list) and len(each) == 2 for each in children):
         return False
     keys = [key for key, _ in children]

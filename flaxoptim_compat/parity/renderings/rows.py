@@ -19,7 +19,7 @@ METRICS = {
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """What there is to say about one array in one line.
+    """One array in one line of a table.
 
     Args:
       track: the array of both runs.
@@ -40,12 +40,12 @@ class Row:
 
     @property
     def parts(self) -> bool:
-        """Whether the two sides are ever further apart than allowed."""
+        """True if the two sides are ever further apart than allowed."""
         return self.first_parting is not None
 
     @property
     def identical(self) -> bool:
-        """Whether the two sides are the same numbers at every step."""
+        """True if the two sides are the same numbers at every step."""
         return self.first_difference is None
 
 
@@ -78,7 +78,7 @@ def _first(steps: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> int | None
 
 
 def _not_finite(track: Track, report: Findings) -> tuple[str | None, int | None]:
-    """What is not finite, on which side where that is known, and from which step on."""
+    """The kind of number that is not finite, on which side if known, and from which step on."""
     step = _first(~np.isfinite(track.error))
     if step is None:
         return None, None

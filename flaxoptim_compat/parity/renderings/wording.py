@@ -38,17 +38,17 @@ def headline(report: Findings) -> str:
 
 
 def details(report: Findings) -> str:
-    """What the verdict leaves open, in another sentence or two; empty if it is all."""
+    """The size of the difference, in a sentence or two after the verdict; may be empty."""
     parting, difference = report.first_parting, report.first_difference
-    found = (
+    sentences = (
         [] if parting is None else [f"There {_apart(parting)}{_allowed_there(parting, report)}."]
     )
     if difference is not None and (parting is None or difference.step < parting.step):
-        found.append(
+        sentences.append(
             f"The first bit differs {_when(difference, report)}, in {_place(difference, report)}:"
             f" there {_apart(difference)}."
         )
-    return " ".join(found)
+    return " ".join(sentences)
 
 
 def _at_each(report: Findings) -> str:
@@ -58,7 +58,7 @@ def _at_each(report: Findings) -> str:
 
 
 def title_of_causes(report: Findings) -> str:
-    """What stands above the causes."""
+    """The heading of the causes."""
     return "Likely cause" if len(report.causes) == 1 else "Likely causes, all of them together"
 
 
@@ -74,8 +74,8 @@ def _place(parting: Parting, report: Findings) -> str:
     path = one_line(leaf_name(parting.leaf))
     if parting.quantity == PARAMETER:
         return path
-    found = report.track_of(parting)
-    name = quantity_name(found) if found else parting.quantity
+    track = report.track_of(parting)
+    name = quantity_name(track) if track else parting.quantity
     return f"{one_line(name)} of {path}"
 
 
@@ -161,7 +161,7 @@ def versions_text(versions: Mapping[str, str]) -> str:
 
 
 def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:
-    """What the columns of a table mean, and what else is to be read in it."""
+    """The meanings of the columns of a table, and of other words in it."""
     entries = dict(_MEANINGS)
     worst = [value for row in shown if row.not_finite is None for value in row.worst.values()]
     if np.isinf(worst).any():
@@ -170,7 +170,7 @@ def meanings(shown: Sequence[Row], report: Findings) -> dict[str, str]:
 
 
 def rest_of(hidden: Sequence[Row]) -> str:
-    """What to say of rows that are not shown."""
+    """A line about the rows that are not shown."""
     parting = sum(row.parts for row in hidden)
     if parting:
         kind = f"{parting:,} of which {'parts' if parting == 1 else 'part'}"
@@ -194,7 +194,7 @@ def count(value: float) -> str:
 
 
 def cells(row: Row) -> list[str]:
-    """What there is below the headings; where an array is not finite, words for all errors."""
+    """The cells below the headings; where an array is not finite, words for all errors."""
     errors = [(count if name == "ulps" else number)(row.worst[name]) for name in METRICS]
     if row.not_finite is not None:
         errors = [f"{row.not_finite}, step {row.not_finite_step}"]

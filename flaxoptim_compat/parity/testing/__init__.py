@@ -1,1 +1,1 @@
-"""What tests of other projects use: assertions, baselines, and the plugin of pytest."""
+"""For tests of other projects: assertions, baselines, and the plugin of pytest."""

@@ -142,7 +142,7 @@ class Trajectory:
 
 
 def _recorded(one: Side, carry: Any) -> Any:
-    """What the recorder takes: an Optimizer, or what looks like one."""
+    """An Optimizer, or an object like one, for the recorder."""
     if is_optimizer(carry):
         return carry
     params = one.params_of(carry)
@@ -159,7 +159,7 @@ def _recorded(one: Side, carry: Any) -> Any:
 
 
 def _about_inputs(then: Recording, now: Recording, last: int) -> list[str]:
-    """What was not the optimizer's doing: other parameters to start from, or other gradients."""
+    """Notes about other parameters to start from, or other gradients, than the baseline had."""
     if not _same(then.params, now.params):
         return [
             "The runs do not start from the same parameters, so more than the optimizer differs."

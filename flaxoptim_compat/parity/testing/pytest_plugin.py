@@ -1,4 +1,4 @@
-"""What pytest offers where this package is installed: two fixtures, a marker and an option.
+"""The plugin of pytest: two fixtures, a marker and an option.
 
 pytest imports this for every user, so it imports neither jax nor numpy before a test asks for it.
 """

@@ -16,7 +16,7 @@ _ELSEWHERE = frozenset({RATE, DTYPE, "weight_decay", "weight_decay_rate", "neste
 
 
 def _arguments(row: Row, name: str) -> list[str]:
-    """What optax's function calls a hyper-parameter, if that has a default of its own there."""
+    """The arguments of optax's function that are a hyper-parameter and have a default there."""
     if not row.namesake or name in _ELSEWHERE:
         return []
     parameters = inspect.signature(getattr(optax, row.namesake)).parameters

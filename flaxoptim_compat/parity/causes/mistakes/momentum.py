@@ -1,4 +1,4 @@
-"""What becomes of the momentum."""
+"""The momentum: missing, of another kind, or on the other side of the learning rate."""
 
 from __future__ import annotations
 
