@@ -162,8 +162,8 @@ class Recording:
         if description.get("format") != _FORMAT:
             raise ParityError(
                 f"{self.path} was made by another release, in format"
-                f" {description.get('format')!r}; this one reads format {_FORMAT}. Update flaxoptim_compat, or record again with the"
-                " recorder.py that is in it."
+                f" {description.get('format')!r}; this one reads format {_FORMAT}. Update"
+                " flaxoptim_compat, or record again with the recorder.py that is in it."
             )
         return description
 
