@@ -14,7 +14,7 @@ from flaxoptim_compat.parity.causes.candidates import (
     pairs,
     subject_of,
 )
-from flaxoptim_compat.parity.causes.context import LARGE, Context, Legacy, size_of
+from flaxoptim_compat.parity.causes.context import LARGE, Context, Legacy, Part, size_of
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.mistaken import parts_of
 from flaxoptim_compat.parity.causes.mistakes import KNOWN
@@ -22,6 +22,7 @@ from flaxoptim_compat.parity.causes.mistakes.rate import off_by_a_step
 from flaxoptim_compat.parity.causes.race import LOOSER, fits
 from flaxoptim_compat.parity.causes.recipe import recipe_of
 from flaxoptim_compat.parity.findings import Cause
+from flaxoptim_compat.parity.recordings.recording import Recording
 
 _MOST_TRIALS = 400
 _MOST_CONFIRMED = 4
@@ -42,14 +43,20 @@ def explained(
       to_optax: whether the other side may have optax's defaults.
     """
     plain, other = subject_of(legacy, ()), subjects[1 - known_side]
-    if plain is not subjects[known_side] and not context.confirms(plain, subjects[known_side]):
-        return ()
+    if plain is not subjects[known_side]:
+        same, _ = fits({0: (plain, False)}, plain, subjects[known_side], context, Part())
+        if not same:
+            return ()
     known = [*KNOWN, *_of_schedule(legacy, context)]
     if not to_optax:
         known = [each for each in known if not each.key.startswith("default-")]
     single = candidates(legacy, known)
     part = context.part(legacy)
     here = part.of_legacy(legacy)
+    # Compiled, a product of half precision is rounded or not, whatever the program says. An optax
+    # transformation is a tuple as well, but a named one.
+    large = size_of(context.params) > LARGE
+    may_be_compiled = large or type(other) is tuple or isinstance(other, Recording)
 
     def confirm(variant: Variant) -> bool:
         subject = subject_of(legacy, variant)
@@ -58,7 +65,10 @@ def explained(
     def tried(variants: Iterable[Variant]) -> tuple[dict[Variant, float], set[Variant]]:
         """The variants that come close, with their errors, and those that make any difference."""
         subjects = {
-            each: (subject_of(here, each), len(each) == 1 and each[0].mistake.slight)
+            each: (
+                subject_of(here, each),
+                may_be_compiled and len(each) == 1 and each[0].mistake.slight,
+            )
             for each in variants
         }
         return fits(subjects, subject_of(here, ()), other, context, part)
