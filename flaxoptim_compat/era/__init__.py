@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from flaxoptim_compat.era import xla_bridge as xla_bridge
     from flaxoptim_compat.era import xla_client as xla_client
     from flaxoptim_compat.era import xla_extension as xla_extension
+    from flaxoptim_compat.era.x64_context import disable_x64 as disable_x64
+    from flaxoptim_compat.era.x64_context import enable_x64 as enable_x64
     from flaxoptim_compat.legacy.stand_ins.flax_linen_conv_lstm import ConvLSTM as ConvLSTM
     from flaxoptim_compat.legacy.stand_ins.jax_core import axis_frame as axis_frame
     from flaxoptim_compat.legacy.stand_ins.jax_core import raise_to_shaped as raise_to_shaped
@@ -57,8 +59,6 @@ if TYPE_CHECKING:
     from flaxoptim_compat.legacy.stand_ins.jax_test_util import check_close as check_close
     from flaxoptim_compat.legacy.stand_ins.jax_test_util import check_eq as check_eq
     from flaxoptim_compat.legacy.stand_ins.jax_trees import tree_map as tree_map
-    from flaxoptim_compat.legacy.stand_ins.jax_x64 import disable_x64 as disable_x64
-    from flaxoptim_compat.legacy.stand_ins.jax_x64 import enable_x64 as enable_x64
     from flaxoptim_compat.legacy.stand_ins.jax_xla_computation import (
         xla_computation as xla_computation,
     )
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     if name == "__all__":
         return _names()
-    if name in MODULES.values():
+    if name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in NAMES:
         message = f"module {__name__!r} has no attribute {name!r}"
@@ -96,7 +96,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _names() -> list[str]:
-    return sorted({*MODULES.values(), *NAMES})
+    return sorted({*MODULES, *NAMES})
 
 
 def __dir__() -> list[str]:

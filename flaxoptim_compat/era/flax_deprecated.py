@@ -1,3 +1,7 @@
-"""``flax.deprecated``: the package that had ``flax.nn`` at last."""
+"""Stands in for ``flax.deprecated``, the last home of ``flax.nn``."""
 
-from flaxoptim_compat.legacy.stand_ins.flax_nn_deprecated import *  # noqa: F403
+from __future__ import annotations
+
+from flaxoptim_compat import nn
+
+__all__ = ["nn"]

@@ -1,4 +1,19 @@
-"""``jax.lib.xla_client``, which was that of jaxlib."""
+"""The module ``jax.lib.xla_client``, which was that of jaxlib."""
 
-from flaxoptim_compat.legacy.stand_ins.jax_xla_client import *  # noqa: F403
-from flaxoptim_compat.legacy.stand_ins.jax_xla_client import __getattr__ as __getattr__
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+from jaxlib import xla_client
+
+from flaxoptim_compat.versions.of_jax import fft_type
+
+bfloat16 = ml_dtypes.bfloat16
+FftType: Any = fft_type()
+
+__all__ = ["FftType", "bfloat16"]
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(xla_client, name)

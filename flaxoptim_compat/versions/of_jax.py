@@ -174,3 +174,11 @@ def fft_type() -> Any:
     from jaxlib import xla_client
 
     return vars(lax).get("FftType") or vars(xla_client)["FftType"]
+
+
+def host_callback_is_empty() -> bool:
+    """Whether ``jax.experimental.host_callback``, if there is one, has only what raises."""
+    import jax
+
+    version: tuple[int, ...] = jax.__version_info__
+    return version >= (0, 4, 35)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from flaxoptim_compat.legacy.entry import Entry
 
 STAND_INS = "flaxoptim_compat.legacy.stand_ins."
+# Those of whole modules, which rewritten programs import by these names.
+ERA = "flaxoptim_compat.era."
 
 
 def group(
@@ -34,10 +36,11 @@ def stand_ins(
 
     Args:
       module: the module that had the names.
-      stand_in: the module of ``legacy.stand_ins`` that serves them.
+      stand_in: the module that serves them, of ``legacy.stand_ins`` where nothing else is said.
       gone_since: the first release without them.
       instead: what to write today for each name, or for several with blanks between them; both as
         for ``group``.
     """
+    home = stand_in if "." in stand_in else STAND_INS + stand_in
     for names, today in instead.items():
-        yield from group(module, STAND_INS + stand_in, gone_since, names, today)
+        yield from group(module, home, gone_since, names, today)

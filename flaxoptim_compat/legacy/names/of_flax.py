@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group, stand_ins
+from flaxoptim_compat.legacy.names.groups import ERA, STAND_INS, group, stand_ins
 
 _NN = "flaxoptim_compat.nn"
 # Modules of flax.nn, and what serves them.
@@ -55,7 +55,7 @@ ENTRIES: tuple[Entry, ...] = (
     *_nn("flax.nn"),
     Entry(
         "flax.deprecated",
-        f"{STAND_INS}flax_nn_deprecated",
+        f"{ERA}flax_deprecated",
         "flax 0.4.0",
         instead="flax.linen",
     ),
@@ -78,7 +78,7 @@ ENTRIES: tuple[Entry, ...] = (
     Entry("flax.jax_utils.config", "jax:config", "flax 0.6.6"),
     *stand_ins(
         "flax.training.checkpoints",
-        "jax_global_device_array",
+        ERA + "global_device_array",
         "flax 0.6.7",
         {"GlobalDeviceArray": "jax.Array"},
     ),

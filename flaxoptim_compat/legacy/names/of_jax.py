@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_jax_internals, of_jax_modules, of_jax_private
-from flaxoptim_compat.legacy.names.groups import group, stand_ins
+from flaxoptim_compat.legacy.names.groups import ERA, group, stand_ins
 
 TREES = (
     *stand_ins("jax", "jax_trees", "jax 0.6.0", {"tree_map": "jax.tree.map"}),
@@ -149,7 +149,7 @@ OTHER = (
     Entry("jax.experimental.PartitionSpec", "jax.sharding:PartitionSpec", "jax 0.4.11"),
     *stand_ins(
         "jax.experimental",
-        "jax_x64",
+        ERA + "x64_context",
         "jax 0.9.0",
         {"enable_x64": "jax.enable_x64(True)", "disable_x64": "jax.enable_x64(False)"},
     ),

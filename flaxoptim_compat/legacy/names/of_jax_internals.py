@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group, stand_ins
+from flaxoptim_compat.legacy.names.groups import ERA, group, stand_ins
 
 # The same helpers, wherever programs took them from.
 _OF_UTIL = {
@@ -19,7 +19,7 @@ _OF_UTIL = {
 
 
 def _of_util(module: str, gone_since: str, *names: str) -> Iterator[Entry]:
-    return stand_ins(module, "jax_util", gone_since, {name: _OF_UTIL[name] for name in names})
+    return stand_ins(module, ERA + "jax_util", gone_since, {name: _OF_UTIL[name] for name in names})
 
 
 CORE = (
@@ -104,7 +104,7 @@ INTERPRETERS = (
         "jax 0.4.1",
         {"xla_call_p=jit_p": "the primitive of jax.jit, which is another in some releases"},
     ),
-    Entry("jax.interpreters.xla.xe", STAND_INS + "jaxlib_xla_extension", "jax 0.4.36", "jax"),
+    Entry("jax.interpreters.xla.xe", ERA + "xla_extension", "jax 0.4.36", "jax"),
     *stand_ins(
         "jax.interpreters.pxla",
         "jax_core",
@@ -137,7 +137,7 @@ LIB = (
     ),
     *stand_ins(
         "jax.lib.xla_bridge",
-        "jax_xla_bridge",
+        ERA + "xla_bridge",
         "jax 0.2.21",
         {"host_ids": "jax.process_indices", "get_device_backend": "device.client"},
     ),
@@ -147,7 +147,7 @@ LIB = (
     Entry("jax.lib.xla_bridge.default_backend", "jax:default_backend", "jax 0.4.38"),
     Entry("jax.lib.xla_bridge.xla_client", "jaxlib.xla_client", "jax 0.4.38"),
     *stand_ins(
-        "jax.lib.xla_client", "jax_xla_client", "jax 0.4.38", {"bfloat16": "ml_dtypes.bfloat16"}
+        "jax.lib.xla_client", ERA + "xla_client", "jax 0.4.38", {"bfloat16": "ml_dtypes.bfloat16"}
     ),
     Entry("jax.lib.xla_client._xla", "jaxlib.xla_client:_xla", "jax 0.4.38"),
     Entry("jax.lib.xla_client.Device", "jax:Device", "jax 0.5.0"),
@@ -163,8 +163,8 @@ LIB = (
     Entry("jaxlib.xla_extension.Device", "jax:Device", "jaxlib 0.6.1"),
     # Gone by then; the index has no older wheels any more.
     Entry("jaxlib.xla_extension.DeviceArray", "jax:Array", "jaxlib 0.4.13"),
-    *stand_ins("jax.lib.xla_extension", "jaxlib_xla_extension", "jax 0.4.3", _DEVICES),
-    *stand_ins("jaxlib.xla_extension", "jaxlib_xla_extension", "jaxlib 0.4.3", _DEVICES),
+    *stand_ins("jax.lib.xla_extension", ERA + "xla_extension", "jax 0.4.3", _DEVICES),
+    *stand_ins("jaxlib.xla_extension", ERA + "xla_extension", "jaxlib 0.4.3", _DEVICES),
     Entry("jaxlib.xla_extension.XlaRuntimeError", "jax.errors:JaxRuntimeError", "jaxlib 0.6.1"),
 )
 
@@ -177,13 +177,13 @@ UTIL = (
     *group("jax.util", "functools", "jax 0.7.0", "wraps"),
     *stand_ins(
         "jax.util",
-        "jax_util",
+        ERA + "jax_util",
         "jax 0.7.0",
         {"split_dict split_list split_merge subvals wrap_name": "your own {}"},
     ),
     *stand_ins(
         "jax.util",
-        "jax_util",
+        ERA + "jax_util",
         "jax 0.2.8",
         {
             "canonicalize_axis ceil_of_ratio concatenate curry tuple_delete tuple_insert": (
@@ -226,7 +226,7 @@ EXPERIMENTAL = (
         "jax 0.6.1",
         "global_array_to_host_local_array host_local_array_to_global_array",
     ),
-    *stand_ins(_SHARD_MAP, "jax_util", "jax 0.6.1", {"split_list": "your own {}"}),
+    *stand_ins(_SHARD_MAP, ERA + "jax_util", "jax 0.6.1", {"split_list": "your own {}"}),
     *_of_util(_SHARD_MAP, "jax 0.6.1", "unzip2", "map=safe_map", "zip=safe_zip"),
     *_of_util(_SHARD_MAP, "jax 0.4.36", "unzip3"),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import STAND_INS, group, stand_ins
+from flaxoptim_compat.legacy.names.groups import ERA, STAND_INS, group, stand_ins
 
 MOVED = (
     Entry("jax.abstract_arrays", "jax.core", "jax 0.4.17"),
@@ -35,30 +35,30 @@ OF_JAX_ITSELF = (
 
 STOOD_IN_FOR = (
     Entry("jax.config", STAND_INS + "jax_config", "jax 0.4.29", "the object jax.config"),
-    Entry("jax.util", STAND_INS + "jax_util", "jax 0.8.0", "functions of your own"),
+    Entry("jax.util", ERA + "jax_util", "jax 0.8.0", "functions of your own"),
     Entry(
         "jax.tools.colab_tpu",
         STAND_INS + "jax_colab_tpu",
         "jax 0.9.2",
         "nothing: jax finds TPUs by itself",
     ),
-    Entry("jax.lib.xla_bridge", STAND_INS + "jax_xla_bridge", "jax 0.9.0", "jax.extend.backend"),
-    Entry("jax.lib.xla_client", STAND_INS + "jax_xla_client", "jax 0.9.0", "jaxlib.xla_client"),
-    Entry("jax.lib.xla_extension", STAND_INS + "jaxlib_xla_extension", "jax 0.9.0", "jax"),
-    Entry("jaxlib.xla_extension", STAND_INS + "jaxlib_xla_extension", "jaxlib 0.6.1", "jax"),
-    Entry("jax.experimental.maps", STAND_INS + "jax_maps", "jax 0.4.31", "jax.sharding.Mesh"),
+    Entry("jax.lib.xla_bridge", ERA + "xla_bridge", "jax 0.9.0", "jax.extend.backend"),
+    Entry("jax.lib.xla_client", ERA + "xla_client", "jax 0.9.0", "jaxlib.xla_client"),
+    Entry("jax.lib.xla_extension", ERA + "xla_extension", "jax 0.9.0", "jax"),
+    Entry("jaxlib.xla_extension", ERA + "xla_extension", "jaxlib 0.6.1", "jax"),
+    Entry("jax.experimental.maps", ERA + "maps", "jax 0.4.31", "jax.sharding.Mesh"),
     Entry(
         "jax.experimental.global_device_array",
-        STAND_INS + "jax_global_device_array",
+        ERA + "global_device_array",
         "jax 0.4.7",
         "jax.Array",
     ),
     Entry(
         "jax.experimental.host_callback",
-        STAND_INS + "jax_host_callback",
+        ERA + "host_callback",
         "jax 0.8.0",
         "jax.debug.callback and jax.experimental.io_callback",
-        broken_if=STAND_INS + "jax_host_callback_needed:is_needed",
+        broken_if="flaxoptim_compat.versions.of_jax:host_callback_is_empty",
     ),
     Entry(
         "jax.interpreters.masking",
@@ -78,14 +78,14 @@ STOOD_IN_FOR = (
         "jax 0.2.7",
         "optax, whose functions have the same names",
     ),
-    Entry("jax.experimental.x64_context", STAND_INS + "jax_x64", "jax 0.10.0", "jax.enable_x64"),
+    Entry("jax.experimental.x64_context", ERA + "x64_context", "jax 0.10.0", "jax.enable_x64"),
 )
 
 # From 0.4.35 to 0.7 the module was there, but with two other functions only, which just raised.
 HOST_CALLBACK = (
     *stand_ins(
         "jax.experimental.host_callback",
-        "jax_host_callback",
+        ERA + "host_callback",
         "jax 0.4.35",
         {"id_print": "jax.debug.print", "barrier_wait": "jax.effects_barrier"},
     ),

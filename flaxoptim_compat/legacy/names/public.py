@@ -10,18 +10,18 @@ from flaxoptim_compat.legacy.names.groups import STAND_INS
 
 ERA = "flaxoptim_compat.era"
 
-# {module of the stand-ins: the module of the era that has its names}
-MODULES: dict[str, str] = {
-    "flax_nn_deprecated": "flax_deprecated",
-    "jax_global_device_array": "global_device_array",
-    "jax_host_callback": "host_callback",
-    "jax_maps": "maps",
-    "jax_util": "jax_util",
-    "jax_x64": "x64_context",
-    "jax_xla_bridge": "xla_bridge",
-    "jax_xla_client": "xla_client",
-    "jaxlib_xla_extension": "xla_extension",
-}
+# The modules in it.
+MODULES = (
+    "flax_deprecated",
+    "global_device_array",
+    "host_callback",
+    "jax_util",
+    "maps",
+    "x64_context",
+    "xla_bridge",
+    "xla_client",
+    "xla_extension",
+)
 
 # {module of the stand-ins: the names in the era itself; new=old where numpy has it as well}
 _NAMES = {
@@ -38,7 +38,6 @@ _NAMES = {
     "jax_test_case": "JaxTestCase",
     "jax_test_util": "check_close check_eq",
     "jax_trees": "tree_map",
-    "jax_x64": "disable_x64 enable_x64",
     "jax_xla_computation": "xla_computation",
     "numpy_names": "NINF NZERO PZERO alen asfarray asscalar disp in1d msort",
     "numpy_types": (
@@ -49,9 +48,12 @@ _NAMES = {
 
 # {name in the era: module:attribute of the stand-in}
 NAMES: dict[str, str] = {
-    new: f"{STAND_INS}{module}:{old or new}"
-    for module, names in _NAMES.items()
-    for new, _, old in (each.partition("=") for each in names.split())
+    **{name: f"{ERA}.x64_context:{name}" for name in ("disable_x64", "enable_x64")},
+    **{
+        new: f"{STAND_INS}{module}:{old or new}"
+        for module, names in _NAMES.items()
+        for new, _, old in (each.partition("=") for each in names.split())
+    },
 }
 _PUBLIC = {served_by: f"{ERA}:{name}" for name, served_by in NAMES.items()}
 
@@ -62,12 +64,7 @@ def public(served_by: str) -> str:
     Args:
       served_by: ``module:attribute``, or just a module.
     """
-    if not served_by.startswith(STAND_INS):
-        return served_by
-    if served_by in _PUBLIC:
-        return _PUBLIC[served_by]
-    module, colon, attribute = served_by.removeprefix(STAND_INS).partition(":")
-    return f"{ERA}.{MODULES[module]}{colon}{attribute}"
+    return _PUBLIC.get(served_by, served_by)
 
 
 def is_public(served_by: str) -> bool:
@@ -76,7 +73,7 @@ def is_public(served_by: str) -> bool:
     Args:
       served_by: ``module:attribute``, or just a module.
     """
+    if served_by in _PUBLIC:
+        return True
     module, _, _ = served_by.partition(":")
-    if module.startswith(STAND_INS):
-        return served_by in _PUBLIC or module.removeprefix(STAND_INS) in MODULES
-    return "._" not in module and not module.startswith("jaxlib.mlir")
+    return "._" not in module and not module.startswith(("jaxlib.mlir", STAND_INS))

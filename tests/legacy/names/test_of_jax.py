@@ -12,7 +12,7 @@ import pytest
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_jax
-from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.names.groups import ERA, STAND_INS
 from tests.support import jax_name_cases, old_names
 from tests.support.not_even_private import may_be_nowhere
 from tests.support.old_names import RUN_NAMES, exists
@@ -44,7 +44,7 @@ def test_the_name_exists_or_is_served(entry: Entry) -> None:
         assert exists(entry.name) or may_be_nowhere(entry)
         return
     assert not entry.is_module or isinstance(served, ModuleType)
-    shown = entry.served_by.startswith(STAND_INS) or "_src" in entry.served_by
+    shown = entry.served_by.startswith((ERA, STAND_INS)) or "_src" in entry.served_by
     assert entry.instead or not shown, "the message would name a module of this package"
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_numpy
-from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.names.groups import ERA, STAND_INS
 from tests.support import numpy_name_cases, old_names
 from tests.support.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
@@ -71,7 +71,7 @@ def test_the_name_exists_or_is_served(entry: Entry) -> None:
         pytest.skip("it is there in this numpy")
     assert entry.serve() is not None or entry.served_by == "numpy"
     assert entry.is_module == isinstance(entry.serve(), ModuleType)
-    assert entry.instead or not entry.served_by.startswith(STAND_INS)
+    assert entry.instead or not entry.served_by.startswith((ERA, STAND_INS))
 
 
 def test_the_table_is_in_order() -> None:

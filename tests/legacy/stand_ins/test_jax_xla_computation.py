@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from flaxoptim_compat.legacy.stand_ins import jax_xla_bridge, jax_xla_client, jax_xla_computation
+from flaxoptim_compat.era import xla_bridge, xla_client
+from flaxoptim_compat.legacy.stand_ins import jax_xla_computation
 from tests.support.vectors import X
 
 
@@ -15,8 +16,8 @@ def test_xla_computation() -> None:
         lambda x, n: (x * n).sum(), static_argnums=1, backend="cpu"
     )(X, 3)
     assert "HloModule" in lowered.as_hlo_text()
-    analysis = jax_xla_client._xla.hlo_module_cost_analysis(
-        jax_xla_bridge.get_backend(), lowered.as_hlo_module()
+    analysis = xla_client._xla.hlo_module_cost_analysis(
+        xla_bridge.get_backend(), lowered.as_hlo_module()
     )
     assert analysis["flops"] >= 7
     _, shapes = jax_xla_computation.xla_computation(lambda x: {"y": x[:2]}, return_shape=True)(X)

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.sharding import PartitionSpec
 
-from flaxoptim_compat.legacy.stand_ins import jax_maps
+from flaxoptim_compat.era import maps
 from tests.support.vectors import X
 
 
@@ -17,8 +17,8 @@ def test_meshes() -> None:
     with warnings.catch_warnings():
         # Of `with mesh:`, which is what it was for.
         warnings.simplefilter("ignore", DeprecationWarning)
-        with jax_maps.mesh(devices, ("data",)):
-            assert jax_maps.thread_resources.env.physical_mesh.shape == {"data": 2}
+        with maps.mesh(devices, ("data",)):
+            assert maps.thread_resources.env.physical_mesh.shape == {"data": 2}
             constrained = jax.jit(
                 lambda x: jax.lax.with_sharding_constraint(x, PartitionSpec("data"))
             )(X)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flaxoptim_compat.legacy.stand_ins import jax_util
+from flaxoptim_compat.era import jax_util
 
 
 def test_small_helpers() -> None:

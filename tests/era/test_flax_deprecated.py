@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flaxoptim_compat import nn
-from flaxoptim_compat.legacy.stand_ins import flax_nn_deprecated
+from flaxoptim_compat.era import flax_deprecated
 
 
 def test_flax_deprecated_has_it_too():
-    assert flax_nn_deprecated.nn is nn
+    assert flax_deprecated.nn is nn
