@@ -14,13 +14,14 @@ from jax import lax, random
 
 from flaxoptim_compat.nn import initializers
 from flaxoptim_compat.nn.activation import softmax
+from flaxoptim_compat.nn.arguments import documented
+from flaxoptim_compat.nn.base import Module
 from flaxoptim_compat.nn.collection import (
     Collection,
     collection_from_iterable,
     iterate_collection,
 )
 from flaxoptim_compat.nn.linear import DenseGeneral, default_kernel_init
-from flaxoptim_compat.nn.modules import Module
 from flaxoptim_compat.nn.stochasticity import make_rng
 
 # There was another copy of it here first.
@@ -30,6 +31,7 @@ scan_in_dim = jax_utils.scan_in_dim
 _MASKED = -1e10
 
 
+@documented
 def dot_product_attention(
     query: Any,
     key: Any,
@@ -46,19 +48,6 @@ def dot_product_attention(
     """``softmax(query · keyᵀ / √channels + bias) · value``.
 
     Vaswani et al.: Attention Is All You Need, https://arxiv.org/abs/1706.03762
-
-    Args:
-      query: of shape ``[batch, *axes, heads, channels]``.
-      key: likewise.
-      value: likewise, where the number of channels may be another one.
-      dtype: of the computation.
-      bias: added before the softmax.
-      axis: the axes that are attended over; by default all between the batch and the heads.
-      broadcast_dropout: whether all batches and heads drop the same weights.
-      dropout_rng: the key of the dropout; by default one of ``make_rng``.
-      dropout_rate: which part of the weights becomes zero.
-      deterministic: whether none does.
-      precision: of the products; see ``jax.lax.Precision``.
     """
     _compare_shapes(query, key, value)
     ndim = key.ndim
@@ -156,8 +145,7 @@ jax.tree_util.register_pytree_node(Cache, iterate_collection, collection_from_it
 
 
 class MultiHeadDotProductAttention(Module):
-    """Attention with several heads: each has its own projections of queries, keys and values."""
-
+    @documented
     def apply(
         self,
         inputs_q: Any,
@@ -183,32 +171,7 @@ class MultiHeadDotProductAttention(Module):
         bias: bool = True,
         attention_fn: Any = dot_product_attention,
     ) -> Any:
-        """Attention with several heads, from one array to another or to itself.
-
-        Args:
-          inputs_q: what the queries are made of, of shape ``[batch, *axes, features]``.
-          inputs_kv: what the keys and values are made of; None if that is ``inputs_q``.
-          num_heads: how many heads there are.
-          dtype: of the computation.
-          qkv_features: how many channels all heads have; by default the features of ``inputs_q``.
-          out_features: the features of the output; by default those of ``inputs_q``.
-          attention_axis: the axes that are attended over; by default all of ``axes``.
-          causal_mask: whether nothing attends to what comes after it.
-          padding_mask: False for the queries that are padding, of shape ``[batch, *axes, 1]``.
-          key_padding_mask: False for the keys that are padding.
-          segmentation: which segment a query is of; it attends to that segment only.
-          key_segmentation: which segment a key is of.
-          cache: the keys and values so far, if the input is one token, the next one.
-          broadcast_dropout: whether all batches and heads drop the same weights.
-          dropout_rng: the key of the dropout; by default one of ``make_rng``.
-          dropout_rate: which part of the weights becomes zero.
-          deterministic: whether none does.
-          precision: of the products; see ``jax.lax.Precision``.
-          kernel_init: makes the kernels, of a key and a shape.
-          bias_init: makes the biases, of a key and a shape.
-          bias: whether the projections have biases.
-          attention_fn: instead of ``dot_product_attention``.
-        """
+        """Attention with several heads, each with its own queries, keys and values."""
         if cache and not causal_mask:
             raise AssertionError("A cache is for decoding, which takes causal_mask=True.")
         inputs_kv = inputs_q if inputs_kv is None else inputs_kv
@@ -329,6 +292,7 @@ def _as_bias(masks: list[Any], dtype: Any) -> Any:
 SelfAttention = MultiHeadDotProductAttention.partial(inputs_kv=None)
 
 
+@documented
 def make_padding_mask(
     padding_mask_query: Any,
     padding_mask_key: Any,
@@ -337,16 +301,7 @@ def make_padding_mask(
     attention_axis: Any = None,
     segmentation_mask: bool = False,
 ) -> Any:
-    """Which query may attend to which key: 1 where neither is padding, or both are of one segment.
-
-    Args:
-      padding_mask_query: of the queries, of shape ``[batch, *axes]``.
-      padding_mask_key: of the keys, likewise.
-      query_shape: the shape of the queries, with heads and channels.
-      key_shape: that of the keys.
-      attention_axis: the axes that are attended over; by default all between batch and heads.
-      segmentation_mask: whether the masks are numbers of segments.
-    """
+    """Which query may attend to which key: 1 where neither is padding, or both in one segment."""
     if query_shape[0] != key_shape[0] or len(query_shape) != len(key_shape):
         raise AssertionError(
             f"Queries {tuple(query_shape)} and keys {tuple(key_shape)} have as many axes, and as"
@@ -363,13 +318,7 @@ def make_padding_mask(
 
 
 def _make_causal_mask(key: Any, attention_axis: Any = None, self_mask: bool = False) -> Any:
-    """Which query may attend to which key: those up to it.
-
-    Args:
-      key: the keys; queries are as many.
-      attention_axis: the axes that are attended over; by default all between batch and heads.
-      self_mask: whether it may not attend to its own key.
-    """
+    """Which query may attend to which key: those up to it, or those before it (``self_mask``)."""
     axes = _attended(attention_axis, key.ndim)
     sizes = tuple(key.shape[axis] for axis in axes)
     tokens = jnp.arange(math.prod(sizes), dtype=jnp.int32)

@@ -1,9 +1,21 @@
-"""What ``flax.nn.base`` and ``flax.nn.utils`` had."""
+"""Modules of ``flax.nn``, and models: a module with its parameters."""
 
 from __future__ import annotations
 
-from flaxoptim_compat.nn.call_stack import CallStack as CallStack
-from flaxoptim_compat.nn.call_stack import classproperty as classproperty
+import abc
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+from flax import jax_utils, struct
+from jax import random
+
+from flaxoptim_compat import deprecation
+from flaxoptim_compat.nn import stochasticity
+from flaxoptim_compat.nn.arguments import documented
 from flaxoptim_compat.nn.collection import Collection as Collection
 from flaxoptim_compat.nn.collection import ModuleState as ModuleState
 from flaxoptim_compat.nn.collection import capture_module_outputs as capture_module_outputs
@@ -11,11 +23,470 @@ from flaxoptim_compat.nn.collection import collection_from_iterable as collectio
 from flaxoptim_compat.nn.collection import get_state as get_state
 from flaxoptim_compat.nn.collection import is_stateful as is_stateful
 from flaxoptim_compat.nn.collection import iterate_collection as iterate_collection
+from flaxoptim_compat.nn.collection import keep_output
 from flaxoptim_compat.nn.collection import stateful as stateful
-from flaxoptim_compat.nn.modules import MODULE_CLASSMETHODS as MODULE_CLASSMETHODS
-from flaxoptim_compat.nn.modules import Model as Model
-from flaxoptim_compat.nn.modules import Module as Module
-from flaxoptim_compat.nn.modules import TransparentModule as TransparentModule
-from flaxoptim_compat.nn.modules import TruncatedModule as TruncatedModule
-from flaxoptim_compat.nn.modules import module as module
-from flaxoptim_compat.nn.modules import module_method as module_method
+from flaxoptim_compat.nn.frames import MODULE_STACK, ModuleFrame, top_frame
+from flaxoptim_compat.nn.frames import CallStack as CallStack
+from flaxoptim_compat.nn.frames import classproperty as classproperty
+from flaxoptim_compat.nn.stochasticity import fold_in_name, outside_of_transformations
+
+# The methods of the class that take the arguments of apply as well, after their own.
+MODULE_CLASSMETHODS = ["create", "create_by_shape", "init", "init_by_shape", "call", "partial"]
+
+
+class _ModuleMeta(abc.ABCMeta):
+    """Gives a module the documentation and the parameters of its ``apply``."""
+
+    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
+        super().__init__(name, bases, namespace)
+        apply: Any = cls.__dict__.get("apply") or getattr(cls, "apply")  # noqa: B009
+        parameters = tuple(inspect.signature(apply).parameters.values())[1:]
+        cls.__doc__ = apply.__doc__
+        cls.__signature__ = inspect.Signature(parameters)
+        if bases:
+            for method in MODULE_CLASSMETHODS:
+                setattr(cls, method, classmethod(_with_arguments_of(cls, method, parameters)))
+
+
+def _with_arguments_of(
+    cls: type, method: str, parameters: tuple[inspect.Parameter, ...]
+) -> Callable[..., Any]:
+    """The method of the class above it, which says that it takes the arguments of ``apply``."""
+    general = getattr(Module, method)
+
+    @functools.wraps(general)
+    def special(class_: type, *args: Any, **kwargs: Any) -> Any:
+        return getattr(super(cls, class_), method)(*args, **kwargs)
+
+    own = [
+        parameter
+        for parameter in inspect.signature(general).parameters.values()
+        if parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ]
+    special.__doc__ = f"{general.__doc__}\n\nOf apply:\n\n{cls.__doc__}"
+    special.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [*own, *parameters], __validate_parameters__=False
+    )
+    return special
+
+
+class Module(metaclass=_ModuleMeta):
+    """A function of inputs and parameters, written as the method ``apply`` of a class.
+
+    The class itself is called like that function: in the ``apply`` of another module,
+    ``Dense(x, features=3)`` is the output of a new ``Dense`` for ``x``.
+    """
+
+    _frame: ModuleFrame
+
+    def __new__(cls, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """The output of the module, which has a name in the one that is being applied; by default
+        that is its class and a number.
+        """
+        if not MODULE_STACK:
+            raise ValueError(
+                f"{cls.__name__}(...) is called outside of a module. Only the apply of a flax.nn"
+                f" module can call another one like that: from elsewhere, {cls.__name__}.init(rng,"
+                f" ...) makes parameters, and flax.nn.Model({cls.__name__}, params) is called."
+            )
+        parent = cls._get_construction_frame()
+        kwargs = cls._extend_kwargs(kwargs)
+        if name is None:
+            name = cls._default_name()
+        elif cls._is_shared():
+            raise ValueError(
+                f"name={name!r} is given with a call of a shared module: give it to shared(...)."
+            )
+        if name is None:
+            name = f"{cls.__name__}_{parent.create_name()}"
+        cls._check_name(name, parent)
+        rng = None
+        if parent.is_init and name not in parent.params:
+            rng = outside_of_transformations(parent.rng, lambda: fold_in_name(parent.rng, name))
+            parent.params[name] = {}
+        elif name not in parent.params:
+            raise ValueError(
+                f"There are no parameters for a module {name!r} in {parent.path}: it was not"
+                " called when they were initialized."
+            )
+        frame = ModuleFrame(
+            name, parent, parent.params[name], rng, transparent=cls._is_transparent()
+        )
+        return cls._apply_in(frame, args, kwargs)
+
+    @classmethod
+    def _apply_in(cls, frame: ModuleFrame, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with cls._with_instance(frame) as instance:
+            output = instance.apply(*args, **kwargs)
+            keep_output(output)
+        return output
+
+    @abc.abstractmethod
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        """The output for some inputs; each module says by what formula."""
+
+    @classmethod
+    def shared(cls, *, name: str | None = None, **kwargs: Any) -> Any:
+        """A module, some arguments of which may be settled, that has the same parameters each time
+        it is called. Its name is a number by default.
+        """
+        if not MODULE_STACK:
+            raise ValueError(
+                f"{cls.__name__}.shared(...) is for the apply of a module: outside of one, a"
+                " flax.nn.Model can be called more than once."
+            )
+        parent: ModuleFrame = MODULE_STACK[-1]
+        shared_name = parent.create_name() if name is None else name
+        if shared_name in parent.shared_names:
+            raise ValueError(f"There is another shared module {shared_name!r} in {parent.path}.")
+        parent.shared_names.add(shared_name)
+
+        class SharedModule(cls.partial(**kwargs)):  # type: ignore[misc]
+            @classmethod
+            def _default_name(cls) -> str | None:
+                return shared_name
+
+            @classmethod
+            def _is_shared(cls) -> bool:
+                return True
+
+            @classmethod
+            def _get_construction_frame(cls) -> ModuleFrame:
+                return parent
+
+        return _named_like(cls, SharedModule)
+
+    @classmethod
+    def partial(cls, *, name: str | None = None, **kwargs: Any) -> Any:
+        """A module with some arguments settled; those of a call, and its name, go before them."""
+        given_name, given = name, kwargs
+
+        class PartialModule(cls):  # type: ignore[misc, valid-type]
+            @classmethod
+            def _default_name(cls) -> str | None:
+                return super()._default_name() if given_name is None else given_name
+
+            @classmethod
+            def _extend_kwargs(cls, kwargs: dict[str, Any]) -> dict[str, Any]:
+                extended: dict[str, Any] = super()._extend_kwargs({**given, **kwargs})
+                return extended
+
+        return _named_like(cls, PartialModule)
+
+    @classmethod
+    @documented
+    def create(cls, _rng: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """The output for some inputs, and a model with new parameters."""
+        deprecation.warn(_SAY_INIT.format("create", "init"))
+        output, params = cls.init(_rng, *args, name=name, **kwargs)
+        return output, Model(cls, params)
+
+    @classmethod
+    @documented
+    def create_by_shape(
+        cls, _rng: Any, input_specs: Any, *args: Any, name: str | None = None, **kwargs: Any
+    ) -> Any:
+        """The shape of the output for some shapes of inputs, and a model with new parameters."""
+        deprecation.warn(_SAY_INIT.format("create_by_shape", "init_by_shape"))
+        output, params = cls.init_by_shape(_rng, input_specs, *args, name=name, **kwargs)
+        return output, Model(cls, params)
+
+    @classmethod
+    @documented
+    def init(cls, _rng: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """The output for some inputs, and new parameters."""
+        frame = cls._outermost(name, None, _rng)
+        output = cls._apply_in(frame, args, cls._extend_kwargs(kwargs))
+        return output, cls._post_process_params(frame.params)
+
+    @classmethod
+    @documented
+    def init_by_shape(
+        cls, _rng: Any, input_specs: Any, *args: Any, name: str | None = None, **kwargs: Any
+    ) -> Any:
+        """The shape of the output for some shapes of inputs, and new parameters."""
+        # One key for all that is random in there: what is drawn from the one outside would change
+        # its count from inside.
+        key = stochasticity.make_rng() if stochasticity.is_stochastic() else None
+
+        def initialize(*inputs: Any) -> Any:
+            if key is None:
+                return cls.init(_rng, *inputs, *args, name=name, **kwargs)
+            with stochasticity.stochastic(key):
+                return cls.init(_rng, *inputs, *args, name=name, **kwargs)
+
+        return jax_utils.partial_eval_by_shape(initialize, input_specs)
+
+    @classmethod
+    @documented
+    def call(cls, params: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+        """The output for some inputs and parameters."""
+        frame = cls._outermost(name, cls._pre_process_params(params), None)
+        return cls._apply_in(frame, args, cls._extend_kwargs(kwargs))
+
+    @classmethod
+    def _outermost(cls, name: str | None, params: Any, rng: Any) -> ModuleFrame:
+        """The frame of a module with parameters of its own, also if another one is around it."""
+        parent = MODULE_STACK[-1] if MODULE_STACK else None
+        name = cls._default_name() if name is None else name
+        return ModuleFrame(name, parent, params, rng, transparent=cls._is_transparent())
+
+    def param(self, name: str, shape: Any, initializer: Callable[..., Any]) -> Any:
+        """A parameter of this module.
+
+        Args:
+          name: in this module.
+          shape: its shape, or None: then it may be anything.
+          initializer: makes it, of a key and the shape.
+        """
+        frame = self._frame
+        if frame.is_init:
+            if name in frame.params:
+                raise ValueError(f"There is another parameter {name!r} in {_place(frame)}.")
+            frame.params[name] = outside_of_transformations(
+                frame.rng, lambda: initializer(fold_in_name(frame.rng, name), shape)
+            )
+        value = self.get_param(name)
+        if shape is not None and value.shape != shape:
+            raise ValueError(
+                f"The parameter {name!r} of {_place(frame)} has the shape {value.shape}, and the"
+                f" module asks for {shape}. Are the inputs of another shape than those that it was"
+                " initialized with?"
+            )
+        return value
+
+    def get_param(self, name: str) -> Any:
+        """A parameter that this module has already, by its name."""
+        if name not in self._frame.params:
+            raise ValueError(
+                f"There is no parameter {name!r} in {_place(self._frame)}, only"
+                f" {', '.join(map(repr, self._frame.params)) or 'nothing'}."
+            )
+        return self._frame.params[name]
+
+    def state(
+        self,
+        name: str,
+        shape: Any = None,
+        initializer: Callable[..., Any] | None = None,
+        collection: Any = None,
+    ) -> ModuleState:
+        """A variable of this module, whose ``value`` can be read and set.
+
+        Args:
+          name: in this module.
+          shape: what the initializer gets.
+          initializer: makes the first value, of a key and the shape.
+          collection: where it is kept; by default where the block of ``stateful`` says.
+        """
+        top_frame("Module.state")
+        kept_in = get_state() if collection is None else collection
+        variable = ModuleState(kept_in, name)
+        initializing = [frame for frame in MODULE_STACK if frame.is_init]
+        if initializer is not None and initializing:
+            frame = initializing[-1]
+
+            def initialize() -> tuple[Any, Any]:
+                rng, key = random.split(frame.rng)
+                return rng, initializer(key, shape)
+
+            frame.rng, variable.value = outside_of_transformations(frame.rng, initialize)
+        return variable
+
+    def is_stateful(self) -> bool:
+        """Whether there is a block of ``stateful`` around this call."""
+        return is_stateful()
+
+    def is_initializing(self) -> bool:
+        """Whether parameters are being made, not used."""
+        top_frame("Module.is_initializing")
+        return self._frame.is_init
+
+    @classmethod
+    @contextmanager
+    def _with_instance(cls, frame: ModuleFrame) -> Iterator[Any]:
+        """An object to call ``apply`` of, which knows its parameters."""
+        instance: Any = object.__new__(cls)
+        instance._frame = frame
+        with MODULE_STACK.frame(frame):
+            yield instance
+
+    @classmethod
+    def _get_construction_frame(cls) -> ModuleFrame:
+        """The module that has the parameters of this one; that which calls it, if not shared."""
+        frame: ModuleFrame = MODULE_STACK[-1]
+        return frame
+
+    @classmethod
+    def _check_name(cls, name: str, parent: ModuleFrame) -> None:
+        if not isinstance(name, str):
+            raise ValueError(f"The name of a module is a string, not {name!r}.")
+        if "/" in name or ":" in name:
+            raise ValueError(f"The name {name!r} of a module has a slash or a colon in it.")
+        if name in parent.shared and not (parent.shared[name] and cls._is_shared()):
+            raise ValueError(
+                f"There is another module {name!r} in {parent.path}. To call one more than once,"
+                " make it with shared(...)."
+            )
+        parent.shared[name] = cls._is_shared()
+
+    @classmethod
+    def _extend_kwargs(cls, kwargs: dict[str, Any]) -> dict[str, Any]:
+        return kwargs
+
+    @classmethod
+    def _pre_process_params(cls, params: Any) -> Any:
+        return params
+
+    @classmethod
+    def _post_process_params(cls, params: Any) -> Any:
+        return params
+
+    @classmethod
+    def _is_transparent(cls) -> bool:
+        return False
+
+    @classmethod
+    def _is_shared(cls) -> bool:
+        return False
+
+    @classmethod
+    def _default_name(cls) -> str | None:
+        return None
+
+
+_SAY_INIT = (
+    "flax.nn.Module.{0} is gone from Flax since 0.4.0, and was to go before that. Use {1}, which"
+    " returns the parameters, and flax.nn.Model(module, params)."
+)
+
+
+def _named_like(cls: type, derived: type) -> type:
+    # Parameters are named after the class.
+    derived.__name__, derived.__qualname__ = cls.__name__, cls.__qualname__
+    derived.__module__ = cls.__module__
+    return derived
+
+
+def _place(frame: ModuleFrame) -> str:
+    try:
+        return frame.path
+    except TypeError:
+        return "the module"
+
+
+def module(fun: Callable[..., Any]) -> Any:
+    """A module whose ``apply`` is a function that needs no parameters but those of modules it
+    calls.
+    """
+
+    @functools.wraps(fun)
+    def apply(self: Module, *args: Any, **kwargs: Any) -> Any:
+        del self
+        return fun(*args, **kwargs)
+
+    return _ModuleMeta(fun.__name__, (Module,), {"apply": apply, "__module__": fun.__module__})
+
+
+def module_method(fn: Callable[..., Any]) -> Any:
+    """Another method that uses the parameters of a module: it can be called on a model, and on a
+    shared module.
+    """
+    made: dict[type, type] = {}
+
+    def method_of(cls: Any) -> type:
+        if cls not in made:
+            # It is a module itself, of the same class, so that it can call the other methods.
+            derived = _ModuleMeta(fn.__name__, (cls,), {"apply": fn, "__module__": cls.__module__})
+            derived.__qualname__ = f"{cls.__qualname__}.{fn.__name__}"
+            made[cls] = derived
+        return made[cls]
+
+    return classproperty(method_of)
+
+
+class TransparentModule(Module):
+    """A module that has the parameters of the one module in it, as if they were its own."""
+
+    @classmethod
+    def _pre_process_params(cls, params: Any) -> Any:
+        return {"0": params}
+
+    @classmethod
+    def _post_process_params(cls, params: Any) -> Any:
+        if list(params) != ["0"]:
+            raise ValueError(
+                "A transparent module calls one module, with name='0', and has no parameters of"
+                f" its own. This one has {', '.join(map(repr, params)) or 'none'}."
+            )
+        return params["0"]
+
+    @classmethod
+    def _is_transparent(cls) -> bool:
+        return True
+
+
+class TruncatedModule(TransparentModule):
+    """Another module, of which outputs inside of it are wanted: see ``Model.truncate_at``."""
+
+    def apply(
+        self,
+        *args: Any,
+        wrapped_module: Any = None,
+        truncate_path: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The outputs of modules inside of ``wrapped_module``, which is given the other arguments:
+        for a path, or for each in a list or a dict.
+        """
+        if wrapped_module is None or truncate_path is None:
+            raise ValueError("TruncatedModule takes wrapped_module=... and truncate_path=...")
+        with capture_module_outputs() as outputs:
+            wrapped_module(*args, **kwargs, name="0")
+        return jax.tree.map(lambda path: outputs[path], truncate_path)
+
+
+@struct.dataclass
+class Model:
+    """A module with its parameters, which is called like a function of the inputs.
+
+    Args:
+      module: the module.
+      params: what its ``init`` made.
+    """
+
+    module: Any = struct.field(pytree_node=False)
+    params: Any = struct.field(pytree_node=True)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The output for some inputs; it takes what ``apply`` takes, and ``name``."""
+        return self.module.call(self.params, *args, **kwargs)
+
+    def truncate_at(self, module_path: Any) -> Any:
+        """A model that returns the outputs of modules inside of this one.
+
+        Args:
+          module_path: such as ``/encoder/Dense_0``, or a list or a dict of paths. The outputs for
+            a path are a list, one for each call.
+        """
+        truncated = TruncatedModule.partial(wrapped_module=self.module, truncate_path=module_path)
+        return self.replace(module=truncated)
+
+    def __getattr__(self, name: str) -> Any:
+        # What copy and pickle look for, they look for before there is a module.
+        if not name.startswith("__"):
+            method = getattr(self.module, name)
+            if inspect.isclass(method) and issubclass(method, Module):
+                return functools.partial(method.call, self.params)
+        raise AttributeError(
+            f"The model has no attribute {name!r}: only module, params and the methods of its"
+            " module that are made with @flax.nn.module_method."
+        )
+
+    def __contains__(self, name: object) -> bool:
+        # Today's TrainState asks this of what it has for parameters, and of their gradients.
+        return name in self.params
+
+    def __hash__(self) -> int:
+        # A function that jax compiled for one model has its parameters in it, and no other's.
+        return id(self)

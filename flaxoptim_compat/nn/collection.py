@@ -9,8 +9,7 @@ from typing import Any
 import jax
 from flax import serialization
 
-from flaxoptim_compat.nn.call_stack import CallStack
-from flaxoptim_compat.nn.frames import MODULE_STACK, ModuleFrame, top_frame
+from flaxoptim_compat.nn.frames import MODULE_STACK, CallStack, ModuleFrame, top_frame
 
 _STATES = CallStack()
 _OUTPUTS = CallStack()
@@ -48,23 +47,12 @@ class Collection:
             copy._mutable = False
 
     def retrieve(self, default: Any = None) -> Any:
-        """What the module that is being applied has stored.
-
-        Args:
-          default: what to return if it has stored nothing.
-        """
+        """The value that the module that is being applied has stored, or the default."""
         frame = top_frame("Collection.retrieve")
         return self.state.get(self._path_of(frame), default)
 
     def store(self, value: Any) -> Any:
-        """Store something for the module that is being applied.
-
-        Args:
-          value: what.
-
-        Returns:
-          What it had stored before, or None.
-        """
+        """Store a value for the module that is being applied; returns the one before, or None."""
         frame = top_frame("Collection.store")
         if not self._mutable:
             raise ValueError(
@@ -111,12 +99,7 @@ class Collection:
 
 
 def iterate_collection(collection: Collection) -> tuple[tuple[Any], tuple[Any, Any]]:
-    """What jax finds in a collection.
-
-    Args:
-      collection: one that cannot be changed at the moment: a copy of it inside of a transformation
-        would not change the one outside.
-    """
+    """The children that jax finds in a collection, and its class with where it was made."""
     if collection._mutable:
         raise ValueError(
             "A collection that can be changed cannot be passed to jax: take it out of its block,"
@@ -126,12 +109,7 @@ def iterate_collection(collection: Collection) -> tuple[tuple[Any], tuple[Any, A
 
 
 def collection_from_iterable(meta: tuple[Any, Any], state: Any) -> Any:
-    """A collection of what jax found in one.
-
-    Args:
-      meta: its class, and where it was made.
-      state: what is stored.
-    """
+    """A collection, as ``iterate_collection`` took it apart."""
     kind, anchor = meta
     collection = kind(state[0])
     collection._anchor = anchor
@@ -224,20 +202,14 @@ def get_state() -> Collection:
 
 @contextmanager
 def capture_module_outputs() -> Iterator[Any]:
-    """Keep what every module returns while a ``with`` block runs.
-
-    Returns:
-      A collection with a list for each path: a module may be called more than once.
+    """A block with a collection of all outputs of modules: a list for each path, as one may be
+    called more than once.
     """
     with Collection().mutate() as outputs, _OUTPUTS.frame(outputs):
         yield outputs
 
 
 def keep_output(output: Any) -> None:
-    """Give the output of the module that is being applied to those who capture outputs.
-
-    Args:
-      output: what it returned.
-    """
+    """Give the output of the module that is being applied to those who capture outputs."""
     for outputs in _OUTPUTS:
         outputs.store([*outputs.retrieve(default=()), output])

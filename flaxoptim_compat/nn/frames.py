@@ -2,9 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
 
-from flaxoptim_compat.nn.call_stack import CallStack
+T = TypeVar("T")
+
+
+class CallStack:
+    """A stack that a ``with`` block puts something on, and that each thread has for itself."""
+
+    def __init__(self) -> None:
+        self._of_thread = threading.local()
+
+    @property
+    def _frames(self) -> list[Any]:
+        frames: list[Any] = self._of_thread.__dict__.setdefault("frames", [])
+        return frames
+
+    @contextmanager
+    def frame(self, data: Any = None) -> Iterator[Any]:
+        """Put something on top of the stack for a block; a new dict if it is None."""
+        top = {} if data is None else data
+        self._frames.append(top)
+        try:
+            yield top
+        finally:
+            self._frames.pop()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._frames)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._frames[key]
+
+
+class _ClassProperty(Generic[T]):
+    def __init__(self, function: Callable[[Any], T]) -> None:
+        self.function = function
+
+    def __get__(self, instance: object, owner: Any) -> T:
+        return self.function(owner)
+
+
+def classproperty(f: Callable[[Any], T]) -> _ClassProperty[T]:
+    """A property of a class, which ``f`` computes from the class."""
+    return _ClassProperty(f)
 
 
 class ModuleFrame:
@@ -57,11 +104,7 @@ class ModuleFrame:
         return f"{self.parent.path.removesuffix('/')}/{self.name}"
 
     def is_descendent_of(self, frame: ModuleFrame | None) -> bool:
-        """Whether another frame is around it; None is around all.
-
-        Args:
-          frame: the other one.
-        """
+        """Whether another frame, or None, which is around all, is around this one."""
         around = self.parent
         while around is not None and around is not frame:
             around = around.parent
@@ -78,11 +121,7 @@ MODULE_STACK = CallStack()
 
 
 def top_frame(asked: str) -> ModuleFrame:
-    """The module that is being applied.
-
-    Args:
-      asked: what needs to know, for the error if there is none.
-    """
+    """The module that is being applied; where there is none, the error says who ``asked``."""
     if not MODULE_STACK:
         raise ValueError(f"{asked} is only there in the apply of a flax.nn.Module.")
     frame: ModuleFrame = MODULE_STACK[-1]

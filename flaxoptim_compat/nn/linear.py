@@ -10,19 +10,20 @@ import jax.numpy as jnp
 from jax import lax
 
 from flaxoptim_compat.nn import initializers
-from flaxoptim_compat.nn.modules import Module, module_method
+from flaxoptim_compat.nn.arguments import documented
+from flaxoptim_compat.nn.base import Module, module_method
 
 default_kernel_init = initializers.lecun_normal()
 default_embed_init = initializers.variance_scaling(1.0, "fan_in", "normal", out_axis=0)
 
 
-def _as_tuple(value: Any) -> tuple[Any, ...]:
+def as_tuple(value: Any) -> tuple[Any, ...]:
+    """A tuple of what is one already, or of a single thing."""
     return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
 class DenseGeneral(Module):
-    """``inputs · kernel + bias``, summed over some axes."""
-
+    @documented
     def apply(
         self,
         inputs: Any,
@@ -35,24 +36,12 @@ class DenseGeneral(Module):
         bias_init: Any = initializers.zeros,
         precision: Any = None,
     ) -> Any:
-        """``inputs · kernel + bias``, summed over some axes.
-
-        Args:
-          inputs: an array.
-          features: the sizes of the axes that take the place of those summed over, at the end.
-          axis: those summed over.
-          batch_dims: the first axes, if each index of theirs has a kernel of its own.
-          bias: whether there is a bias.
-          dtype: of the computation.
-          kernel_init: makes the kernel, of a key and the shape as a matrix.
-          bias_init: makes the bias, of a key and its size.
-          precision: of the product; see ``jax.lax.Precision``.
-        """
+        """``inputs · kernel + bias``, summed over some axes."""
         inputs = jnp.asarray(inputs, dtype)
-        features, batch_dims = _as_tuple(features), _as_tuple(batch_dims)
+        features, batch_dims = as_tuple(features), as_tuple(batch_dims)
         if batch_dims and set(batch_dims) != set(range(max(batch_dims) + 1)):
             raise ValueError(f"batch_dims is {batch_dims}: it must be the first axes, (0, 1, ...).")
-        axis = tuple(each if each >= 0 else inputs.ndim + each for each in _as_tuple(axis))
+        axis = tuple(each if each >= 0 else inputs.ndim + each for each in as_tuple(axis))
         batch_shape = tuple(inputs.shape[each] for each in batch_dims)
         summed_shape = tuple(inputs.shape[each] for each in axis)
         batches, summed = len(batch_dims), len(axis)
@@ -85,8 +74,7 @@ class DenseGeneral(Module):
 
 
 class Dense(Module):
-    """``inputs · kernel + bias`` over the last axis."""
-
+    @documented
     def apply(
         self,
         inputs: Any,
@@ -97,17 +85,7 @@ class Dense(Module):
         kernel_init: Any = default_kernel_init,
         bias_init: Any = initializers.zeros,
     ) -> Any:
-        """``inputs · kernel + bias`` over the last axis.
-
-        Args:
-          inputs: an array.
-          features: the size of the last axis of the output.
-          bias: whether there is a bias.
-          dtype: of the computation.
-          precision: of the product; see ``jax.lax.Precision``.
-          kernel_init: makes the kernel, of a key and a shape.
-          bias_init: makes the bias, of a key and a shape.
-        """
+        """``inputs · kernel + bias`` over the last axis."""
         inputs = jnp.asarray(inputs, dtype)
         kernel = self.param("kernel", (inputs.shape[-1], features), kernel_init)
         summed = (((inputs.ndim - 1,), (0,)), ((), ()))
@@ -140,8 +118,7 @@ def _conv_dimension_numbers(input_shape: Sequence[int]) -> lax.ConvDimensionNumb
 
 
 class Conv(Module):
-    """A convolution with a kernel, and a bias."""
-
+    @documented
     def apply(
         self,
         inputs: Any,
@@ -158,23 +135,7 @@ class Conv(Module):
         kernel_init: Any = default_kernel_init,
         bias_init: Any = initializers.zeros,
     ) -> Any:
-        """A convolution with a kernel, and a bias.
-
-        Args:
-          inputs: of shape ``[batch, *window axes, features]``, or without the batch.
-          features: how many the output has.
-          kernel_size: the size of the window; a number for one axis.
-          strides: the steps from one window to the next; by default 1.
-          padding: ``SAME``, ``VALID``, or how much before and after each axis of the window.
-          input_dilation: the steps between inputs, with zeros between them.
-          kernel_dilation: the steps between the inputs that one window takes.
-          feature_group_count: in how many groups the features are, each seen by its own kernel.
-          bias: whether there is a bias.
-          dtype: of the computation.
-          precision: of the products; see ``jax.lax.Precision``.
-          kernel_init: makes the kernel, of a key and a shape.
-          bias_init: makes the bias, of a key and a shape.
-        """
+        """A convolution with a kernel, and a bias."""
         inputs, kernel_size, has_batch = _with_batch(jnp.asarray(inputs, dtype), kernel_size)
         if inputs.shape[-1] % feature_group_count:
             raise AssertionError(
@@ -198,8 +159,7 @@ class Conv(Module):
 
 
 class ConvTranspose(Module):
-    """The transpose of a convolution, and a bias: it makes images larger."""
-
+    @documented
     def apply(
         self,
         inputs: Any,
@@ -214,21 +174,7 @@ class ConvTranspose(Module):
         kernel_init: Any = default_kernel_init,
         bias_init: Any = initializers.zeros,
     ) -> Any:
-        """The transpose of a convolution, and a bias: it makes images larger.
-
-        Args:
-          inputs: of shape ``[batch, *window axes, features]``, or without the batch.
-          features: how many the output has.
-          kernel_size: the size of the window; a number for one axis.
-          strides: how many times larger the output is; by default 1.
-          padding: ``SAME``, ``VALID``, or how much before and after each axis of the window.
-          kernel_dilation: the steps between the outputs that one window reaches.
-          bias: whether there is a bias.
-          dtype: of the computation.
-          precision: of the products; see ``jax.lax.Precision``.
-          kernel_init: makes the kernel, of a key and a shape.
-          bias_init: makes the bias, of a key and a shape.
-        """
+        """The transpose of a convolution, and a bias: it makes images larger."""
         inputs, kernel_size, has_batch = _with_batch(jnp.asarray(inputs, dtype), kernel_size)
         kernel = self.param("kernel", (*kernel_size, inputs.shape[-1], features), kernel_init)
         output = lax.conv_transpose(
@@ -244,8 +190,7 @@ class ConvTranspose(Module):
 
 
 class Embed(Module):
-    """A vector for each of some numbers."""
-
+    @documented
     def apply(
         self,
         inputs: Any,
@@ -253,26 +198,15 @@ class Embed(Module):
         features: int,
         embedding_init: Any = default_embed_init,
     ) -> Any:
-        """A vector for each of some numbers.
-
-        Args:
-          inputs: numbers from 0 on, of an integer dtype.
-          num_embeddings: how many vectors there are.
-          features: the size of a vector.
-          embedding_init: makes the vectors, of a key and a shape.
-        """
+        """A vector for each of some numbers."""
         if not jnp.issubdtype(inputs.dtype, jnp.integer):
             raise ValueError(f"Embed takes integers, not {inputs.dtype}.")
         return self.param("embedding", (num_embeddings, features), embedding_init)[inputs]
 
     @module_method
+    @documented
     def attend(self: Any, query: Any, **unused_kwargs: Any) -> Any:
-        """The product of vectors with each embedding.
-
-        Args:
-          query: the vectors, in the last axis.
-          unused_kwargs: arguments of ``apply`` that are settled.
-        """
+        """The product of vectors with each embedding."""
         del unused_kwargs
         summed = (((query.ndim - 1,), (1,)), ((), ()))
         return lax.dot_general(query, self.get_param("embedding"), summed)

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from flaxoptim_compat.nn import initializers
-from flaxoptim_compat.nn.modules import Module
+from flaxoptim_compat.nn.arguments import documented
+from flaxoptim_compat.nn.base import Module
 
 
 def _mean_and_mean_of_squares(x: Any, axes: Sequence[int], keepdims: bool) -> tuple[Any, Any]:
@@ -20,8 +21,7 @@ def _mean_and_mean_of_squares(x: Any, axes: Sequence[int], keepdims: bool) -> tu
 
 
 class BatchNorm(Module):
-    """Features with mean 0 and variance 1 over the batch, then scaled and shifted."""
-
+    @documented
     def apply(
         self,
         x: Any,
@@ -38,23 +38,7 @@ class BatchNorm(Module):
         axis_name: Any = None,
         axis_index_groups: Any = None,
     ) -> Any:
-        """``(x - mean) / √(variance + epsilon) · scale + bias``.
-
-        Args:
-          x: an array.
-          batch_stats: the collection of the averages; by default that of ``stateful``, if any.
-          use_running_average: whether mean and variance are those averages, not of ``x``.
-          axis: those of the features; mean and variance are over all others.
-          momentum: how much of an average stays with each step.
-          epsilon: what is added to the variance.
-          dtype: of the output.
-          bias: whether there is a bias.
-          scale: whether there is a scale.
-          bias_init: makes the bias, of a key and a shape.
-          scale_init: makes the scale, of a key and a shape.
-          axis_name: the axis of ``pmap`` over which means are taken as well.
-          axis_index_groups: groups of devices on that axis, each with its own mean.
-        """
+        """``(x - mean) / √(variance + epsilon) · scale + bias``, over the batch."""
         x = jnp.asarray(x, jnp.float32)
         features = {each % x.ndim for each in (axis if isinstance(axis, tuple) else (axis,))}
         spread = tuple(size if i in features else 1 for i, size in enumerate(x.shape))
@@ -93,11 +77,7 @@ class BatchNorm(Module):
 
 
 class LayerNorm(Module):
-    """Each vector of features with mean 0 and variance 1, then scaled and shifted.
-
-    Ba, Kiros, Hinton: Layer Normalization, https://arxiv.org/abs/1607.06450
-    """
-
+    @documented
     def apply(
         self,
         x: Any,
@@ -108,16 +88,9 @@ class LayerNorm(Module):
         bias_init: Any = initializers.zeros,
         scale_init: Any = initializers.ones,
     ) -> Any:
-        """``(x - mean) / √(variance + epsilon) · scale + bias``.
+        """``(x - mean) / √(variance + epsilon) · scale + bias``, over the features.
 
-        Args:
-          x: an array with the features in the last axis.
-          epsilon: what is added to the variance.
-          dtype: of the output.
-          bias: whether there is a bias.
-          scale: whether there is a scale.
-          bias_init: makes the bias, of a key and a shape.
-          scale_init: makes the scale, of a key and a shape.
+        Ba, Kiros, Hinton: Layer Normalization, https://arxiv.org/abs/1607.06450
         """
         x = jnp.asarray(x, jnp.float32)
         shape = (x.shape[-1],)
@@ -132,11 +105,7 @@ class LayerNorm(Module):
 
 
 class GroupNorm(Module):
-    """Groups of features with mean 0 and variance 1 in each example, then scaled and shifted.
-
-    Wu, He: Group Normalization, https://arxiv.org/abs/1803.08494
-    """
-
+    @documented
     def apply(
         self,
         x: Any,
@@ -149,18 +118,9 @@ class GroupNorm(Module):
         bias_init: Any = initializers.zeros,
         scale_init: Any = initializers.ones,
     ) -> Any:
-        """``(x - mean) / √(variance + epsilon) · scale + bias``.
+        """``(x - mean) / √(variance + epsilon) · scale + bias``, over groups of features.
 
-        Args:
-          x: of shape ``[batch, ..., features]``.
-          num_groups: how many groups there are.
-          group_size: how many features each has; then ``num_groups`` is None.
-          epsilon: what is added to the variance.
-          dtype: of the output.
-          bias: whether there is a bias.
-          scale: whether there is a scale.
-          bias_init: makes the bias, of a key and a shape.
-          scale_init: makes the scale, of a key and a shape.
+        Wu, He: Group Normalization, https://arxiv.org/abs/1803.08494
         """
         x = jnp.asarray(x, jnp.float32)
         features = x.shape[-1]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,55 +12,48 @@ import numpy as np
 from jax import random
 
 from flaxoptim_compat.nn import activation, initializers
-from flaxoptim_compat.nn.linear import Conv, Dense, default_kernel_init
-from flaxoptim_compat.nn.modules import Module
+from flaxoptim_compat.nn.arguments import documented
+from flaxoptim_compat.nn.base import Module
+from flaxoptim_compat.nn.linear import Conv, Dense, as_tuple, default_kernel_init
 
 _orthogonal = initializers.orthogonal()
 
 
 class RNNCellBase(Module):
-    """What all cells have: a first carry."""
+    """The base of all cells, which have a first carry."""
 
     @staticmethod
     @abc.abstractmethod
+    @documented
     def initialize_carry(
         rng: Any, batch_dims: Any, size: Any, init_fn: Any = initializers.zeros
     ) -> Any:
-        """The first carry.
-
-        Args:
-          rng: a key.
-          batch_dims: the sizes of the axes of the batch.
-          size: the size of the memory.
-          init_fn: makes it, of a key and a shape.
-        """
+        """The first carry."""
 
 
 class _TwoMemories(RNNCellBase):
-    """Cells whose carry is two arrays: the memory and the last output."""
+    """The base of cells whose carry is two arrays: the memory and the last output."""
 
     @staticmethod
+    @documented
     def initialize_carry(
         rng: Any, batch_dims: Any, size: Any, init_fn: Any = initializers.zeros
     ) -> Any:
-        """The first memory and output.
-
-        Args:
-          rng: a key.
-          batch_dims: the sizes of the axes of the batch.
-          size: the size of the memory.
-          init_fn: makes both, of a key and a shape.
-        """
+        """The first memory and output."""
+        shape = (*batch_dims, *as_tuple(size))
         first, second = random.split(rng)
-        shape = (*batch_dims, size)
         return init_fn(first, shape), init_fn(second, shape)
 
 
-class LSTMCell(_TwoMemories):
-    """Long short-term memory."""
+def _cell(step: Callable[..., Any]) -> Callable[..., Any]:
+    """The ``apply`` of a cell with gates, whose arguments are the same for all such cells.
+
+    Args:
+      step: the cell, with those arguments in their order.
+    """
 
     def apply(
-        self,
+        self: Any,
         carry: Any,
         inputs: Any,
         gate_fn: Any = activation.sigmoid,
@@ -67,34 +62,11 @@ class LSTMCell(_TwoMemories):
         recurrent_kernel_init: Any = _orthogonal,
         bias_init: Any = initializers.zeros,
     ) -> Any:
-        """``c' = f·c + i·g`` and ``h' = o·tanh(c')``.
+        inits = (kernel_init, recurrent_kernel_init, bias_init)
+        return step(self, carry, inputs, gate_fn, activation_fn, *inits)
 
-        ``i``, ``f`` and ``o`` are ``sigmoid(W x + U h + b)``, and ``g`` is ``tanh(W x + U h + b)``,
-        each with its own ``W``, ``U`` and ``b``.
-
-        Args:
-          carry: ``c`` and ``h``.
-          inputs: ``x``.
-          gate_fn: instead of the sigmoid.
-          activation_fn: instead of the hyperbolic tangent.
-          kernel_init: makes each ``W``, of a key and a shape.
-          recurrent_kernel_init: makes each ``U``, of a key and a shape.
-          bias_init: makes each ``b``, of a key and a shape.
-        """
-        memory, hidden = carry
-        size = hidden.shape[-1]
-
-        def gate(name: str) -> Any:
-            of_inputs = Dense(inputs, size, bias=False, kernel_init=kernel_init, name=f"i{name}")
-            return of_inputs + Dense(
-                hidden,
-                size,
-                kernel_init=recurrent_kernel_init,
-                bias_init=bias_init,
-                name=f"h{name}",
-            )
-
-        return _next_memory(memory, {name: gate(name) for name in "ifgo"}, gate_fn, activation_fn)
+    apply.__doc__ = step.__doc__
+    return documented(apply)
 
 
 def _next_memory(memory: Any, gates: dict[str, Any], gate_fn: Any, activation_fn: Any) -> Any:
@@ -104,63 +76,48 @@ def _next_memory(memory: Any, gates: dict[str, Any], gate_fn: Any, activation_fn
     return (memory, hidden), hidden
 
 
+class LSTMCell(_TwoMemories):
+    @_cell
+    def apply(self, carry: Any, inputs: Any, gate_fn: Any, activation_fn: Any, *inits: Any) -> Any:
+        """Long short-term memory: ``c' = f·c + i·g`` and ``h' = o·tanh(c')``.
+
+        ``i``, ``f`` and ``o`` are ``sigmoid(W x + U h + b)``, and ``g`` is ``tanh(W x + U h + b)``,
+        each with its own ``W``, ``U`` and ``b``.
+        """
+        memory, hidden = carry
+        of_inputs = functools.partial(Dense, inputs, hidden.shape[-1], bias=False)
+        of_hidden = functools.partial(Dense, hidden, hidden.shape[-1], bias_init=inits[2])
+        gates = {
+            name: of_inputs(kernel_init=inits[0], name=f"i{name}")
+            + of_hidden(kernel_init=inits[1], name=f"h{name}")
+            for name in "ifgo"
+        }
+        return _next_memory(memory, gates, gate_fn, activation_fn)
+
+
 class OptimizedLSTMCell(_TwoMemories):
-    """Long short-term memory with the parameters of ``LSTMCell``, in one product for all gates."""
-
-    class DummyDense(Module):
-        """The parameters of a ``Dense``."""
-
+    class DummyDense(Module):  # noqa: D106
+        @documented
         def apply(
             self, inputs: Any, features: int, kernel_init: Any, bias_init: Any, bias: bool = True
         ) -> Any:
-            """The kernel and the bias.
-
-            Args:
-              inputs: what it would be multiplied with.
-              features: the size of the last axis of the output.
-              kernel_init: makes the kernel, of a key and a shape.
-              bias_init: makes the bias, of a key and a shape.
-              bias: whether the bias is a parameter, and not zeros.
-            """
+            """The kernel and the bias of a ``Dense``."""
             kernel = self.param("kernel", (inputs.shape[-1], features), kernel_init)
             if not bias:
                 return kernel, jnp.zeros((features,))
             return kernel, self.param("bias", (features,), bias_init)
 
-    def apply(
-        self,
-        carry: Any,
-        inputs: Any,
-        gate_fn: Any = activation.sigmoid,
-        activation_fn: Any = activation.tanh,
-        kernel_init: Any = default_kernel_init,
-        recurrent_kernel_init: Any = _orthogonal,
-        bias_init: Any = initializers.zeros,
-    ) -> Any:
-        """``c' = f·c + i·g`` and ``h' = o·tanh(c')``, as in ``LSTMCell``.
-
-        Args:
-          carry: ``c`` and ``h``.
-          inputs: ``x``.
-          gate_fn: instead of the sigmoid.
-          activation_fn: instead of the hyperbolic tangent.
-          kernel_init: makes each ``W``, of a key and a shape.
-          recurrent_kernel_init: makes each ``U``, of a key and a shape.
-          bias_init: makes each ``b``, of a key and a shape.
-        """
+    @_cell
+    def apply(self, carry: Any, inputs: Any, gate_fn: Any, activation_fn: Any, *inits: Any) -> Any:
+        """``LSTMCell`` with the same parameters, in one product for all gates."""
         memory, hidden = carry
-        size = hidden.shape[-1]
+        made = {"features": hidden.shape[-1], "bias_init": inits[2]}
         of_inputs, of_hidden = [], []
         for name in "ifgo":
-            made: dict[str, Any] = {"features": size, "bias_init": bias_init}
-            of_inputs.append(
-                self.DummyDense(
-                    inputs, kernel_init=kernel_init, bias=False, name=f"i{name}", **made
-                )
-            )
-            of_hidden.append(
-                self.DummyDense(hidden, kernel_init=recurrent_kernel_init, name=f"h{name}", **made)
-            )
+            kernel = self.DummyDense.partial(**made, name=f"i{name}")
+            of_inputs.append(kernel(inputs, kernel_init=inits[0], bias=False))
+            kernel = self.DummyDense.partial(**made, name=f"h{name}")
+            of_hidden.append(kernel(hidden, kernel_init=inits[1]))
         from_inputs = _in_one_product(inputs, of_inputs, use_bias=False)
         from_hidden = _in_one_product(hidden, of_hidden, use_bias=True)
         gates = {name: h + i for name, h, i in zip("ifgo", from_hidden, from_inputs, strict=True)}
@@ -177,69 +134,34 @@ def _in_one_product(inputs: Any, params: list[Any], use_bias: bool) -> Any:
 
 
 class GRUCell(RNNCellBase):
-    """A gated recurrent unit."""
-
-    def apply(
-        self,
-        carry: Any,
-        inputs: Any,
-        gate_fn: Any = activation.sigmoid,
-        activation_fn: Any = activation.tanh,
-        kernel_init: Any = default_kernel_init,
-        recurrent_kernel_init: Any = _orthogonal,
-        bias_init: Any = initializers.zeros,
-    ) -> Any:
-        """``h' = (1 - z)·n + z·h``.
+    @_cell
+    def apply(self, carry: Any, inputs: Any, gate_fn: Any, activation_fn: Any, *inits: Any) -> Any:
+        """A gated recurrent unit: ``h' = (1 - z)·n + z·h``.
 
         ``r`` and ``z`` are ``sigmoid(W x + b + U h)``, each with its own ``W``, ``b`` and ``U``,
         and ``n`` is ``tanh(W x + b + r·(U h + c))``.
-
-        Args:
-          carry: ``h``.
-          inputs: ``x``.
-          gate_fn: instead of the sigmoid.
-          activation_fn: instead of the hyperbolic tangent.
-          kernel_init: makes each ``W``, of a key and a shape.
-          recurrent_kernel_init: makes each ``U``, of a key and a shape.
-          bias_init: makes each ``b`` and ``c``, of a key and a shape.
         """
         hidden = carry
-        made: dict[str, Any] = {"features": hidden.shape[-1], "bias_init": bias_init}
-
-        def of_inputs(name: str) -> Any:
-            return Dense(inputs, kernel_init=kernel_init, name=f"i{name}", **made)
-
-        def of_hidden(name: str, bias: bool = False) -> Any:
-            init = recurrent_kernel_init
-            return Dense(hidden, kernel_init=init, bias=bias, name=f"h{name}", **made)
-
-        r = gate_fn(of_inputs("r") + of_hidden("r"))
-        z = gate_fn(of_inputs("z") + of_hidden("z"))
-        n = activation_fn(of_inputs("n") + r * of_hidden("n", bias=True))
+        dense = Dense.partial(features=hidden.shape[-1], bias_init=inits[2])
+        of_inputs = dense.partial(inputs=inputs, kernel_init=inits[0])
+        of_hidden = dense.partial(inputs=hidden, kernel_init=inits[1])
+        r = gate_fn(of_inputs(name="ir") + of_hidden(bias=False, name="hr"))
+        z = gate_fn(of_inputs(name="iz") + of_hidden(bias=False, name="hz"))
+        n = activation_fn(of_inputs(name="in") + r * of_hidden(name="hn"))
         hidden = (1.0 - z) * n + z * hidden
         return hidden, hidden
 
     @staticmethod
+    @documented
     def initialize_carry(
         rng: Any, batch_dims: Any, size: Any, init_fn: Any = initializers.zeros
     ) -> Any:
-        """The first output.
-
-        Args:
-          rng: a key.
-          batch_dims: the sizes of the axes of the batch.
-          size: the size of the memory.
-          init_fn: makes it, of a key and a shape.
-        """
+        """The first output."""
         return init_fn(rng, (*batch_dims, size))
 
 
-class ConvLSTM(RNNCellBase):
-    """Long short-term memory of images, with convolutions for products.
-
-    Shi et al.: Convolutional LSTM Network, https://arxiv.org/abs/1506.04214
-    """
-
+class ConvLSTM(_TwoMemories):
+    @documented
     def apply(
         self,
         carry: Any,
@@ -251,48 +173,19 @@ class ConvLSTM(RNNCellBase):
         bias: bool = True,
         dtype: Any = jnp.float32,
     ) -> Any:
-        """``c' = sigmoid(f + 1)·c + sigmoid(i)·tanh(g)`` and ``h' = sigmoid(o)·tanh(c')``.
+        """Long short-term memory of images, with convolutions for products.
 
+        Shi et al.: Convolutional LSTM Network, https://arxiv.org/abs/1506.04214
+
+        ``c' = sigmoid(f + 1)·c + sigmoid(i)·tanh(g)`` and ``h' = sigmoid(o)·tanh(c')``, where
         ``i``, ``g``, ``f`` and ``o`` are the quarters of two convolutions, of ``x`` and of ``h``.
-
-        Args:
-          carry: ``c`` and ``h``.
-          inputs: ``x``, of shape ``[batch, *window axes, features]``.
-          features: how many the memory has.
-          kernel_size: the size of the window.
-          strides: the steps from one window to the next; by default 1.
-          padding: ``SAME``, ``VALID``, or how much before and after each axis of the window.
-          bias: whether the convolutions have biases.
-          dtype: of the computation.
         """
         memory, hidden = carry
-        conv = Conv.partial(
-            features=4 * features,
-            kernel_size=kernel_size,
-            strides=strides,
-            padding=padding,
-            bias=bias,
-            dtype=dtype,
-        )
+        window = {"kernel_size": kernel_size, "strides": strides, "padding": padding}
+        conv = Conv.partial(features=4 * features, **window, bias=bias, dtype=dtype)
         gates = conv(inputs, name="ih") + conv(hidden, name="hh")
         i, g, f, o = jnp.split(gates, 4, axis=-1)
         sigmoid = activation.sigmoid
         memory = sigmoid(f + 1) * memory + sigmoid(i) * jnp.tanh(g)
         hidden = sigmoid(o) * jnp.tanh(memory)
         return (memory, hidden), hidden
-
-    @staticmethod
-    def initialize_carry(
-        rng: Any, batch_dims: Any, size: Any, init_fn: Any = initializers.zeros
-    ) -> Any:
-        """The first memory and output.
-
-        Args:
-          rng: a key.
-          batch_dims: the sizes of the axes of the batch.
-          size: the sizes of the axes of the window, and how many features there are.
-          init_fn: makes both, of a key and a shape.
-        """
-        first, second = random.split(rng)
-        shape = (*batch_dims, *size)
-        return init_fn(first, shape), init_fn(second, shape)
