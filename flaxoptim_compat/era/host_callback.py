@@ -135,11 +135,7 @@ def call(
 
 
 def barrier_wait(logging_name: str | None = None) -> None:
-    """Wait until all taps and calls of running programs are done.
-
-    Args:
-      logging_name: had a meaning for logging only.
-    """
+    """Wait until all taps and calls of running programs are done."""
     jax.effects_barrier()
 
 
@@ -154,14 +150,7 @@ def _refuse_devices(wanted: bool) -> None:
 def _printed(
     value: Any, transforms: Sequence[Any], threshold: int | None, named: dict[str, Any]
 ) -> Iterator[str]:
-    """Write what was printed: the named values if there are any, then the value itself.
-
-    Args:
-      value: a tree of numpy arrays.
-      transforms: pairs of the name of a transformation and what it is about.
-      threshold: up to how many elements an array is written in full.
-      named: the named values.
-    """
+    """Write what was printed: the named values if there are any, then the value itself."""
     if transforms:
         listed = [(name, params) if params else name for name, params in transforms]
         named = {**named, "transforms": listed}

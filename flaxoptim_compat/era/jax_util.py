@@ -48,40 +48,23 @@ def _same_length(*args: Iterable[Any]) -> list[list[Any]]:
 
 
 def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
-    """Map a function over sequences of the same length.
-
-    Args:
-      f: the function.
-      *args: the sequences.
-    """
+    """Map a function over sequences of the same length."""
     return list(map(f, *_same_length(*args)))
 
 
 def safe_zip(*args: Iterable[Any]) -> list[tuple[Any, ...]]:
-    """Pair up the elements of sequences of the same length.
-
-    Args:
-      *args: the sequences.
-    """
+    """Pair up the elements of sequences of the same length."""
     return list(zip(*_same_length(*args), strict=True))
 
 
 def unzip2(xys: Iterable[tuple[Any, Any]]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Take pairs apart.
-
-    Args:
-      xys: the pairs.
-    """
+    """Take pairs apart."""
     pairs = list(xys)
     return tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
 
 
 def unzip3(xyzs: Iterable[tuple[Any, Any, Any]]) -> tuple[tuple[Any, ...], ...]:
-    """Take triples apart.
-
-    Args:
-      xyzs: the triples.
-    """
+    """Take triples apart."""
     triples = list(xyzs)
     return tuple(tuple(triple[place] for triple in triples) for place in range(3))
 
@@ -98,24 +81,14 @@ def subvals(lst: Iterable[Any], replace: Iterable[tuple[int, Any]]) -> tuple[Any
 
 
 def split_list(args: Sequence[Any], ns: Sequence[int]) -> list[list[Any]]:
-    """Cut a list into pieces of given lengths and the rest.
-
-    Args:
-      args: the list.
-      ns: the lengths.
-    """
+    """Cut a list into pieces of given lengths and the rest."""
     cuts = [0, *itertools.accumulate(ns)]
     pieces = [list(args[start:stop]) for start, stop in itertools.pairwise(cuts)]
     return [*pieces, list(args[cuts[-1] :])]
 
 
 def split_dict(dct: dict[Any, Any], names: Iterable[Any]) -> list[Any]:
-    """Return the values of a dict in a given order, which must name all of them.
-
-    Args:
-      dct: the dict.
-      names: the keys.
-    """
+    """Return the values of a dict in a given order, which must name all of them."""
     rest = dict(dct)
     values = [rest.pop(name) for name in names]
     assert not rest
@@ -125,12 +98,7 @@ def split_dict(dct: dict[Any, Any], names: Iterable[Any]) -> list[Any]:
 def split_merge(
     predicate: Callable[[Any], bool], xs: Sequence[Any]
 ) -> tuple[list[Any], list[Any], Callable[[Sequence[Any], Sequence[Any]], list[Any]]]:
-    """Split a list in two, and return a function that puts two such lists together again.
-
-    Args:
-      predicate: true for elements of the first list.
-      xs: the list.
-    """
+    """Split a list in two, and return a function that puts two such lists together again."""
     sides = [bool(predicate(x)) for x in xs]
 
     def merge(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
@@ -146,50 +114,27 @@ def split_merge(
 
 
 def concatenate(xs: Iterable[Iterable[Any]]) -> list[Any]:
-    """Join lists.
-
-    Args:
-      xs: the lists.
-    """
+    """Join lists."""
     return list(itertools.chain.from_iterable(xs))
 
 
 def curry(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that takes its arguments in two calls.
-
-    Args:
-      f: the function.
-    """
+    """Make a function that takes its arguments in two calls."""
     return partial(partial, f)
 
 
 def wrap_name(name: str, transform_name: str) -> str:
-    """Write the name of a transformed function.
-
-    Args:
-      name: the name of the function.
-      transform_name: the name of the transformation.
-    """
+    """Write the name of a transformed function."""
     return f"{transform_name}({name})"
 
 
 def ceil_of_ratio(x: int, y: int) -> int:
-    """Divide integers and round up.
-
-    Args:
-      x: the one that is divided.
-      y: the other one.
-    """
+    """Divide integers and round up."""
     return -(-x // y)
 
 
 def canonicalize_axis(axis: Any, num_dims: int) -> int:
-    """Return the position of an axis that may be counted from the end.
-
-    Args:
-      axis: the axis.
-      num_dims: the number of axes.
-    """
+    """Return the position of an axis that may be counted from the end."""
     position: int = operator.index(axis)
     if not -num_dims <= position < num_dims:
         raise ValueError(f"axis {axis} is out of bounds for array of dimension {num_dims}")
@@ -197,23 +142,12 @@ def canonicalize_axis(axis: Any, num_dims: int) -> int:
 
 
 def tuple_insert(t: tuple[Any, ...], idx: int, val: Any) -> tuple[Any, ...]:
-    """Insert an element into a tuple.
-
-    Args:
-      t: the tuple.
-      idx: where the element is in the result.
-      val: the element.
-    """
+    """Insert an element into a tuple."""
     assert 0 <= idx <= len(t), (idx, len(t))
     return (*t[:idx], val, *t[idx:])
 
 
 def tuple_delete(t: tuple[Any, ...], idx: int) -> tuple[Any, ...]:
-    """Leave an element of a tuple out.
-
-    Args:
-      t: the tuple.
-      idx: where the element is.
-    """
+    """Leave an element of a tuple out."""
     assert 0 <= idx < len(t), (idx, len(t))
     return (*t[:idx], *t[idx + 1 :])

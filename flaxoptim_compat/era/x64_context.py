@@ -12,11 +12,7 @@ __all__ = ["disable_x64", "enable_x64"]
 
 @contextmanager
 def enable_x64(new_val: bool = True) -> Iterator[None]:
-    """Allow 64-bit numbers in a block.
-
-    Args:
-      new_val: False to disallow them.
-    """
+    """Allow 64-bit numbers in a block, or disallow them."""
     with of_jax.enable_x64(new_val):
         yield
 

@@ -38,11 +38,7 @@ __all__ = [
 
 
 def get_device_backend(device: jax.Device | None = None) -> Any:
-    """Return the backend of a device, or the default one.
-
-    Args:
-      device: the device.
-    """
+    """Return the backend of a device, or the default one."""
     return get_backend() if device is None else device.client
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import importlib
 import sys
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from opcode import opmap
+from types import FrameType, ModuleType
 from typing import Any
 
 from flaxoptim_compat.legacy import usage
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import Entry, Registry
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN, NN
-from flaxoptim_compat.legacy.no_such_name import no_such_name
-from flaxoptim_compat.legacy.registry import Registry
 
 
 class Alias(ModuleType):
@@ -119,3 +118,27 @@ def remove(name: str) -> None:
     parent, _, child = name.rpartition(".")
     if parent in sys.modules and vars(sys.modules[parent]).get(child) is alias:
         delattr(sys.modules[parent], child)
+
+
+def no_such_name(module: ModuleType, name: str, asked_from: FrameType) -> Exception:
+    """The error: what to do about a name that is gone for good, of others what Python says.
+
+    Args:
+      module: the module.
+      name: the name.
+      asked_from: the frame that reads the attribute.
+    """
+    message = f"module {module.__name__!r} has no attribute {name!r}"
+    advice = GONE.get(f"{module.__name__}.{name}")
+    if advice is None:
+        return AttributeError(message, name=name, obj=module)
+    message = f"{module.__name__}.{name} is gone for good: {advice}."
+    # Of an AttributeError a from-import keeps nothing, and says only that it cannot import.
+    if _is_from_import(asked_from):
+        return ImportError(message, name=module.__name__)
+    return AttributeError(message, name=name, obj=module)
+
+
+def _is_from_import(frame: FrameType) -> bool:
+    code = frame.f_code.co_code
+    return frame.f_lasti >= 0 and code[frame.f_lasti] == opmap["IMPORT_FROM"]

@@ -15,11 +15,10 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from flaxoptim_compat.legacy import usage
-from flaxoptim_compat.legacy.alias import Alias
+from flaxoptim_compat.legacy.alias import Alias, no_such_name
+from flaxoptim_compat.legacy.entry import Registry
 from flaxoptim_compat.legacy.finders import find_elsewhere
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
-from flaxoptim_compat.legacy.no_such_name import no_such_name
-from flaxoptim_compat.legacy.registry import Registry
 
 _MARK = "_flaxoptim_compat_original"
 _lock = threading.Lock()

@@ -14,9 +14,8 @@ from types import ModuleType
 from typing import Any
 
 from flaxoptim_compat.legacy.alias import AliasLoader
-from flaxoptim_compat.legacy.entry import Entry
+from flaxoptim_compat.legacy.entry import Entry, Registry
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
-from flaxoptim_compat.legacy.registry import Registry
 
 # {module that is still there, but not alone: what it imports, and how to install that}
 _WRITTEN_WITH = {

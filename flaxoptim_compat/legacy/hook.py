@@ -133,6 +133,6 @@ def _report(process: int, names: int | None, program: str, home: str) -> None:
     # What Python ran as a module has a file.
     if program == "." and not hasattr(sys.modules["__main__"], "__file__"):
         return
-    from flaxoptim_compat.legacy import closing_line
+    from flaxoptim_compat.legacy.usage import closing_line
 
-    print(closing_line.line(program, names, home), file=sys.stderr)
+    print(closing_line(program, names, home), file=sys.stderr)

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from flaxoptim_compat import deprecation
 from flaxoptim_compat.legacy import alias, attributes, lost
-from flaxoptim_compat.legacy.entry import object_at
+from flaxoptim_compat.legacy.entry import Registry, object_at
 from flaxoptim_compat.legacy.finders import LastResort, Watch, find_elsewhere
 from flaxoptim_compat.legacy.names import gone_for_good, of_flax_optim
-from flaxoptim_compat.legacy.registry import Registry
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -6,12 +6,18 @@ variable that sets the same thing is the user's choice, which wins.
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import warnings
 from collections.abc import Callable
+from typing import Any
 
+from flax import serialization
 from flax.configurations import config
+
+from flaxoptim_compat.bridge.axes import mended
+from flaxoptim_compat.legacy.replacing import replace
 
 # The beginnings of warnings that Flax 0.5.3 did not have.
 _NEW_DEPRECATIONS = (
@@ -62,3 +68,20 @@ def _set(name: str, value: bool) -> Callable[[], None]:
         config.update(name, value)
         return undo
     return lambda: None
+
+
+def mend_what_is_restored() -> Callable[[], None]:
+    """Let Flax restore averages of parameters, and parameters alone, in the shapes of today.
+
+    An optimizer does so by itself.
+    """
+    genuine = serialization.from_state_dict
+
+    @functools.wraps(genuine)
+    def from_state_dict(target: Any, state: Any, name: str = ".") -> Any:
+        # Flax calls it for each entry, too, and only the whole tells copies for a device.
+        inside = serialization.current_path()
+        restored = genuine(target, state, name)
+        return restored if inside else mended(target, restored)
+
+    return replace(serialization, "from_state_dict", from_state_dict)

@@ -1,18 +1,19 @@
-"""Functions of jax that took lists for arrays once, and do so again."""
+"""Lists for arrays, and as indices of them, which jax took once, and does so again."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.replacing import replace
 from flaxoptim_compat.legacy.took_lists import KNOWN_WHEN_COMPILED, TOOK_LISTS, UNTIL
-from flaxoptim_compat.versions.of_jax import leave_out_of_sources
+from flaxoptim_compat.versions.of_jax import array_types, leave_out_of_sources
 
 # So that what jax says of an operation names the line of the program.
 leave_out_of_sources(__file__)
@@ -108,3 +109,46 @@ def _as_arrays(value: Any) -> Any:
 
 def _has_tracers(tree: Any) -> bool:
     return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(tree))
+
+
+def accept_list_indices() -> Callable[[], None]:
+    """Let arrays take lists as indices, and their ``at`` too, and return what ends that."""
+    arrays: list[Any] = array_types()
+    # What makes ``x.at`` of an array is the class of it.
+    makers = [each.at.fget for each in arrays]
+    undo = [
+        replace(each, "__getitem__", _indexed_by_lists(vars(each)["__getitem__"]))
+        for each in (*arrays, jax.core.Tracer, *makers)
+        if "__getitem__" in vars(each)
+    ]
+
+    def undo_all() -> None:
+        for each in undo:
+            each()
+
+    return undo_all
+
+
+def _indexed_by_lists(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def getitem(self: Any, index: Any) -> Any:
+        if not isinstance(index, list):
+            return original(self, index)
+        several = any(map(_belongs_to_a_tuple, index))
+        instead = "x[tuple(index)]" if several else "x[jax.numpy.asarray(index)]"
+        notice = f"An index that is a list is an error today. Write {instead} instead."
+        usage.record("jax.Array.__getitem__()", notice)
+        # Of an empty one the array has no integers.
+        return original(self, tuple(index) if several else (as_array(index) if index else index,))
+
+    return getitem
+
+
+def _belongs_to_a_tuple(index: Any) -> bool:
+    """Whether a list with this in it stood for a tuple: whatever is no single number."""
+    return (
+        index is None
+        or index is ...
+        or isinstance(index, (Sequence, slice))
+        or getattr(index, "ndim", 0) > 0
+    )

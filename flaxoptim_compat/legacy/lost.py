@@ -18,7 +18,7 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "collections": ("flaxoptim_compat.legacy.array_defaults:accept_array_defaults",),
     "jax": (
         "flaxoptim_compat.legacy.lists:accept_lists",
-        "flaxoptim_compat.legacy.list_indices:accept_list_indices",
+        "flaxoptim_compat.legacy.lists:accept_list_indices",
         "flaxoptim_compat.legacy.stand_ins.jax_config:accept_omnistaging",
     ),
     "flax": (
@@ -26,7 +26,7 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         "flaxoptim_compat.legacy.linen_behaviour:msgpack_checkpoints",
         "flaxoptim_compat.legacy.linen_behaviour:ignore_new_deprecations",
         "flaxoptim_compat.legacy.calls.linen_modules:let_features_out",
-        "flaxoptim_compat.legacy.old_shapes:mend_what_is_restored",
+        "flaxoptim_compat.legacy.linen_behaviour:mend_what_is_restored",
     ),
 }
 

@@ -1,6 +1,8 @@
-"""Functions of jax that took lists for arrays once, as tables; jax itself is not imported."""
+"""Functions of jax that took lists for arrays once, as a table; jax itself is not imported."""
 
 from __future__ import annotations
+
+from flaxoptim_compat.legacy.text_table import rows
 
 # Those that took them until jax 0.1.76, when a compiled function still knew what comes of known
 # numbers, as in x.reshape(-1, jnp.prod(x.shape[1:])). mean, std, cumsum and others never did.
@@ -9,107 +11,65 @@ KNOWN_WHEN_COMPILED = frozenset(
     for name in ("all", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum")
 )
 
-# Which functions took a list or a tuple in some release from 0.1.75 to 0.4.13, and in place of
-# which arguments: in order, "-" for one that is no array, "*" for any number of them, and "[]"
-# after one that is a sequence of arrays.
-TOOK_LISTS: dict[str, dict[str, str]] = {
-    "jax.numpy": {
-        "all": "a",
-        "allclose": "a b",
-        "amax": "a",
-        "amin": "a",
-        "any": "a",
-        "argwhere": "a",
-        "atleast_1d": "*",
-        "atleast_2d": "*",
-        "atleast_3d": "*",
-        "average": "a - weights",
-        "broadcast_arrays": "*",
-        "broadcast_to": "array",
-        "column_stack": "tup[]",
-        "compress": "condition a",
-        "copy": "a",
-        "digitize": "x bins",
-        "dstack": "tup[]",
-        "ediff1d": "ary to_end to_begin",
-        "extract": "condition arr",
-        "flatnonzero": "a",
-        "frexp": "x",
-        "histogram": "- bins",
-        "histogram2d": "x y",
-        "histogram_bin_edges": "a bins",
-        "histogramdd": "- bins[]",
-        "hstack": "tup[]",
-        "intersect1d": "ar1 ar2",
-        "isclose": "a b",
-        "ix_": "*",
-        "max": "a",
-        "meshgrid": "*",
-        "min": "a",
-        "nanpercentile": "- q",
-        "nonzero": "a",
-        "packbits": "a",
-        "pad": "array",
-        "percentile": "- q",
-        "polyadd": "a1 a2",
-        "polyder": "p",
-        "polysub": "a1 a2",
-        "polyval": "p",
-        "prod": "a",
-        "ptp": "a",
-        "ravel": "a",
-        "repeat": "- repeats",
-        "reshape": "a",
-        "roll": "a",
-        "roots": "p",
-        "searchsorted": "a v",
-        "setdiff1d": "ar1 ar2",
-        "sum": "a",
-        "take": "a indices",
-        "tril_indices_from": "arr",
-        "trim_zeros": "filt",
-        "triu_indices_from": "arr",
-        "unique": "ar",
-        "unravel_index": "indices",
-        "vander": "x",
-        "vstack": "tup[]",
-    },
-    "jax.numpy.fft": {"fftshift": "x", "ifftshift": "x"},
-    "jax.numpy.linalg": {
-        "cholesky": "a",
-        "det": "a",
-        "eig": "a",
-        "eigh": "a",
-        "eigvalsh": "a",
-        "matrix_power": "a",
-        "matrix_rank": "M",
-        "norm": "x",
-        "qr": "a",
-        "slogdet": "a",
-        "solve": "a b",
-        "svd": "a",
-        "tensorinv": "a",
-        "tensorsolve": "a b",
-    },
-    "jax.lax": {"reshape": "operand", "transpose": "operand"},
-    "jax.nn": {"sigmoid": "x"},
-    "jax.random": {"poisson": "- lam"},
-    "jax.scipy.linalg": {"det": "a", "solve": "a b"},
-    "jax.scipy.special": {"expit": "x", "logit": "x"},
-}
+# Functions that took a list or a tuple in some release from 0.1.75 to 0.4.13, after the arguments
+# for which they took one: in order, "-" for one that is no array, "*" for any number of them, and
+# "[]" after one that is a sequence of arrays. Those that took them longer than the oldest jax that
+# there is to care for have the first release that does not.
+_TABLE = """
+jax.numpy
+  a: all amax amin any argwhere@0.6 copy flatnonzero max min nonzero packbits prod ptp ravel reshape
+      roll sum
+  a b: allclose isclose
+  *: atleast_1d@0.10 atleast_2d@0.10 atleast_3d@0.10 broadcast_arrays ix_ meshgrid
+  a - weights: average
+  array: broadcast_to pad
+  tup[]: column_stack@0.10 dstack@0.6 hstack@0.10 vstack@0.10
+  condition a: compress
+  x bins: digitize
+  ary to_end to_begin: ediff1d
+  condition arr: extract
+  x: frexp vander
+  - bins: histogram
+  x y: histogram2d
+  a bins: histogram_bin_edges
+  - bins[]: histogramdd
+  ar1 ar2: intersect1d setdiff1d
+  - q: nanpercentile percentile
+  a1 a2: polyadd polysub
+  p: polyder polyval roots
+  - repeats: repeat
+  a v: searchsorted
+  a indices: take
+  arr: tril_indices_from@0.6 triu_indices_from@0.6
+  filt: trim_zeros@0.8
+  ar: unique
+  indices: unravel_index
+jax.numpy.fft
+  x: fftshift ifftshift
+jax.numpy.linalg
+  a: cholesky det eig eigh eigvalsh matrix_power qr slogdet svd tensorinv
+  M: matrix_rank
+  x: norm
+  a b: solve tensorsolve
+jax.lax
+  operand: reshape transpose
+jax.nn
+  x: sigmoid
+jax.random
+  - lam: poisson
+jax.scipy.linalg
+  a: det
+  a b: solve
+jax.scipy.special
+  x: expit logit
+"""
 
-# Those that took them longer than the oldest jax that there is to care for: the first release
-# that does not.
-UNTIL: dict[str, tuple[int, int]] = {
-    "jax.numpy.argwhere": (0, 6),
-    "jax.numpy.atleast_1d": (0, 10),
-    "jax.numpy.atleast_2d": (0, 10),
-    "jax.numpy.atleast_3d": (0, 10),
-    "jax.numpy.column_stack": (0, 10),
-    "jax.numpy.dstack": (0, 6),
-    "jax.numpy.hstack": (0, 10),
-    "jax.numpy.tril_indices_from": (0, 6),
-    "jax.numpy.trim_zeros": (0, 8),
-    "jax.numpy.triu_indices_from": (0, 6),
-    "jax.numpy.vstack": (0, 10),
-}
+# {module: {function: its arguments}}, and {full name: the first release that takes no lists}
+TOOK_LISTS: dict[str, dict[str, str]] = {}
+UNTIL: dict[str, tuple[int, ...]] = {}
+for _module, _row in rows(_TABLE):
+    _arguments, _, _functions = _row.partition(": ")
+    for _name, _, _release in (each.partition("@") for each in _functions.split()):
+        TOOK_LISTS.setdefault(_module, {})[_name] = _arguments
+        if _release:
+            UNTIL[f"{_module}.{_name}"] = tuple(map(int, _release.split(".")))

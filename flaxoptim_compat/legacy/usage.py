@@ -1,9 +1,10 @@
-"""Which legacy names a program uses, and how often."""
+"""Which legacy names a program uses, how often, and all that in one line."""
 
 from __future__ import annotations
 
 import functools
 import os
+import shlex
 import sys
 import sysconfig
 from collections import Counter
@@ -53,3 +54,48 @@ def _is_in_a_library(filename: str) -> bool:
     libraries = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     libraries.add(str(Path(__file__).parents[1]))  # this package, in a checkout
     return filename.startswith(tuple(f"{each}{os.sep}" for each in libraries))
+
+
+# How many folders the command at the end of the line has.
+_FOLDERS = 3
+
+
+def closing_line(program: str, names: int | None, home: str) -> str:
+    """The line that ``flaxoptim-compat run`` ends with.
+
+    Args:
+      program: its file or folder.
+      names: how many names it has, the most used ones; all if None.
+      home: the full path of the folder of the program.
+    """
+    numbers = _of_random_numbers()
+    if not counts:
+        # Python keeps there what nothing caught.
+        if hasattr(sys, "last_value"):
+            return f"flaxoptim-compat: no legacy names were used before that.{numbers}"
+        return (
+            "flaxoptim-compat: no legacy names were used; python runs this program as it is."
+            f"{numbers}"
+        )
+    shown = [f"{name} ({count}x)" for name, count in counts.most_common(names)]
+    used = ", ".join(shown)
+    if more := len(counts) - len(shown):
+        used += f" and {more} other name{'s' if more > 1 else ''}, which run --verbose lists"
+    where = shlex.join(_to_scan(program, home))
+    return f"flaxoptim-compat: used {used}.{numbers} To see where: flaxoptim-compat scan {where}"
+
+
+def _of_random_numbers() -> str:
+    if not made_keys or not sys.modules["jax"].config.jax_threefry_partitionable:
+        return ""
+    return " Its random numbers are those of today's jax; run --random then gives the old ones."
+
+
+def _to_scan(program: str, home: str) -> list[str]:
+    """The program; if other files used names, its folder, and those of files that are elsewhere."""
+    used = [each for each in imported_files if os.path.isfile(each)]
+    if not used or os.path.isdir(program):
+        return [program]
+    inside = f"{home}{os.sep}"
+    elsewhere = {os.path.dirname(each) for each in used if not each.startswith(inside)}
+    return [os.path.dirname(program) or ".", *sorted(elsewhere)][:_FOLDERS]

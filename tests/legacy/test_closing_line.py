@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.legacy import closing_line, usage
+from flaxoptim_compat.legacy import usage
 from tests.support.processes import compat
 from tests.support.written_programs import write
 
@@ -58,7 +58,7 @@ def test_what_to_scan(
     files = {*(str(tmp_path / name) for name in used), "<string>"}
     monkeypatch.setattr(usage, "imported_files", files)
     expected = expected.format(tmp_path)
-    assert closing_line.line(program, 3, str((tmp_path / program).parent)) == (
+    assert usage.closing_line(program, 3, str((tmp_path / program).parent)) == (
         "flaxoptim-compat: used flax.optim.Adam (1x)."
         f" To see where: flaxoptim-compat scan {expected}"
     )

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
-from flaxoptim_compat.legacy.list_indices import accept_list_indices
+from flaxoptim_compat.legacy.lists import accept_list_indices
 
 X = np.arange(12.0, dtype=np.float32).reshape(3, 4)
 ONE = np.asarray([0, 1])

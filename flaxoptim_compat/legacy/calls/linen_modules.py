@@ -1,4 +1,4 @@
-"""Modules of Linen: cells took their features from the carry, attention had its mask third."""
+"""Old calls of Linen: cells took their features from the carry, attention had its mask third."""
 
 from __future__ import annotations
 

@@ -2,91 +2,52 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import ERA, STAND_INS, group, stand_ins
+from flaxoptim_compat.legacy.names.table import entries
 
-_NN = "flaxoptim_compat.nn"
-# Modules of flax.nn, and what serves them.
-_PARTS_OF_NN = {
-    **{
-        part: f"{_NN}.{part}"
-        for part in (
-            "activation",
-            "attention",
-            "base",
-            "initializers",
-            "linear",
-            "normalization",
-            "pooling",
-            "recurrent",
-        )
-    },
-    "stochastic": f"{_NN}.stochasticity",
-    "utils": f"{_NN}.base",
-}
-# Those that Linen has as well.
-_IN_LINEN = frozenset(
-    {"activation", "attention", "initializers", "linear", "normalization", "pooling", "recurrent"}
-)
+# Flax 0.3.6 still had it, as flax.deprecated.nn and, by `from flax import nn`, as flax.nn.
+_NN = """
+  0.4.0 nn.activation activation -> flax.linen.activation
+  0.4.0 nn.attention attention -> flax.linen.attention
+  0.4.0 nn.base base utils -> flax.linen
+  0.4.0 nn.initializers initializers -> flax.linen.initializers
+  0.4.0 nn.linear linear -> flax.linen.linear
+  0.4.0 nn.normalization normalization -> flax.linen.normalization
+  0.4.0 nn.pooling pooling -> flax.linen.pooling
+  0.4.0 nn.recurrent recurrent -> flax.linen.recurrent
+  0.4.0 nn.stochasticity stochastic -> flax.linen
+"""
+_TABLE = """
+flax.linen
+  0.6.4 ~flax_linen_conv_lstm: ConvLSTM -> flax.linen.ConvLSTMCell, whose initialize_carry takes the
+      shape of the input
+flax.linen.recurrent
+  0.6.4 ~flax_linen_conv_lstm: ConvLSTM -> flax.linen.ConvLSTMCell, whose initialize_carry takes the
+      shape of the input
+  0.6.5 jax.nn.initializers: orthogonal zeros
+  0.8.1 flax.typing: Shape
+# What modules of Linen had imported for themselves, and others took from there.
+flax.linen.attention
+  0.6.5 jax.nn.initializers: zeros
+flax.linen.linear
+  0.6.5 jax.nn.initializers: lecun_normal variance_scaling zeros
+flax.linen.dtypes
+  0.8.1 flax.typing: Array
+flax.linen.module
+  0.8.1 flax.typing: Array
+flax.core.scope
+  0.7.5 jax: jax_config=config
+flax.jax_utils
+  0.6.6 jax: config
+flax.training.checkpoints
+  0.6.7 era.global_device_array: GlobalDeviceArray -> jax.Array
+flax.core.lift
+  0.6.0 ~flax_core_lift: named_call -> jax.named_call
+flax
+  0.6.4 ~flax_config config -> the object flax.config
+  0.4.0 nn nn -> flax.linen
+  0.4.0 era.flax_deprecated deprecated -> flax.linen
+flax.deprecated
+  0.4.0 nn nn -> flax.linen
+"""
 
-
-def _nn(name: str) -> tuple[Entry, ...]:
-    # Flax 0.3.6 still had it, as flax.deprecated.nn and, by `from flax import nn`, as flax.nn.
-    gone_since = "flax 0.4.0"
-    return (
-        Entry(name, _NN, gone_since, instead="flax.linen"),
-        *(
-            Entry(
-                f"{name}.{part}",
-                served_by,
-                gone_since,
-                instead=f"flax.linen.{part}" if part in _IN_LINEN else "flax.linen",
-            )
-            for part, served_by in _PARTS_OF_NN.items()
-        ),
-    )
-
-
-_CONV_LSTM = {
-    "ConvLSTM": "flax.linen.ConvLSTMCell, whose initialize_carry takes the shape of the input"
-}
-
-ENTRIES: tuple[Entry, ...] = (
-    *_nn("flax.nn"),
-    Entry(
-        "flax.deprecated",
-        f"{ERA}flax_deprecated",
-        "flax 0.4.0",
-        instead="flax.linen",
-    ),
-    *_nn("flax.deprecated.nn"),
-    *stand_ins("flax.linen", "flax_linen_conv_lstm", "flax 0.6.4", _CONV_LSTM),
-    *stand_ins("flax.linen.recurrent", "flax_linen_conv_lstm", "flax 0.6.4", _CONV_LSTM),
-    # What modules of Linen had imported for themselves, and others took from there.
-    *group("flax.linen.attention", "jax.nn.initializers", "flax 0.6.5", "zeros"),
-    *group(
-        "flax.linen.linear",
-        "jax.nn.initializers",
-        "flax 0.6.5",
-        "lecun_normal variance_scaling zeros",
-    ),
-    *group("flax.linen.recurrent", "jax.nn.initializers", "flax 0.6.5", "orthogonal zeros"),
-    Entry("flax.linen.recurrent.Shape", "flax.typing:Shape", "flax 0.8.1"),
-    Entry("flax.linen.dtypes.Array", "flax.typing:Array", "flax 0.8.1"),
-    Entry("flax.linen.module.Array", "flax.typing:Array", "flax 0.8.1"),
-    Entry("flax.core.scope.jax_config", "jax:config", "flax 0.7.5"),
-    Entry("flax.jax_utils.config", "jax:config", "flax 0.6.6"),
-    *stand_ins(
-        "flax.training.checkpoints",
-        ERA + "global_device_array",
-        "flax 0.6.7",
-        {"GlobalDeviceArray": "jax.Array"},
-    ),
-    *stand_ins("flax.core.lift", "flax_core_lift", "flax 0.6.0", {"named_call": "jax.named_call"}),
-    Entry(
-        "flax.config",
-        f"{STAND_INS}flax_config",
-        "flax 0.6.4",
-        instead="the object flax.config",
-    ),
-)
+ENTRIES = entries(f"{_TABLE}flax.nn{_NN}flax.deprecated.nn{_NN}")

@@ -2,119 +2,62 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import group, stand_ins
+from flaxoptim_compat.legacy.names.table import entries
 
-BUILTINS = (
-    *group(
-        "numpy",
-        "builtins",
-        "numpy 1.24.0",
-        "complex float int long=int object str unicode=str",
-        "{}",
-    ),
-    Entry("numpy.math", "math", "numpy 2.0.0"),
-    # Modules that numpy imported for itself, and that programs silenced warnings with.
-    *(Entry(f"numpy.{name}", name, "numpy 1.24.0") for name in ("os", "sys", "warnings")),
+ENTRIES = entries(
+    """
+numpy
+  1.24.0 builtins: complex float int long=int object str unicode=str -> {}
+  2.0.0 math math
+  # Modules that numpy imported for itself, and that programs silenced warnings with.
+  1.24.0 os os
+  1.24.0 sys sys
+  1.24.0 warnings warnings
+  2.0.0 numpy: bool8=bool_ bytes0=bytes_ cfloat=complex128 clongfloat=clongdouble
+      complex_=complex128 float_=float64 int0=intp longcomplex=clongdouble longfloat=longdouble
+      object0=object_ singlecomplex=complex64 str0=str_ string_=bytes_ uint0=uintp unicode_=str_
+      void0=void Inf=inf Infinity=inf NAN=nan NaN=nan PINF=inf infty=inf alltrue=all
+      cumproduct=cumprod mat=asmatrix product=prod round_=round sometrue=any
+  2.4.0 numpy: trapz=trapezoid
+  2.5.0 numpy: row_stack=vstack
+  1.24.0 numpy: typeDict=sctypeDict
+  2.0.0 numpy.exceptions: AxisError ComplexWarning ModuleDeprecationWarning RankWarning TooHardError
+      VisibleDeprecationWarning
+  2.0.0 numpy.lib: add_docstring add_newdoc tracemalloc_domain
+  2.0.0 numpy.lib.npyio: DataSource
+  2.0.0 numpy.lib.array_utils: byte_bounds
+  2.0.0 numpy.char: compare_chararrays
+  2.0.0 numpy.rec: format_parser
+  2.0.0 ast: safe_eval=literal_eval
+  1.23.0 ~numpy_names: alen -> len(a)
+  1.23.0 ~numpy_names: asscalar -> a.item()
+  2.4.0 ~numpy_names: in1d -> numpy.isin
+  2.0.0 ~numpy_names: NINF -> -numpy.inf
+  2.0.0 ~numpy_names: NZERO -> -0.0
+  2.0.0 ~numpy_names: PZERO -> 0.0
+  2.0.0 ~numpy_names: asfarray -> numpy.asarray(a, dtype=float)
+  2.0.0 ~numpy_names: disp -> print
+  2.0.0 ~numpy_names: msort -> numpy.sort(a, axis=0)
+  2.0.0 ~numpy_types: cast -> numpy.asarray(x).astype(dtype)
+  2.0.0 ~numpy_types: find_common_type -> numpy.result_type
+  2.0.0 ~numpy_types: issctype -> issubclass(rep, numpy.generic)
+  2.0.0 ~numpy_types: issubclass_ -> issubclass
+  2.0.0 ~numpy_types: issubsctype -> numpy.issubdtype
+  2.0.0 ~numpy_types: maximum_sctype -> the type that you need
+  2.0.0 ~numpy_types: nbytes -> numpy.dtype(type).itemsize
+  2.0.0 ~numpy_types: obj2sctype -> numpy.dtype(rep).type
+  2.0.0 ~numpy_types: sctype2char -> numpy.dtype(sctype).char
+  2.0.0 ~numpy_types: sctypes -> the types that you need
+numpy.lib
+  2.0.0 numpy: pad
+  # What was public in these was public in numpy itself too.
+  2.0.0 numpy arraypad arraysetops function_base histograms index_tricks nanfunctions polynomial
+      shape_base twodim_base type_check ufunclike utils
+numpy.fft
+  2.4.0 numpy.fft helper
+numpy.linalg
+  2.4.0 numpy.linalg linalg
+numpy.testing
+  1.25.0 numpy.testing utils
+"""
 )
-
-ALIASES = (
-    *group(
-        "numpy",
-        "numpy",
-        "numpy 2.0.0",
-        "bool8=bool_ bytes0=bytes_ cfloat=complex128 clongfloat=clongdouble complex_=complex128"
-        " float_=float64 int0=intp longcomplex=clongdouble longfloat=longdouble object0=object_"
-        " singlecomplex=complex64 str0=str_ string_=bytes_ uint0=uintp unicode_=str_ void0=void",
-    ),
-    *group(
-        "numpy", "numpy", "numpy 2.0.0", "Inf=inf Infinity=inf NAN=nan NaN=nan PINF=inf infty=inf"
-    ),
-    *group(
-        "numpy",
-        "numpy",
-        "numpy 2.0.0",
-        "alltrue=all cumproduct=cumprod mat=asmatrix product=prod round_=round sometrue=any",
-    ),
-    Entry("numpy.trapz", "numpy:trapezoid", "numpy 2.4.0"),
-    Entry("numpy.row_stack", "numpy:vstack", "numpy 2.5.0"),
-    Entry("numpy.typeDict", "numpy:sctypeDict", "numpy 1.24.0"),
-)
-
-MOVED = (
-    *group(
-        "numpy",
-        "numpy.exceptions",
-        "numpy 2.0.0",
-        "AxisError ComplexWarning ModuleDeprecationWarning RankWarning TooHardError"
-        " VisibleDeprecationWarning",
-    ),
-    *group("numpy", "numpy.lib", "numpy 2.0.0", "add_docstring add_newdoc tracemalloc_domain"),
-    Entry("numpy.DataSource", "numpy.lib.npyio:DataSource", "numpy 2.0.0"),
-    Entry("numpy.byte_bounds", "numpy.lib.array_utils:byte_bounds", "numpy 2.0.0"),
-    Entry("numpy.compare_chararrays", "numpy.char:compare_chararrays", "numpy 2.0.0"),
-    Entry("numpy.format_parser", "numpy.rec:format_parser", "numpy 2.0.0"),
-    Entry("numpy.safe_eval", "ast:literal_eval", "numpy 2.0.0"),
-    Entry("numpy.lib.pad", "numpy:pad", "numpy 2.0.0"),
-)
-
-STOOD_IN_FOR = (
-    *stand_ins("numpy", "numpy_names", "numpy 1.23.0", {"alen": "len(a)", "asscalar": "a.item()"}),
-    *stand_ins("numpy", "numpy_names", "numpy 2.4.0", {"in1d": "numpy.isin"}),
-    *stand_ins(
-        "numpy",
-        "numpy_names",
-        "numpy 2.0.0",
-        {
-            "NINF": "-numpy.inf",
-            "NZERO": "-0.0",
-            "PZERO": "0.0",
-            "asfarray": "numpy.asarray(a, dtype=float)",
-            "disp": "print",
-            "msort": "numpy.sort(a, axis=0)",
-        },
-    ),
-    *stand_ins(
-        "numpy",
-        "numpy_types",
-        "numpy 2.0.0",
-        {
-            "cast": "numpy.asarray(x).astype(dtype)",
-            "find_common_type": "numpy.result_type",
-            "issctype": "issubclass(rep, numpy.generic)",
-            "issubclass_": "issubclass",
-            "issubsctype": "numpy.issubdtype",
-            "maximum_sctype": "the type that you need",
-            "nbytes": "numpy.dtype(type).itemsize",
-            "obj2sctype": "numpy.dtype(rep).type",
-            "sctype2char": "numpy.dtype(sctype).char",
-            "sctypes": "the types that you need",
-        },
-    ),
-)
-
-# What was public in these was public in numpy itself too.
-MODULES = (
-    *(
-        Entry(f"numpy.lib.{name}", "numpy", "numpy 2.0.0")
-        for name in (
-            "arraypad",
-            "arraysetops",
-            "function_base",
-            "histograms",
-            "index_tricks",
-            "nanfunctions",
-            "polynomial",
-            "shape_base",
-            "twodim_base",
-            "type_check",
-            "ufunclike",
-            "utils",
-        )
-    ),
-    Entry("numpy.fft.helper", "numpy.fft", "numpy 2.4.0"),
-    Entry("numpy.linalg.linalg", "numpy.linalg", "numpy 2.4.0"),
-    Entry("numpy.testing.utils", "numpy.testing", "numpy 1.25.0"),
-)
-
-ENTRIES: tuple[Entry, ...] = (*BUILTINS, *ALIASES, *MOVED, *STOOD_IN_FOR, *MODULES)

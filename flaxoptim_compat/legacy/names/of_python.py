@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.entry import Entry
-from flaxoptim_compat.legacy.names.groups import group, stand_ins
+from flaxoptim_compat.legacy.names.table import entries
 
-ENTRIES: tuple[Entry, ...] = (
-    *group(
-        "collections",
-        "collections.abc",
-        "Python 3.10",
-        "AsyncGenerator AsyncIterable AsyncIterator Awaitable Callable Collection Container"
-        " Coroutine Generator Hashable ItemsView Iterable Iterator KeysView Mapping MappingView"
-        " MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView",
-    ),
-    Entry("fractions.gcd", "math:gcd", "Python 3.9"),
-    *stand_ins("inspect", "python_names", "Python 3.11", {"getargspec": "inspect.getfullargspec"}),
-    *group(
-        "base64",
-        "base64",
-        "Python 3.9",
-        "decodestring=decodebytes encodestring=encodebytes",
-    ),
-    Entry("time.clock", "time:perf_counter", "Python 3.8"),
+ENTRIES = entries(
+    """
+collections
+  3.10 collections.abc: AsyncGenerator AsyncIterable AsyncIterator Awaitable Callable Collection
+      Container Coroutine Generator Hashable ItemsView Iterable Iterator KeysView Mapping
+      MappingView MutableMapping MutableSequence MutableSet Reversible Sequence Set Sized ValuesView
+fractions
+  3.9 math: gcd
+inspect
+  3.11 ~python_names: getargspec -> inspect.getfullargspec
+base64
+  3.9 base64: decodestring=decodebytes encodestring=encodebytes
+time
+  3.8 time: clock=perf_counter
+"""
 )

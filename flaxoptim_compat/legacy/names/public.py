@@ -6,7 +6,7 @@ package has a module for it.
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.names.groups import STAND_INS
+from flaxoptim_compat.legacy.names.table import STAND_INS
 
 ERA = "flaxoptim_compat.era"
 

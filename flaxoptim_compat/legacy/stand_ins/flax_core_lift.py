@@ -9,10 +9,5 @@ import jax
 
 
 def named_call(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Give what a function of a scope computes a name in profiles.
-
-    Args:
-      fn: the function.
-      name: the name.
-    """
+    """Give what a function of a scope computes a name in profiles."""
     return jax.named_call(fn, name=name)

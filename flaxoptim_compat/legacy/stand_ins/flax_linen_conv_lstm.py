@@ -22,14 +22,7 @@ class ConvLSTM(linen.ConvLSTMCell):
         size: tuple[int, ...],
         init_fn: Callable[..., Any] = linen.initializers.zeros,
     ) -> tuple[Any, Any]:
-        """The carry before the first input.
-
-        Args:
-          rng: the key for ``init_fn``.
-          batch_dims: the shape of the batch.
-          size: the shape of one image, and the number of features.
-          init_fn: makes each of the two arrays of the carry.
-        """
+        """The carry before the first input."""
         shape = (*batch_dims, *size)
         first, second = jax.random.split(rng)
         return init_fn(first, shape), init_fn(second, shape)

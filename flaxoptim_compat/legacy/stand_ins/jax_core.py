@@ -15,12 +15,7 @@ jit_p: Any = jit_primitive()
 
 
 class AxisFrame(NamedTuple):
-    """What was left to read of a named axis.
-
-    Args:
-      name: its name.
-      size: its size.
-    """
+    """What was left to read of a named axis."""
 
     name: Any
     size: int
@@ -29,9 +24,6 @@ class AxisFrame(NamedTuple):
 def axis_frame(axis_name: Any) -> AxisFrame:
     """Look up a named axis.
 
-    Args:
-      axis_name: its name.
-
     Raises:
       NameError: there is no axis of this name here, which is what programs asked for.
     """
@@ -39,21 +31,12 @@ def axis_frame(axis_name: Any) -> AxisFrame:
 
 
 def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> Any:
-    """Return an abstract value without the concrete one, which none has any more.
-
-    Args:
-      aval: the abstract value.
-      weak_type: whether it is to be weakly typed, if not as it is.
-    """
+    """Return an abstract value without a concrete one, which none has any more."""
     return aval if weak_type is None else aval.update(weak_type=weak_type)
 
 
 class Sublevel(NamedTuple):
-    """How deep in calls of compiled functions tracing is.
-
-    Args:
-      level: 0 outside of them.
-    """
+    """How deep in calls of compiled functions tracing is."""
 
     level: int
 
@@ -64,12 +47,7 @@ def cur_sublevel() -> Sublevel:
 
 
 class MainTrace(NamedTuple):
-    """One of the transformations that a function is traced by, in order.
-
-    Args:
-      level: how many are around it.
-      trace_type: its class.
-    """
+    """One of the transformations that a function is traced by, in order."""
 
     level: int
     trace_type: type
@@ -104,12 +82,7 @@ unitvar = UnitVar()
 
 
 def extract_call_jaxpr(primitive: Any, params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """Return the jaxpr that a primitive calls, or None, and the other parameters.
-
-    Args:
-      primitive: the primitive.
-      params: all of its parameters.
-    """
+    """Return the jaxpr that a primitive calls, or None, and the other parameters."""
     if primitive is jit_p:
         others = {name: value for name, value in params.items() if name != "jaxpr"}
         return params["jaxpr"].jaxpr, others
@@ -119,12 +92,7 @@ def extract_call_jaxpr(primitive: Any, params: dict[str, Any]) -> tuple[Any, dic
 
 
 def gensym(jaxprs: Sequence[Any] | None = None, suffix: str = "") -> Callable[[Any], Any]:
-    """Return what makes a new variable of an abstract value.
-
-    Args:
-      jaxprs: the jaxprs of which no variable may be made again, as none ever is today.
-      suffix: what was printed behind the names of the variables, which have none today.
-    """
+    """Return what makes a new variable of an abstract value: none is ever made twice."""
     return Var
 
 

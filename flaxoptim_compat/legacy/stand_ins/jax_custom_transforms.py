@@ -11,11 +11,7 @@ import jax.numpy as jnp
 
 
 class CustomTransformsFunction:
-    """A function whose derivative can be given afterwards.
-
-    Args:
-      fun: the function.
-    """
+    """A function whose derivative can be given afterwards."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fun)
@@ -28,11 +24,7 @@ class CustomTransformsFunction:
 
 
 def custom_transforms(fun: Callable[..., Any]) -> CustomTransformsFunction:
-    """Prepare a function for a derivative of its own; until there is one, it has its natural one.
-
-    Args:
-      fun: the function.
-    """
+    """Prepare a function for a derivative of its own; it has its natural one until then."""
     return CustomTransformsFunction(fun)
 
 

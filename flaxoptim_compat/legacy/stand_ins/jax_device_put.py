@@ -14,23 +14,13 @@ AXIS = "_device_put_sharded"
 
 
 def device_put_replicated(x: Any, devices: Sequence[jax.Device]) -> Any:
-    """Put a copy of each array of a tree on each device, along a new first axis.
-
-    Args:
-      x: the tree.
-      devices: the devices.
-    """
+    """Put a copy of each array of a tree on each device, along a new first axis."""
     _check(devices)
     return jax.tree.map(lambda leaf: _put([leaf] * len(devices), devices), x)
 
 
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[jax.Device]) -> Any:
-    """Put one tree on each device, and join them along a new first axis.
-
-    Args:
-      shards: the trees, one for each device.
-      devices: the devices.
-    """
+    """Put one tree on each device, and join them along a new first axis."""
     _check(devices)
     if len(shards) != len(devices):
         raise ValueError(f"There are {len(shards)} shards for {len(devices)} devices.")

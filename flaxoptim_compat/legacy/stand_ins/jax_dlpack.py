@@ -6,10 +6,5 @@ from typing import Any
 
 
 def to_dlpack(x: Any, take_ownership: bool = False) -> Any:
-    """Return a capsule that other libraries read the array from.
-
-    Args:
-      x: the array.
-      take_ownership: without effect: the array stays what it is, and nobody else may change it.
-    """
+    """Return a capsule that other libraries read the array from; the array stays what it is."""
     return x.__dlpack__()

@@ -6,10 +6,5 @@ from typing import Any
 
 
 def tie_in(x: Any, y: Any) -> Any:
-    """Return the second argument.
-
-    Args:
-      x: what it was tied to, so that it became part of a traced computation.
-      y: the value.
-    """
+    """Return the second argument, which was to become a part of a traced computation."""
     return y

@@ -26,24 +26,14 @@ class Scope:
         self._as_arrays()
 
     def range(self, first: int, second: int | None = None, third: int = 1) -> Iterator[jax.Array]:
-        """Loop over numbers, which are arrays in the loop.
-
-        Args:
-          first: where to start, or where to end if it is alone.
-          second: where to end, before it.
-          third: the step.
-        """
+        """Loop over numbers, which are arrays in the loop."""
         numbers = range(first) if second is None else range(first, second, third)
         for number in numbers:
             self._as_arrays()
             yield jnp.asarray(number)
 
     def cond_range(self, pred: Any) -> Iterator[None]:
-        """Loop once, or not at all.
-
-        Args:
-          pred: whether to loop.
-        """
+        """Loop once, or not at all."""
         self._as_arrays()
         with _telling("jax.lax.cond"):
             enters = bool(pred)
@@ -51,11 +41,7 @@ class Scope:
             yield None
 
     def while_range(self, cond_func: Callable[[], Any]) -> Iterator[None]:
-        """Loop as long as a condition holds.
-
-        Args:
-          cond_func: computes the condition from attributes.
-        """
+        """Loop as long as a condition holds."""
         while True:
             self._as_arrays()
             with _telling("jax.lax.while_loop"):

@@ -13,13 +13,7 @@ masking_rules: dict[Any, Any] = {}
 
 
 def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Callable[..., Any]:
-    """Return a function that says that there are no masked ones.
-
-    Args:
-      fun: the function that was to be masked.
-      in_shapes: the shapes of its arguments.
-      out_shape: the shape of its result.
-    """
+    """Return a function that says that there are no masked ones."""
     del in_shapes, out_shape
 
     def masked(*args: Any, **kwargs: Any) -> NoReturn:
@@ -32,27 +26,15 @@ def mask(fun: Callable[..., Any], in_shapes: Any, out_shape: Any = None) -> Call
 
 
 def defvectorized(primitive: Any) -> None:
-    """Do nothing: the primitive worked on each element.
-
-    Args:
-      primitive: the primitive.
-    """
+    """Do nothing: the primitive worked on each element."""
 
 
 def defnaryop(primitive: Any) -> None:
-    """Do nothing: the primitive worked on each element of several arrays.
-
-    Args:
-      primitive: the primitive.
-    """
+    """Do nothing: the primitive worked on each element of several arrays."""
 
 
 def shape_as_value(shape: Any) -> Any:
-    """Return a shape, which has no unknown sizes in it.
-
-    Args:
-      shape: the shape.
-    """
+    """Return a shape, which has no unknown sizes in it."""
     return shape
 
 

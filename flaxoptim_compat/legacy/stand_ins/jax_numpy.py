@@ -13,33 +13,17 @@ __all__ = ["NINF", "NZERO", "PZERO", "fix", "in1d", "msort"]
 
 
 def in1d(ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False) -> jax.Array:
-    """Tell which elements of an array are in another one, as a flat array.
-
-    Args:
-      ar1: the array.
-      ar2: the other one.
-      assume_unique: whether neither has duplicates.
-      invert: whether to tell which elements are not.
-    """
+    """Tell which elements of an array are in another one, as a flat array."""
     return jnp.isin(ar1, ar2, assume_unique=assume_unique, invert=invert).ravel()
 
 
 def msort(a: Any) -> jax.Array:
-    """Sort an array along its first axis.
-
-    Args:
-      a: the array.
-    """
+    """Sort an array along its first axis."""
     return jnp.sort(a, axis=0)
 
 
 def fix(x: Any, out: None = None) -> jax.Array:
-    """Round towards zero; integers become floating point numbers.
-
-    Args:
-      x: the array.
-      out: nothing else than None was possible.
-    """
+    """Round towards zero; integers become floating point numbers."""
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.fix is not supported.")
     x = jnp.asarray(x)

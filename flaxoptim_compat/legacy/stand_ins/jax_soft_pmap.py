@@ -11,13 +11,6 @@ import jax
 def soft_pmap(
     fun: Callable[..., Any], axis_name: Any = None, in_axes: Any = 0, backend: str | None = None
 ) -> Callable[..., Any]:
-    """Map a function over an axis; the devices are those of its arguments.
-
-    Args:
-      fun: the function.
-      axis_name: the name of the axis, for collectives.
-      in_axes: the axis of each argument.
-      backend: where it was compiled for.
-    """
+    """Map a function over an axis; the devices are those of its arguments."""
     del backend
     return jax.jit(jax.vmap(fun, in_axes=in_axes, axis_name=axis_name))

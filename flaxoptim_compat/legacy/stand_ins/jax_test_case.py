@@ -37,14 +37,7 @@ class JaxTestCase(Base):  # type: ignore[misc]
     def assertArraysEqual(  # noqa: N802
         self, x: Any, y: Any, *, check_dtypes: bool = True, err_msg: str = ""
     ) -> None:
-        """Assert that two arrays are equal.
-
-        Args:
-          x: an array.
-          y: the other one.
-          check_dtypes: whether their dtypes must be the same too.
-          err_msg: what to say if they are not.
-        """
+        """Assert that two arrays are equal."""
         if check_dtypes:
             self.assertDtypesMatch(x, y)
         np.testing.assert_array_equal(x, y, err_msg=err_msg)
@@ -79,26 +72,14 @@ class JaxTestCase(Base):  # type: ignore[misc]
     def assertDtypesMatch(  # noqa: N802
         self, x: Any, y: Any, *, canonicalize_dtypes: bool = True
     ) -> None:
-        """Assert that two arrays have the same dtype.
-
-        Args:
-          x: an array.
-          y: the other one.
-          canonicalize_dtypes: whether float64 is float32 where jax has no 64-bit numbers.
-        """
+        """Assert that two arrays have the same dtype."""
         one, other = _dtype(x), _dtype(y)
         if canonicalize_dtypes:
             one, other = map(jax.dtypes.canonicalize_dtype, (one, other))
         assert one == other, (one, other)
 
     def assertAllClose(self, x: Any, y: Any, **how: Any) -> None:  # noqa: N802
-        """Assert that the arrays in dicts and sequences are close.
-
-        Args:
-          x: an array, or arrays.
-          y: others.
-          **how: ``canonicalize_dtypes`` and the arguments of ``assertArraysAllClose``.
-        """
+        """Assert that the arrays in dicts and sequences are close."""
         if isinstance(x, dict):
             assert isinstance(y, dict), type(y)
             assert set(x) == set(y), (set(x), set(y))
@@ -116,12 +97,7 @@ class JaxTestCase(Base):  # type: ignore[misc]
             self.assertArraysAllClose(np.asarray(x), np.asarray(y), check_dtypes=False, **how)
 
     def assertMultiLineStrippedEqual(self, expected: str, what: str) -> None:  # noqa: N802
-        """Assert that two texts are equal but for the blanks around their lines.
-
-        Args:
-          expected: a text.
-          what: the other one.
-        """
+        """Assert that two texts are equal but for the blanks around their lines."""
         texts = [
             re.sub(r"\s*\n\s*", "\n", textwrap.dedent(text).strip()) for text in (expected, what)
         ]

@@ -24,12 +24,7 @@ ON_TPU = {"float32": 1e-3, "complex64": 1e-3}
 
 
 def tolerance(dtype: Any, tol: Any = None) -> float:
-    """Return how far values of a dtype may be apart.
-
-    Args:
-      dtype: the dtype.
-      tol: a number that says so, or a dict from dtypes to numbers.
-    """
+    """Return how far values of a dtype may be apart; ``tol`` may be a number, or one by dtype."""
     if tol is not None and not isinstance(tol, dict):
         return float(tol)
     canonical = jax.dtypes.canonicalize_dtype(dtype)
@@ -40,26 +35,12 @@ def tolerance(dtype: Any, tol: Any = None) -> float:
 
 
 def check_eq(xs: Any, ys: Any, err_msg: str = "") -> None:
-    """Assert that the arrays of two trees agree to seven digits.
-
-    Args:
-      xs: a tree.
-      ys: the other one.
-      err_msg: what to say if they do not.
-    """
+    """Assert that the arrays of two trees agree to seven digits."""
     jax.tree.map(lambda x, y: assert_allclose(x, y, err_msg=err_msg), xs, ys)
 
 
 def check_close(xs: Any, ys: Any, atol: Any = None, rtol: Any = None, err_msg: str = "") -> None:
-    """Assert that the arrays of two trees are as close as their dtypes and sizes let one expect.
-
-    Args:
-      xs: a tree.
-      ys: the other one.
-      atol: the absolute tolerance for an array of one element.
-      rtol: the relative one.
-      err_msg: what to say if they are not.
-    """
+    """Assert that the arrays of two trees are as close as their dtypes and sizes let one expect."""
 
     def check(x: Any, y: Any) -> None:
         x, y = np.asarray(x), np.asarray(y)
@@ -78,15 +59,7 @@ def check_close(xs: Any, ys: Any, atol: Any = None, rtol: Any = None, err_msg: s
 def assert_allclose(
     x: Any, y: Any, atol: float = 0.0, rtol: float = 0.0, err_msg: str = ""
 ) -> None:
-    """Assert that two arrays are close.
-
-    Args:
-      x: an array.
-      y: the other one.
-      atol: the absolute tolerance.
-      rtol: the relative one; 1e-7 if it is zero.
-      err_msg: what to say if they are not.
-    """
+    """Assert that two arrays are close."""
     x, y = _comparable(np.asarray(x)), _comparable(np.asarray(y))
     with np.errstate(invalid="ignore"):
         np.testing.assert_allclose(x, y, rtol=rtol or 1e-7, atol=atol, err_msg=err_msg)

@@ -14,47 +14,26 @@ from jax.interpreters import mlir
 
 
 class FunctionRule(NamedTuple):
-    """What ``lower_fun`` returns.
-
-    Args:
-      fun: the function, of arrays.
-      multiple_results: whether it returns a list of them.
-    """
+    """What ``lower_fun`` returns."""
 
     fun: Callable[..., Any]
     multiple_results: bool
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool, **unused: Any) -> FunctionRule:
-    """Make a rule from a function.
-
-    Args:
-      fun: what the primitive computes.
-      multiple_results: whether it returns a list of arrays.
-      **unused: what chose between ways of making it.
-    """
+    """Make a rule from a function of arrays; other arguments chose between ways of making it."""
     del unused
     return FunctionRule(fun, multiple_results)
 
 
 def register_translation(primitive: Any, rule: Any, *, platform: str | None = None) -> None:
-    """Register a rule.
-
-    Args:
-      primitive: what it is for.
-      rule: the rule.
-      platform: the only kind of device that it is for.
-    """
+    """Register a rule for a primitive, on all platforms or on one."""
     table = translations if platform is None else backend_specific_translations[platform]
     table[primitive] = rule
 
 
 class Translations(dict[Any, Any]):
-    """The rules by primitive.
-
-    Args:
-      platform: the only kind of device that they are for.
-    """
+    """The rules by primitive."""
 
     def __init__(self, platform: str | None = None) -> None:
         super().__init__()

@@ -34,12 +34,7 @@ _KIND_ORDER = "buifcSUVOMm"
 
 
 def obj2sctype(rep: Any, default: Any = None) -> Any:
-    """Return the scalar type of a type, of a dtype, of its name or of an array.
-
-    Args:
-      rep: the one of them that it is.
-      default: what to return if it is none.
-    """
+    """Return the scalar type of a type, of a dtype, of its name or of an array."""
     if isinstance(rep, type) and issubclass(rep, np.generic):
         return rep
     if isinstance(rep, np.ndarray):
@@ -51,12 +46,7 @@ def obj2sctype(rep: Any, default: Any = None) -> Any:
 
 
 def issubclass_(arg1: Any, arg2: Any) -> bool:
-    """Tell whether something is a subclass, and say no where it is no class.
-
-    Args:
-      arg1: the subclass.
-      arg2: the class.
-    """
+    """Tell whether something is a subclass, and say no where it is no class."""
     try:
         return issubclass(arg1, arg2)
     except TypeError:
@@ -64,21 +54,12 @@ def issubclass_(arg1: Any, arg2: Any) -> bool:
 
 
 def issubsctype(arg1: Any, arg2: Any) -> bool:
-    """Tell whether the scalar type of one thing is a subclass of that of another.
-
-    Args:
-      arg1: what ``obj2sctype`` takes.
-      arg2: another one.
-    """
+    """Tell whether the scalar type of one thing is a subclass of that of another."""
     return issubclass(obj2sctype(arg1), obj2sctype(arg2))
 
 
 def issctype(rep: Any) -> bool:
-    """Tell whether something is a type of scalars, or a dtype, but not that of objects.
-
-    Args:
-      rep: the type.
-    """
+    """Tell whether something is a type of scalars, or a dtype, but not that of objects."""
     if not isinstance(rep, (type, np.dtype)):
         return False
     found = obj2sctype(rep)
@@ -86,11 +67,7 @@ def issctype(rep: Any) -> bool:
 
 
 def sctype2char(sctype: Any) -> str:
-    """Return the character of a scalar type.
-
-    Args:
-      sctype: what ``obj2sctype`` takes.
-    """
+    """Return the character of a scalar type."""
     found = obj2sctype(sctype)
     if found is None:
         raise ValueError("unrecognized type")
@@ -100,11 +77,7 @@ def sctype2char(sctype: Any) -> str:
 
 
 def maximum_sctype(t: Any) -> Any:
-    """Return the widest type of the kind of another one.
-
-    Args:
-      t: what ``obj2sctype`` takes.
-    """
+    """Return the widest type of the kind of another one."""
     found = obj2sctype(t)
     if found is None:
         return t

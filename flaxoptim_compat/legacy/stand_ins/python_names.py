@@ -8,14 +8,7 @@ from typing import Any, NamedTuple
 
 
 class ArgSpec(NamedTuple):
-    """The parameters of a function that has no keyword-only ones.
-
-    Args:
-      args: the names of those that are passed by position.
-      varargs: the name of the one that takes the others.
-      keywords: the name of the one that takes keywords.
-      defaults: the default values of the last ones.
-    """
+    """The parameters of a function that has no keyword-only ones."""
 
     args: list[str]
     varargs: str | None
@@ -25,9 +18,6 @@ class ArgSpec(NamedTuple):
 
 def getargspec(func: Callable[..., Any]) -> ArgSpec:
     """Return the parameters of a function.
-
-    Args:
-      func: the function.
 
     Raises:
       ValueError: it has keyword-only parameters or annotations, which an ArgSpec does not show.

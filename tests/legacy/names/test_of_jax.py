@@ -12,7 +12,7 @@ import pytest
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_jax
-from flaxoptim_compat.legacy.names.groups import ERA, STAND_INS
+from flaxoptim_compat.legacy.names.table import ERA, STAND_INS
 from tests.support import jax_name_cases, old_names
 from tests.support.not_even_private import may_be_nowhere
 from tests.support.old_names import RUN_NAMES, exists

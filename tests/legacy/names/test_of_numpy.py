@@ -13,7 +13,7 @@ import pytest
 
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_numpy
-from flaxoptim_compat.legacy.names.groups import ERA, STAND_INS
+from flaxoptim_compat.legacy.names.table import ERA, STAND_INS
 from tests.support import numpy_name_cases, old_names
 from tests.support.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment

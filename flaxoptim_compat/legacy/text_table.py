@@ -1,0 +1,15 @@
+"""Tables that are written as text: headings, and indented below each its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+
+def rows(table: str) -> Iterator[tuple[str, str]]:
+    """Each row with its heading; a row goes on in lines that are indented further."""
+    heading = ""
+    for line in table.replace("\n      ", " ").split("\n"):
+        if line[:2] == "  " and line[2] != "#":
+            yield heading, line[2:]
+        elif line[:1] not in ("", " ", "#"):
+            heading = line
