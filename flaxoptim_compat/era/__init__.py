@@ -26,42 +26,42 @@ if TYPE_CHECKING:
     from flaxoptim_compat.era import xla_extension as xla_extension
     from flaxoptim_compat.era.x64_context import disable_x64 as disable_x64
     from flaxoptim_compat.era.x64_context import enable_x64 as enable_x64
-    from flaxoptim_compat.legacy.stand_ins.flax_linen_conv_lstm import ConvLSTM as ConvLSTM
+    from flaxoptim_compat.legacy.stand_ins.flax_names import ConvLSTM as ConvLSTM
     from flaxoptim_compat.legacy.stand_ins.jax_core import axis_frame as axis_frame
     from flaxoptim_compat.legacy.stand_ins.jax_core import raise_to_shaped as raise_to_shaped
-    from flaxoptim_compat.legacy.stand_ins.jax_custom_transforms import (
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import (
         custom_transforms as custom_transforms,
     )
-    from flaxoptim_compat.legacy.stand_ins.jax_custom_transforms import defjvp as defjvp
-    from flaxoptim_compat.legacy.stand_ins.jax_custom_transforms import defjvp_all as defjvp_all
-    from flaxoptim_compat.legacy.stand_ins.jax_custom_transforms import defvjp as defvjp
-    from flaxoptim_compat.legacy.stand_ins.jax_custom_transforms import defvjp_all as defvjp_all
-    from flaxoptim_compat.legacy.stand_ins.jax_device_put import (
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import defjvp as defjvp
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import defjvp_all as defjvp_all
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import defvjp as defvjp
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import defvjp_all as defvjp_all
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import (
         device_put_replicated as device_put_replicated,
     )
-    from flaxoptim_compat.legacy.stand_ins.jax_device_put import (
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import (
         device_put_sharded as device_put_sharded,
     )
-    from flaxoptim_compat.legacy.stand_ins.jax_dlpack import to_dlpack as to_dlpack
-    from flaxoptim_compat.legacy.stand_ins.jax_lax import tie_in as tie_in
-    from flaxoptim_compat.legacy.stand_ins.jax_numpy import fix as fix
-    from flaxoptim_compat.legacy.stand_ins.jax_numpy import in1d as jnp_in1d  # noqa: F401
-    from flaxoptim_compat.legacy.stand_ins.jax_numpy import msort as jnp_msort  # noqa: F401
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import fix as fix
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import in1d as jnp_in1d  # noqa: F401
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import msort as jnp_msort  # noqa: F401
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import shuffle as shuffle
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import sph_harm as sph_harm
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import threefry2x32_key as threefry2x32_key
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import tie_in as tie_in
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import to_dlpack as to_dlpack
+    from flaxoptim_compat.legacy.stand_ins.jax_functions import (
+        xla_computation as xla_computation,
+    )
     from flaxoptim_compat.legacy.stand_ins.jax_ops import index_add as index_add
     from flaxoptim_compat.legacy.stand_ins.jax_ops import index_max as index_max
     from flaxoptim_compat.legacy.stand_ins.jax_ops import index_min as index_min
     from flaxoptim_compat.legacy.stand_ins.jax_ops import index_mul as index_mul
     from flaxoptim_compat.legacy.stand_ins.jax_ops import index_update as index_update
-    from flaxoptim_compat.legacy.stand_ins.jax_random import shuffle as shuffle
-    from flaxoptim_compat.legacy.stand_ins.jax_random import threefry2x32_key as threefry2x32_key
-    from flaxoptim_compat.legacy.stand_ins.jax_scipy import sph_harm as sph_harm
     from flaxoptim_compat.legacy.stand_ins.jax_test_case import JaxTestCase as JaxTestCase
     from flaxoptim_compat.legacy.stand_ins.jax_test_util import check_close as check_close
     from flaxoptim_compat.legacy.stand_ins.jax_test_util import check_eq as check_eq
     from flaxoptim_compat.legacy.stand_ins.jax_trees import tree_map as tree_map
-    from flaxoptim_compat.legacy.stand_ins.jax_xla_computation import (
-        xla_computation as xla_computation,
-    )
     from flaxoptim_compat.legacy.stand_ins.numpy_names import NINF as NINF
     from flaxoptim_compat.legacy.stand_ins.numpy_names import NZERO as NZERO
     from flaxoptim_compat.legacy.stand_ins.numpy_names import PZERO as PZERO

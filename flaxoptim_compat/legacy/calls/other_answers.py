@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from flaxoptim_compat.legacy.text_table import rows
+
 _HERE = "flaxoptim_compat.legacy.calls.jax_answers:"
-_INTEGERS = "integers for integers"
-_AS_FLOATS = "x.astype(float)"
 
 
 class OtherAnswer(NamedTuple):
@@ -39,79 +39,46 @@ class OtherAnswer(NamedTuple):
         )
 
 
-OTHER_ANSWERS = (
-    *(
-        OtherAnswer(
-            f"{module}.solve(a, b)",
-            "one solution for all of b, which was a batch of vectors then",
-            f"{module}.solve(a, b[..., None])[..., 0]",
-            f"{_HERE}is_one_solution_for_all",
-        )
-        for module in ("jax.numpy.linalg", "jax.scipy.linalg")
-    ),
-    *(
-        OtherAnswer(
-            f"jax.numpy.{name}(x)",
-            _INTEGERS,
-            f"jax.numpy.{name}({_AS_FLOATS})",
-            f"{_HERE}is_of_integers",
-        )
-        for name in ("ceil", "floor", "trunc")
-    ),
-    OtherAnswer(
-        "jax.numpy.polyval(p, x)",
-        _INTEGERS,
-        f"jax.numpy.polyval(p, {_AS_FLOATS})",
-        f"{_HERE}is_of_integers",
-    ),
-    OtherAnswer(
-        "jax.numpy.sign(z)",
-        "z / abs(z) for complex numbers",
-        "jax.numpy.where(z.real == 0, jax.numpy.sign(z.imag), jax.numpy.sign(z.real)) + 0j",
-        f"{_HERE}is_complex",
-    ),
-    OtherAnswer(
-        "jax.numpy.sort_complex(x)",
-        "the last axis sorted",
-        "jax.numpy.sort(x, 0) + 0j",
-    ),
-    OtherAnswer(
-        "jax.numpy.unique(x, return_inverse=True)",
-        "indices in the shape of the array",
-        "indices.ravel()",
-        f"{_HERE}has_indices_in_rows",
-    ),
-    OtherAnswer(
-        "jax.scipy.linalg.toeplitz(c)",
-        "a matrix for each row",
-        "jax.scipy.linalg.toeplitz(c.ravel())",
-        f"{_HERE}has_matrices",
-    ),
-    OtherAnswer("x // 0.0", "infinity", "jax.numpy.full_like(x, jax.numpy.nan)"),
-    OtherAnswer(
-        "jax.scipy.special.gamma(x)",
-        "a sign below zero",
-        "jax.numpy.abs(jax.scipy.special.gamma(x))",
-    ),
-    *(
-        OtherAnswer(
-            f"{name}(x)",
-            "NaN outside of 0 to 1, for infinity",
-            f"{name}(jax.numpy.clip(x, 0, 1))",
-        )
-        for name in ("jax.scipy.special.ndtri", "jax.scipy.stats.norm.ppf")
-    ),
-    OtherAnswer(
-        "jax.scipy.stats.poisson.logpmf(k, mu)",
-        "-inf between whole numbers",
-        "k * jax.numpy.log(mu) - jax.scipy.special.gammaln(k + 1) - mu",
-    ),
-    *(
-        OtherAnswer(
-            f"jax.numpy.{name}(3)",
-            "an error for a number",
-            f"jax.numpy.{name}(jax.numpy.atleast_1d(3))",
-        )
-        for name in ("nonzero", "where")
-    ),
-)
+# By the function of ``jax_answers`` that tells them, or "numbers": how a call is written, what it
+# gives today, and what to write for what it gave.
+_TABLE = """
+is_one_solution_for_all
+  jax.numpy.linalg.solve(a, b): one solution for all of b, which was a batch of vectors then ->
+      jax.numpy.linalg.solve(a, b[..., None])[..., 0]
+  jax.scipy.linalg.solve(a, b): one solution for all of b, which was a batch of vectors then ->
+      jax.scipy.linalg.solve(a, b[..., None])[..., 0]
+is_of_integers
+  jax.numpy.ceil(x): integers for integers -> jax.numpy.ceil(x.astype(float))
+  jax.numpy.floor(x): integers for integers -> jax.numpy.floor(x.astype(float))
+  jax.numpy.trunc(x): integers for integers -> jax.numpy.trunc(x.astype(float))
+  jax.numpy.polyval(p, x): integers for integers -> jax.numpy.polyval(p, x.astype(float))
+is_complex
+  jax.numpy.sign(z): z / abs(z) for complex numbers -> jax.numpy.where(z.real == 0,
+      jax.numpy.sign(z.imag), jax.numpy.sign(z.real)) + 0j
+numbers
+  jax.numpy.sort_complex(x): the last axis sorted -> jax.numpy.sort(x, 0) + 0j
+has_indices_in_rows
+  jax.numpy.unique(x, return_inverse=True): indices in the shape of the array -> indices.ravel()
+has_matrices
+  jax.scipy.linalg.toeplitz(c): a matrix for each row -> jax.scipy.linalg.toeplitz(c.ravel())
+numbers
+  x // 0.0: infinity -> jax.numpy.full_like(x, jax.numpy.nan)
+  jax.scipy.special.gamma(x): a sign below zero -> jax.numpy.abs(jax.scipy.special.gamma(x))
+  jax.scipy.special.ndtri(x): NaN outside of 0 to 1, for infinity ->
+      jax.scipy.special.ndtri(jax.numpy.clip(x, 0, 1))
+  jax.scipy.stats.norm.ppf(x): NaN outside of 0 to 1, for infinity ->
+      jax.scipy.stats.norm.ppf(jax.numpy.clip(x, 0, 1))
+  jax.scipy.stats.poisson.logpmf(k, mu): -inf between whole numbers -> k * jax.numpy.log(mu) -
+      jax.scipy.special.gammaln(k + 1) - mu
+  jax.numpy.nonzero(3): an error for a number -> jax.numpy.nonzero(jax.numpy.atleast_1d(3))
+  jax.numpy.where(3): an error for a number -> jax.numpy.where(jax.numpy.atleast_1d(3))
+"""
+
+
+def _answer(told_by: str, row: str) -> OtherAnswer:
+    call, _, answers = row.partition(": ")
+    today, _, before = answers.partition(" -> ")
+    return OtherAnswer(call, today, before, "" if told_by == "numbers" else _HERE + told_by)
+
+
+OTHER_ANSWERS = tuple(_answer(told_by, row) for told_by, row in rows(_TABLE))

@@ -18,10 +18,10 @@ _NN = """
 """
 _TABLE = """
 flax.linen
-  0.6.4 ~flax_linen_conv_lstm: ConvLSTM -> flax.linen.ConvLSTMCell, whose initialize_carry takes the
+  0.6.4 ~flax_names: ConvLSTM -> flax.linen.ConvLSTMCell, whose initialize_carry takes the
       shape of the input
 flax.linen.recurrent
-  0.6.4 ~flax_linen_conv_lstm: ConvLSTM -> flax.linen.ConvLSTMCell, whose initialize_carry takes the
+  0.6.4 ~flax_names: ConvLSTM -> flax.linen.ConvLSTMCell, whose initialize_carry takes the
       shape of the input
   0.6.5 jax.nn.initializers: orthogonal zeros
   0.8.1 flax.typing: Shape
@@ -41,7 +41,7 @@ flax.jax_utils
 flax.training.checkpoints
   0.6.7 era.global_device_array: GlobalDeviceArray -> jax.Array
 flax.core.lift
-  0.6.0 ~flax_core_lift: named_call -> jax.named_call
+  0.6.0 ~flax_names: named_call -> jax.named_call
 flax
   0.6.4 ~flax_config config -> the object flax.config
   0.4.0 nn nn -> flax.linen

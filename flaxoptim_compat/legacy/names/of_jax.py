@@ -20,14 +20,14 @@ jax
   0.4.16 jax.api_util: flatten_fun_nokwargs
   0.4.36 jax.extend.backend: clear_backends
   0.4.14 jax.core: ShapedArray
-  0.4.34 ~jax_xla_computation: xla_computation -> jax.jit(fun).lower(*args).compiler_ir('hlo')
-  0.10.0 ~jax_device_put: device_put_replicated device_put_sharded -> jax.device_put with a
+  0.4.34 ~jax_functions: xla_computation -> jax.jit(fun).lower(*args).compiler_ir('hlo')
+  0.10.0 ~jax_functions: device_put_replicated device_put_sharded -> jax.device_put with a
       jax.sharding.NamedSharding
-  0.2.12 ~jax_custom_transforms: custom_transforms defjvp defjvp_all -> jax.custom_jvp
-  0.2.12 ~jax_custom_transforms: defvjp defvjp_all -> jax.custom_vjp
+  0.2.12 ~jax_functions: custom_transforms defjvp defjvp_all -> jax.custom_jvp
+  0.2.12 ~jax_functions: defvjp defvjp_all -> jax.custom_vjp
   # Of these a program can be imported, and run as far as it does without.
   0.3.16 ~jax_masking: mask -> padded arrays, with their lengths passed along
-  0.3.18 ~jax_soft_pmap: soft_pmap -> jax.jit(jax.vmap(fun))
+  0.3.18 ~jax_functions: soft_pmap -> jax.jit(jax.vmap(fun))
   0.4.17 jax.core abstract_arrays
   0.2.21 jax api
   0.4.24 jax.extend.linear_util linear_util
@@ -62,18 +62,18 @@ jax.numpy
   0.4.24 ~numpy_names: NINF -> -jax.numpy.inf
   0.4.24 ~numpy_names: NZERO -> -0.0
   0.4.24 ~numpy_names: PZERO -> 0.0
-  0.4.24 ~jax_numpy: in1d -> jax.numpy.isin
-  0.4.9 ~jax_numpy: msort -> jax.numpy.sort(a, axis=0)
-  0.10.0 ~jax_numpy: fix -> jax.numpy.trunc
+  0.4.24 ~jax_functions: in1d -> jax.numpy.isin
+  0.4.9 ~jax_functions: msort -> jax.numpy.sort(a, axis=0)
+  0.10.0 ~jax_functions: fix -> jax.numpy.trunc
   0.4.24 ~numpy_types: issubsctype -> jax.numpy.issubdtype
   0.3.5 jax.numpy lax_numpy
 jax.random
   0.4.24 jax: KeyArray=Array PRNGKeyArray=Array
   0.4.24 jax.extend.random: threefry_2x32 threefry2x32_p
-  0.4.24 ~jax_random: threefry2x32_key -> jax.random.PRNGKey(seed, impl='threefry2x32')
-  0.4.31 ~jax_random: shuffle -> jax.random.permutation(key, x, axis, independent=True)
+  0.4.24 ~jax_functions: threefry2x32_key -> jax.random.PRNGKey(seed, impl='threefry2x32')
+  0.4.31 ~jax_functions: shuffle -> jax.random.permutation(key, x, axis, independent=True)
 jax.lax
-  0.4.29 ~jax_lax: tie_in -> the second argument
+  0.4.29 ~jax_functions: tie_in -> the second argument
   0.9.0 jax.numpy: zeros_like_array=zeros_like
   0.2.6 jax.lax lax lax_control_flow lax_parallel
   0.4.24 jax._src.lax.lax: naryop standard_naryop standard_unop unop
@@ -84,12 +84,12 @@ jax.nn
 jax.scipy.linalg
   0.4.24 jax.numpy: tril triu
 jax.scipy.special
-  0.10.0 ~jax_scipy: sph_harm -> jax.scipy.special.sph_harm_y
+  0.10.0 ~jax_functions: sph_harm -> jax.scipy.special.sph_harm_y
 jax.profiler
   0.3.15 jax.profiler: StepTraceContext=StepTraceAnnotation TraceContext=TraceAnnotation
       trace_function=annotate_function
 jax.dlpack
-  0.7.0 ~jax_dlpack: to_dlpack -> x.__dlpack__()
+  0.7.0 ~jax_functions: to_dlpack -> x.__dlpack__()
 jax.dtypes
   0.2.13 jax.numpy: can_cast promote_types
 jax.sharding

@@ -25,20 +25,17 @@ MODULES = (
 
 # {module of the stand-ins: the names in the era itself; new=old where numpy has it as well}
 _NAMES = {
-    "flax_linen_conv_lstm": "ConvLSTM",
+    "flax_names": "ConvLSTM",
     "jax_core": "axis_frame raise_to_shaped",
-    "jax_custom_transforms": "custom_transforms defjvp defjvp_all defvjp defvjp_all",
-    "jax_device_put": "device_put_replicated device_put_sharded",
-    "jax_dlpack": "to_dlpack",
-    "jax_lax": "tie_in",
-    "jax_numpy": "fix jnp_in1d=in1d jnp_msort=msort",
+    "jax_functions": (
+        "custom_transforms defjvp defjvp_all defvjp defvjp_all device_put_replicated"
+        " device_put_sharded fix jnp_in1d=in1d jnp_msort=msort shuffle sph_harm threefry2x32_key"
+        " tie_in to_dlpack xla_computation"
+    ),
     "jax_ops": "index_add index_max index_min index_mul index_update",
-    "jax_random": "shuffle threefry2x32_key",
-    "jax_scipy": "sph_harm",
     "jax_test_case": "JaxTestCase",
     "jax_test_util": "check_close check_eq",
     "jax_trees": "tree_map",
-    "jax_xla_computation": "xla_computation",
     "numpy_names": "NINF NZERO PZERO alen asfarray asscalar disp in1d msort",
     "numpy_types": (
         "cast find_common_type issctype issubclass_ issubsctype maximum_sctype nbytes obj2sctype"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 from flax import linen
 
-from flaxoptim_compat.legacy.stand_ins.flax_linen_conv_lstm import ConvLSTM
+from flaxoptim_compat.legacy.stand_ins.flax_names import ConvLSTM
 
 KEY = jax.random.PRNGKey(0)
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from flaxoptim_compat.legacy.stand_ins import jax_dlpack
+from flaxoptim_compat.legacy.stand_ins import jax_functions
 from tests.support.vectors import X
 
 
 def test_to_dlpack() -> None:
     class Capsule:
         def __dlpack__(self, **kwargs: Any) -> Any:
-            return jax_dlpack.to_dlpack(X)
+            return jax_functions.to_dlpack(X)
 
         def __dlpack_device__(self) -> Any:
             return X.__dlpack_device__()

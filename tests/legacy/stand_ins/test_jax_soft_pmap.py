@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax
 
-from flaxoptim_compat.legacy.stand_ins.jax_soft_pmap import soft_pmap
+from flaxoptim_compat.legacy.stand_ins.jax_functions import soft_pmap
 from tests.support.vectors import X
 
 

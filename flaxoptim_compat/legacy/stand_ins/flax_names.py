@@ -1,4 +1,4 @@
-"""``flax.linen.ConvLSTM``, which flax 0.6.4 renamed, and changed in one method."""
+"""``flax.core.lift.named_call`` and ``flax.linen.ConvLSTM``, which Flax 0.6 dropped or renamed."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from typing import Any
 
 import jax
 from flax import linen
+
+
+def named_call(fn: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Give what a function of a scope computes a name in profiles."""
+    return jax.named_call(fn, name=name)
 
 
 class ConvLSTM(linen.ConvLSTMCell):
