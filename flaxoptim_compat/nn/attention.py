@@ -74,7 +74,7 @@ def dot_product_attention(
         weights = weights * (mask.astype(weights.dtype) / jnp.asarray(kept, dtype=dtype))
     summed = (normalized, tuple(range(ndim - len(attended), ndim)))
     output = lax.dot_general(weights, value, (summed, (batched, batched)), precision=precision)
-    return output.transpose(_invert_perm(order))
+    return output.transpose(tuple(map(int, np.argsort(order))))
 
 
 def _compare_shapes(query: Any, key: Any, value: Any) -> None:
@@ -102,10 +102,6 @@ def _attended(axis: Any, ndim: int) -> tuple[int, ...]:
                 f" and the heads, which are {ndim - 2}, can be attended over."
             )
     return attended
-
-
-def _invert_perm(perm: Sequence[int]) -> tuple[int, ...]:
-    return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
 @struct.dataclass

@@ -10,16 +10,11 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class CallStack:
+class CallStack(threading.local):
     """A stack that a ``with`` block puts something on, and that each thread has for itself."""
 
     def __init__(self) -> None:
-        self._of_thread = threading.local()
-
-    @property
-    def _frames(self) -> list[Any]:
-        frames: list[Any] = self._of_thread.__dict__.setdefault("frames", [])
-        return frames
+        self._frames: list[Any] = []
 
     @contextmanager
     def frame(self, data: Any = None) -> Iterator[Any]:
