@@ -63,11 +63,6 @@ def function(parameters: Mapping[str, ast.expr | None], body: ast.expr) -> ast.L
     return ast.Lambda(ast.arguments([], given, None, [], [], None, defaults), body)
 
 
-def constant(value: Any) -> ast.expr:
-    """A number, a truth value, None or a string."""
-    return ast.Constant(value)
-
-
 def names_in(node: ast.AST) -> set[str]:
     """The names that an expression reads outside of what is quoted."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

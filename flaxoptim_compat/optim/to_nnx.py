@@ -15,7 +15,7 @@ from flaxoptim_compat.optim.base import OptimizerDef
 from flaxoptim_compat.optim.conversion import FromDefinition, conversion_of
 from flaxoptim_compat.optim.optimizer import Optimizer
 from flaxoptim_compat.optim.state import OptimizerState
-from flaxoptim_compat.versions.of_flax import refuse_old_nnx
+from flaxoptim_compat.versions.allowed import refuse_old_nnx
 
 # Importing nnx takes a while, for which only those wait who call one of these.
 if TYPE_CHECKING:

@@ -21,6 +21,8 @@ OLDEST = {
     "numpy": "1.26.4",
 }
 _NEEDS = "flaxoptim_compat needs "
+# The first flax whose nnx.Optimizer does not keep the model, and takes it with each step.
+_NNX = "0.11"
 
 
 def version_of(name: str) -> str | None:
@@ -59,6 +61,22 @@ def refuse_old(error: Exception) -> None:
             f"{_NEEDS}{', '.join(parts)} or newer. Upgrade with pip. Where that "
             "cannot be, migration_guide/versions.md says what to pin and what works without."
         ) from error
+
+
+def refuse_old_nnx(asked: str) -> None:
+    """Refuse a flax whose ``nnx.Optimizer`` is another than that of today.
+
+    Args:
+      asked: the name of what needs it.
+
+    Raises:
+      ImportError: flax is older.
+    """
+    version = version_of("flax")
+    if version and numbers(version) < numbers(_NNX):
+        raise ImportError(
+            f"{asked} needs flax {_NNX} or newer (here is {version}), whose nnx.Optimizer has wrt."
+        )
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -9,49 +9,32 @@ it goes, and some in haiku 0.0.16, in branches for an older jax. It takes half a
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 from flaxoptim_compat.versions.allowed import numbers, version_of
 
-
-class Needing(NamedTuple):
-    """A package with versions that need ``run``.
-
-    Args:
-      module: what programs import.
-      package: what is installed.
-      last: the last version that needs it.
-      first: the first one that does not; "" if there is none yet.
-    """
-
-    module: str
-    package: str
-    last: str
-    first: str = ""
-
-
-NEEDING = (
-    Needing("chex", "chex", "0.1.83", "0.1.84"),
-    # jax.numpy.clip with a_min, in metrics.Std.
-    Needing("clu", "clu", "0.0.12"),
-    # It imports tensorflow_probability.
-    Needing("distrax", "distrax", "0.1.9"),
-    Needing("haiku", "dm-haiku", "0.0.14", "0.0.15"),
-    Needing("tensorflow_probability", "tensorflow-probability", "0.25.0"),
+# What programs import, what is installed, the last version of it that needs run, and the first one
+# that does not; "" if there is none yet. clu calls jax.numpy.clip with a_min, in metrics.Std;
+# distrax imports tensorflow_probability.
+_NEEDING = (
+    ("chex", "chex", "0.1.83", "0.1.84"),
+    ("clu", "clu", "0.0.12", ""),
+    ("distrax", "distrax", "0.1.9", ""),
+    ("haiku", "dm-haiku", "0.0.14", "0.0.15"),
+    ("tensorflow_probability", "tensorflow-probability", "0.25.0", ""),
 )
 
 
 def that_need_run(modules: Collection[str]) -> Iterator[str]:
-    """What to do about each installed package that needs ``run``: a sentence for each.
+    """A sentence for each installed package that needs ``run``: what to do about it.
 
     Args:
       modules: what the program imports, without what stands behind a dot.
     """
-    for each in NEEDING:
-        version = version_of(each.package) if each.module in modules else None
-        if version is not None and numbers(version) <= numbers(each.last):
-            upgrade = f"upgrade it to {each.first}, or " if each.first else ""
+    for module, package, last, first in _NEEDING:
+        version = version_of(package) if module in modules else None
+        if version is not None and numbers(version) <= numbers(last):
+            upgrade = f"upgrade it to {first}, or " if first else ""
             yield (
-                f"{each.package} {version} itself uses names that jax or flax lost: {upgrade}start"
+                f"{package} {version} itself uses names that jax or flax lost: {upgrade}start"
                 " the program with flaxoptim-compat run."
             )
