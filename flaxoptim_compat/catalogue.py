@@ -76,7 +76,7 @@ class Row:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its module has."""
+        """The names that its module has."""
         private = (f"_{self.name}HyperParams", f"_{self.name}ParamState")
         return (self.name, *private[: 2 if self.state else 1])
 

@@ -30,7 +30,7 @@ class FlaxOptimDeprecationWarning(DeprecationWarning):
 
 
 class FlaxOptimLeniencyWarning(UserWarning):
-    """What is likely a mistake was let pass, as flax.optim let it pass; the text says where."""
+    """A likely mistake was let pass, as flax.optim let it pass; the text says where."""
 
 
 def warn(

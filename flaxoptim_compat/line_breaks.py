@@ -70,7 +70,7 @@ def pairs(text: str) -> Iterator[tuple[int, int]]:
 
 
 def is_closed(line: str) -> bool:
-    """Whether each bracket of a line is closed in it, and no other one."""
+    """True if each bracket of a line is closed in it, and no other one."""
     depth = 0
     for piece in _PIECE.finditer(line):
         depth += (piece[0] in _OPENING) - (piece[0] in _CLOSING)
@@ -87,7 +87,7 @@ def comment_of(line: str) -> str:
 
 
 def _pieces(inside: str) -> Iterator[str]:
-    """What is in brackets, in the pieces that get a line each: arguments with their commas."""
+    """The inside of brackets, in the pieces that get a line each: arguments with their commas."""
     commas: list[int] = []
     others: list[int] = []
     depth = parameters = 0
@@ -131,7 +131,7 @@ def joined(text: str) -> str | None:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts of a statement, of the head of one or of arguments say the same."""
+    """True if two texts of a statement, of the head of one or of arguments say the same."""
     return _dumped(one) == _dumped(other)
 
 

@@ -106,7 +106,7 @@ def written(node: ast.expr) -> Text:
 
 
 def _with_names(node: Any, quoted: list[Quoted]) -> Any:
-    """The same expression with names for what is quoted, and for strings and numbers.
+    """An expression with names for what is quoted in it, and for strings and numbers.
 
     Args:
       node: a node, or what is in a field of one.

@@ -1,4 +1,4 @@
-"""What jax, flax and numpy had in the days of ``flax.optim``, and what nothing of today replaces.
+"""Names that jax, flax and numpy had in the days of ``flax.optim``, and that nothing replaces.
 
 Programs that ``rewrite`` has changed import it from here. Each name is imported when it is asked
 for: who wants one of numpy's needs no jax.

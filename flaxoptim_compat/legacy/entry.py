@@ -37,17 +37,17 @@ class Entry(NamedTuple):
 
     @property
     def is_module(self) -> bool:
-        """Whether the name is that of a module, so that it can be imported."""
+        """True if the name is that of a module, so that it can be imported."""
         return ":" not in self.served_by
 
     @property
     def replacement(self) -> str:
-        """What to write today."""
+        """The text that a program has today."""
         return self.instead or self.served_by.replace(":", ".")
 
     @property
     def notice(self) -> str:
-        """What a program is told that uses the name."""
+        """The text for a program that uses the name."""
         return f"{self.name} is gone since {self.gone_since}. Use {self.replacement} instead."
 
     def serve(self) -> Any:
@@ -55,12 +55,12 @@ class Entry(NamedTuple):
         return object_at(self.served_by)
 
     def is_broken(self) -> bool:
-        """Whether the module of this name, if it is there, is of no use."""
+        """True if the module of this name, if it is there, is of no use."""
         return bool(self.broken_if) and bool(object_at(self.broken_if)())
 
 
 def object_at(path: str) -> Any:
-    """What is at ``module:attribute``; the module itself if the path is just one."""
+    """The object at ``module:attribute``; the module itself if the path is just one."""
     module, _, attribute = path.partition(":")
     try:
         found: Any = importlib.import_module(module)

@@ -47,7 +47,7 @@ class Watch:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the other finders find, with a loader that calls back."""
+        """The spec that the other finders find, with a loader that calls back."""
         entry = self.registry.modules.get(name)
         if entry is not None and entry.is_broken():
             return _spec_of_alias(entry, self.registry)
@@ -117,7 +117,7 @@ def _spec_of_alias(entry: Entry, registry: Registry) -> ModuleSpec | None:
 def find_elsewhere(
     name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
 ) -> ModuleSpec | None:
-    """What the finders that are not this package's find."""
+    """The spec that the finders find which are not this package's."""
     for finder in list(sys.meta_path):
         find_spec = getattr(finder, "find_spec", None)
         if find_spec is None or getattr(finder, "is_of_this_package", False):

@@ -1,4 +1,4 @@
-"""What Linen did in the days of flax.optim, where a setting of flax brings it back.
+"""Behaviours of Flax in the days of flax.optim, where something brings them back.
 
 Each function switches one thing and returns the function that switches it back. An environment
 variable that sets the same thing is the user's choice, which wins.

@@ -145,7 +145,7 @@ def _indexed_by_lists(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _belongs_to_a_tuple(index: Any) -> bool:
-    """Whether a list with this in it stood for a tuple: whatever is no single number."""
+    """True if a list with this in it stood for a tuple: whatever is no single number."""
     return (
         index is None
         or index is ...

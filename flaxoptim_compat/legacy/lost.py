@@ -1,4 +1,4 @@
-"""What went missing beside flax.optim: names, from the tables, and behaviours of today's names."""
+"""Losses beside flax.optim: names, from the tables, and behaviours of today's names."""
 
 from __future__ import annotations
 

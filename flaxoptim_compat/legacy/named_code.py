@@ -64,12 +64,12 @@ class NamedCode:
         self._stack.__exit__(kind, error, traceback)
 
     def of_module(self, module: str, name: str) -> Any:
-        """What is called so in a module; both names may have dots."""
+        """The object of this name in a module; both names may have dots."""
         self._enter_folder(os.getcwd())
         return _attribute(importlib.import_module(module), name)
 
     def of_file(self, path: Path, name: str) -> Any:
-        """What is called so in a file, which is run as a script is, but for its ``__name__``.
+        """The object of this name in a file, which is run as a script is, but for its ``__name__``.
 
         Raises:
           FileNotFoundError: there is no such file.
@@ -123,7 +123,7 @@ def _attribute(module: ModuleType, name: str) -> Any:
 
 
 def failure(error: BaseException) -> str:
-    """What went wrong, in words, with the line of the user's code that it came from."""
+    """An error in words, with the line of the user's code that it came from."""
     place = place_of(error)
     return f"{type(error).__name__}{f' at {place}' if place else ''}: {error}"
 

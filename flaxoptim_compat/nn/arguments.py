@@ -1,4 +1,4 @@
-"""What the arguments of layers mean: each meaning stands here once, for all layers that take it."""
+"""The arguments of layers: each meaning stands here once, for all layers that take it."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ _MEANINGS = {name: text for name, _, text in (line.partition(": ") for line in _
 
 
 def documented(function: Documented) -> Documented:
-    """The same function, whose documentation explains its arguments.
+    """A function, whose documentation now explains its arguments.
 
     Args:
       function: a method of a layer, or another function.

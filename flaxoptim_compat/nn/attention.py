@@ -106,7 +106,7 @@ def _attended(axis: Any, ndim: int) -> tuple[int, ...]:
 
 @struct.dataclass
 class _CacheEntry:
-    """What one attention has computed so far, and of how many tokens."""
+    """Keys and values of one attention so far, and of how many tokens they are."""
 
     key: Any
     value: Any

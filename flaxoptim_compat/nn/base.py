@@ -294,11 +294,11 @@ class Module(metaclass=_ModuleMeta):
         return variable
 
     def is_stateful(self) -> bool:
-        """Whether there is a block of ``stateful`` around this call."""
+        """True if there is a block of ``stateful`` around this call."""
         return is_stateful()
 
     def is_initializing(self) -> bool:
-        """Whether parameters are being made, not used."""
+        """True if parameters are being made, not used."""
         top_frame("Module.is_initializing")
         return self._frame.is_init
 

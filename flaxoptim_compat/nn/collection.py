@@ -186,7 +186,7 @@ def stateful(state: Collection | None = None, mutable: bool = True) -> Iterator[
 
 
 def is_stateful() -> bool:
-    """Whether modules can use state, because this runs in a block of ``stateful``."""
+    """True if modules can use state, because this runs in a block of ``stateful``."""
     return bool(_STATES)
 
 

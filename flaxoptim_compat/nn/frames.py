@@ -81,7 +81,7 @@ class ModuleFrame:
 
     @property
     def is_init(self) -> bool:
-        """Whether it is being initialized."""
+        """True if it is being initialized."""
         return self.rng is not None
 
     @property
@@ -99,7 +99,7 @@ class ModuleFrame:
         return f"{self.parent.path.removesuffix('/')}/{self.name}"
 
     def is_descendent_of(self, frame: ModuleFrame | None) -> bool:
-        """Whether another frame, or None, which is around all, is around this one."""
+        """True if another frame, or None, which is around all, is around this one."""
         around = self.parent
         while around is not None and around is not frame:
             around = around.parent

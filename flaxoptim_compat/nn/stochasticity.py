@@ -29,7 +29,7 @@ def stochastic(rng: Any) -> Iterator[None]:
 
 
 def is_stochastic() -> bool:
-    """Whether there are keys, because this runs in a block of ``stochastic``."""
+    """True if there are keys, because this runs in a block of ``stochastic``."""
     return bool(_KEYS)
 
 

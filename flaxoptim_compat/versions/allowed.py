@@ -38,7 +38,7 @@ def version_of(name: str) -> str | None:
 
 
 def too_old(versions: Mapping[str, str | None]) -> dict[str, str]:
-    """Those of these versions that are not allowed, by name."""
+    """The versions among these that are not allowed, by name."""
     return {
         name: version
         for name, version in versions.items()
@@ -80,7 +80,7 @@ def refuse_old_nnx(asked: str) -> None:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """What versions are compared by: 0.5 is 0.5.0, and what is no number ends it."""
+    """The numbers that versions are compared by: 0.5 is 0.5.0, and what is no number ends it."""
     found: list[int] = []
     for part in version.split("."):
         # Of 38+cuda12, which says what it was built for, and of 38rc1 it is 38.

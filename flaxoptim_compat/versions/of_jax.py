@@ -1,4 +1,4 @@
-"""What jax lacked, or says in another way, in one of the versions that are allowed.
+"""Functions that one of the allowed versions of jax lacks, or has under another name.
 
 A part of this is needed while jax is being imported, so nothing of jax is imported up here.
 """
@@ -23,7 +23,7 @@ def _key_text(key: Any) -> str:
 
 
 def computed_where(value: Any) -> AbstractContextManager[Any]:
-    """What is computed inside belongs to the transformation that a value does, or to none.
+    """A block: what it computes belongs to the transformation that a value does, or to none.
 
     Jax has nothing public for this. Before 0.4.36 what an operation is given decides by itself.
     """
@@ -35,7 +35,7 @@ def computed_where(value: Any) -> AbstractContextManager[Any]:
 
 
 def with_weak_type(array: Any) -> Any:
-    """The same array, which takes the dtype of what it meets: no function of jax does this."""
+    """An array that takes the dtype of what it meets: no function of jax makes one of another."""
     from jax import lax
 
     convert: Any = lax.convert_element_type_p
@@ -57,7 +57,7 @@ def leave_out_of_sources(file: str) -> None:
 
 
 def optimization_barrier(tree: Any) -> Any:
-    """What ``jax.lax.optimization_barrier`` returns; before 0.4.33 jax had it for itself only."""
+    """The tree behind an ``optimization_barrier``; before 0.4.33 jax had it for itself only."""
     import jax
 
     if hasattr(jax.lax, "optimization_barrier"):
@@ -83,7 +83,7 @@ def enable_x64(wide: bool) -> AbstractContextManager[None]:
 
 
 def is_tracing() -> bool:
-    """Whether a function is being traced where this is called."""
+    """True if a function is being traced where this is called."""
     from jax._src import core
 
     if hasattr(core, "unsafe_am_i_under_a_jit"):
@@ -116,7 +116,7 @@ def jit_primitive() -> Any:
 
 
 def is_inlined(params: Mapping[str, Any]) -> bool:
-    """Whether a jitted function of a trace is only to be a part of its caller.
+    """True if a jitted function of a trace is only to be a part of its caller.
 
     Until jax 0.12 it is one in the trace already; since then the parameter is an enum, and each of
     its members is true, that which leaves it to XLA among them.
@@ -177,7 +177,7 @@ def fft_type() -> Any:
 
 
 def host_callback_is_empty() -> bool:
-    """Whether ``jax.experimental.host_callback``, if there is one, has only what raises."""
+    """True if ``jax.experimental.host_callback``, if there is one, has only what raises."""
     import jax
 
     version: tuple[int, ...] = jax.__version_info__

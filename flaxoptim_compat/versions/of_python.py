@@ -1,4 +1,4 @@
-"""What Python 3.10 lacks."""
+"""Functions that Python 3.10 lacks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def warnings_ignored() -> Iterator[None]:
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """What a text in TOML says; before Python 3.11 the standard library has no reader.
+    """The content of a text in TOML; before Python 3.11 the standard library has no reader.
 
     Raises:
       ValueError: it is no TOML.
@@ -50,7 +50,7 @@ def add_note(error: Exception, note: str) -> None:
 
 
 def parser_survives(text: str) -> bool:
-    """Whether Python's parser may be given a text.
+    """True if Python's parser may be given a text.
 
     That of 3.10 ends the process over a hundred thousand operations in one expression; later ones
     raise an error.

@@ -1,4 +1,4 @@
-"""What a function takes today, and what has become of the arguments that it took."""
+"""The arguments that a function takes today, and what has become of those that it took."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Arguments:
             self._only_positional = positional[:1]
 
     def fit(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-        """Whether a call has as many arguments, and of such names, as the function takes today."""
+        """True if a call has as many arguments, and of such names, as the function takes today."""
         if len(args) > self._most:
             return False
         if self._never_none and any(kwargs.get(name, "") is None for name in self._never_none):

@@ -19,7 +19,7 @@ def not_a_pair() -> list[type]:
 
 
 def unpacked(self: EarlyStopping) -> Iterator[Any]:
-    """Whether the metric has improved, and the object itself."""
+    """Both halves: whether the metric has improved, and the object itself."""
     return iter(_pair(self))
 
 

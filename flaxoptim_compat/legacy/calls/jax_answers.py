@@ -1,4 +1,4 @@
-"""Whether an answer is one that jax 0.4.13 did not give, and some later release does."""
+"""Tests for answers that jax 0.4.13 did not give, and some later release does."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import jax.numpy as jnp
 
 
 def is_one_solution_for_all(answer: Any, a: Any, b: Any, *_: Any, **__: Any) -> bool:
-    """Whether what could be a vector for each of several matrices was taken for one matrix."""
+    """True if what could be a vector for each of several matrices was taken for one matrix."""
     return bool(2 < jnp.ndim(a) == jnp.ndim(b) + 1 and answer.ndim == jnp.ndim(a))
 
 
 def is_of_integers(answer: Any, *_: Any, **__: Any) -> bool:
-    """Whether an array is one of integers."""
+    """True if an array is one of integers."""
     return bool(jnp.issubdtype(answer.dtype, jnp.integer))
 
 
 def is_complex(answer: Any, *_: Any, **__: Any) -> bool:
-    """Whether an array is one of complex numbers."""
+    """True if an array is one of complex numbers."""
     return bool(jnp.issubdtype(answer.dtype, jnp.complexfloating))
 
 
 def has_matrices(answer: Any, *_: Any, **__: Any) -> bool:
-    """Whether an array is more than a matrix."""
+    """True if an array is more than a matrix."""
     return bool(answer.ndim > 2)
 
 
@@ -36,6 +36,6 @@ def has_indices_in_rows(
     axis: int | None = None,
     **_: Any,
 ) -> bool:
-    """Whether the inverse of ``unique``, of all axes together, is more than a vector."""
+    """True if the inverse of ``unique``, of all axes together, is more than a vector."""
     del ar, return_index, return_counts
     return return_inverse and axis is None and any(each.ndim > 1 for each in answer)

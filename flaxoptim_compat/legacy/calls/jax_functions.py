@@ -25,7 +25,7 @@ _ORDERS = (
 
 
 def has_numbers_first(*args: Any, **_: Any) -> bool:
-    """Whether numbers come after the function, where a jax of this time takes shardings."""
+    """True if numbers come after the function, where a jax of this time takes shardings."""
     return len(args) > 1 and _numbers(args[1])
 
 
@@ -68,7 +68,7 @@ def solve(
 def has_none_for_something(
     f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> bool:
-    """Whether trees fit only if None in the first one stands for whatever is in the others."""
+    """True if trees fit only if None in the first one stands for whatever is in the others."""
     del f
     if not rest or _fit(tree, rest, is_leaf):
         return False
@@ -92,7 +92,7 @@ def tree_map(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def is_negative(key: Any, data: Any) -> bool:
-    """Whether what is folded into a key is a number below zero."""
+    """True if what is folded into a key is a number below zero."""
     return isinstance(data, int) and data < 0
 
 
@@ -102,7 +102,7 @@ def fold_in(original: Callable[..., Any], key: Any, data: int) -> Any:
 
 
 def has_one_number(self: jax.Array) -> bool:
-    """Whether an array has axes, but only one number."""
+    """True if an array has axes, but only one number."""
     return self.ndim > 0 and self.size == 1
 
 
@@ -112,17 +112,17 @@ def as_scalar(original: Callable[..., Any], self: jax.Array) -> Any:
 
 
 def has_no_number(self: jax.Array) -> bool:
-    """Whether an array is empty; whether one that is traced is true was never known."""
+    """True if an array is empty; of one that is traced it was never known whether it is true."""
     return self.size == 0 and not isinstance(self, jax.core.Tracer)
 
 
 def false(original: Callable[..., Any], self: jax.Array) -> bool:
-    """What an empty array was."""
+    """False, which an empty array was."""
     return False
 
 
 class _OfCapsule:
-    """What hands a capsule out as an array would."""
+    """A capsule, handed out as an array hands out its own."""
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule
@@ -140,7 +140,7 @@ class _OfCapsule:
 
 
 def is_a_capsule(*args: Any, **_: Any) -> bool:
-    """Whether a capsule is to become an array."""
+    """True if a capsule is to become an array."""
     return bool(args) and type(args[0]).__name__ == "PyCapsule"
 
 

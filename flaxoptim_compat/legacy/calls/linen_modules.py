@@ -14,7 +14,7 @@ CELLS = (linen.LSTMCell, linen.OptimizedLSTMCell, linen.GRUCell)
 
 
 def has_no_features(*args: Any, **kwargs: Any) -> bool:
-    """Whether a cell is made without its number of features; the gate was its first argument."""
+    """True if a cell is made without its number of features; the gate was its first argument."""
     _, *given = args
     return callable(given[0]) if given else "features" not in kwargs
 
@@ -41,7 +41,7 @@ def let_features_out() -> Callable[[], None]:
 
 
 def is_of_the_class(*args: Any, **kwargs: Any) -> bool:
-    """Whether the carry is asked of the class of a cell, where a key comes first."""
+    """True if the carry is asked of the class of a cell, where a key comes first."""
     return not (args and isinstance(args[0], linen.Module))
 
 
@@ -73,7 +73,7 @@ def _of_old(
 
 
 def has_its_mask_third(*args: Any, **_: Any) -> bool:
-    """Whether the third input has one dimension more than the first, as only a mask has."""
+    """True if the third input has one dimension more than the first, as only a mask has."""
     if len(args) < 4 or args[3] is None:
         return False
     return bool(jnp.ndim(args[3]) == jnp.ndim(args[1]) + 1)

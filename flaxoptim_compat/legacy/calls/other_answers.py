@@ -32,7 +32,7 @@ class OtherAnswer(NamedTuple):
 
     @property
     def notice(self) -> str:
-        """What a program is told that makes such a call."""
+        """The text for a program that makes such a call."""
         return (
             f"{self.name} answers otherwise than on jax 0.4.13: it gives {self.today}. For what it"
             f" gave, write {self.before}"

@@ -9,7 +9,7 @@ _ONLY = ("None", "False")
 
 
 class Parameter(NamedTuple):
-    """What a function took, and what has become of it.
+    """A parameter that a function took, and what has become of it.
 
     Args:
       name: what it was called; ``*`` and ``*args`` as Python writes them.
@@ -49,7 +49,7 @@ class Call(NamedTuple):
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
-        """What it took, in order."""
+        """The parameters that it took, in order."""
         parts = self.took.split()
         by_name_from = parts.index("/") if "/" in parts else 0
         by_place_to = parts.index("|") if "|" in parts else len(parts)
@@ -65,7 +65,7 @@ class Call(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """What is called, as a program writes it."""
+        """The called function, as a program writes it."""
         name = self.names.split()[0]
         return name.removesuffix(".__init__").replace(".__call__", "(...)")
 
@@ -80,7 +80,7 @@ class Call(NamedTuple):
 
     @property
     def notice(self) -> str:
-        """What a program is told that makes an old call."""
+        """The text for a program that makes an old call."""
         return f"{self.shown} takes other arguments today. Write {self.today} instead."
 
 
@@ -103,7 +103,7 @@ class Lost(NamedTuple):
 
     @property
     def notice(self) -> str:
-        """What a program is told that uses it."""
+        """The text for a program that uses it."""
         return f"{self.old} is gone. Write {self.today} instead."
 
 

@@ -1,4 +1,4 @@
-"""What to write in Linen for the names of ``flax.nn`` that are no others there."""
+"""The text in Linen for names of ``flax.nn`` that are no others there."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def public(served_by: str) -> str:
 
 
 def is_public(served_by: str) -> bool:
-    """Whether a program may import what serves a lost name.
+    """True if a program may import what serves a lost name.
 
     Args:
       served_by: ``module:attribute``, or just a module.

@@ -1,1 +1,1 @@
-"""What serves a name that has no successor which takes the same arguments."""
+"""Code that serves names without a successor that takes the same arguments."""

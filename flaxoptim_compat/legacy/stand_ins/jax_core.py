@@ -1,4 +1,4 @@
-"""What ``jax.core`` and the interpreters had for those who look at traces and jaxprs."""
+"""Names of ``jax.core`` and of the interpreters, for those who look at traces and jaxprs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ jit_p: Any = jit_primitive()
 
 
 class AxisFrame(NamedTuple):
-    """What was left to read of a named axis."""
+    """The name and the size of an axis, which were left to read."""
 
     name: Any
     size: int

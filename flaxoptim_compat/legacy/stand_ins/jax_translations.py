@@ -14,7 +14,7 @@ from jax.interpreters import mlir
 
 
 class FunctionRule(NamedTuple):
-    """What ``lower_fun`` returns."""
+    """A rule that ``lower_fun`` made."""
 
     fun: Callable[..., Any]
     multiple_results: bool

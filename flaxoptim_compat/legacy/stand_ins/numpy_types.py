@@ -1,4 +1,4 @@
-"""What numpy had to look types up: ``obj2sctype``, ``sctypes``, ``find_common_type`` and others."""
+"""Types of numpy, looked up: ``obj2sctype``, ``sctypes``, ``find_common_type`` and others."""
 
 from __future__ import annotations
 
