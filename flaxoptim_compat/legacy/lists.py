@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from flaxoptim_compat.legacy import usage
-from flaxoptim_compat.legacy.replacing import replace
+from flaxoptim_compat.legacy.replacing import all_of, look_like, replace
 from flaxoptim_compat.legacy.took_lists import KNOWN_WHEN_COMPILED, TOOK_LISTS, UNTIL
 from flaxoptim_compat.versions.of_jax import array_types, leave_out_of_sources
 
@@ -35,19 +35,10 @@ def accept_lists() -> Callable[[], None]:
                     taking = _reducing_lists(original)
                 else:
                     taking = _taking_lists(original, arguments.split())
-                # A jitted function has methods besides, such as lower.
-                for each in set(dir(original)) - set(dir(taking)):
-                    setattr(taking, each, getattr(original, each))
+                look_like(original, taking, module_name)
                 taking._takes_lists = True  # type: ignore[attr-defined]
-                # By this it is pickled, and it leads to it: some say where jax has them itself.
-                taking.__module__ = module_name
                 undo.append(replace(module, name, taking))
-
-    def undo_all() -> None:
-        for each in undo:
-            each()
-
-    return undo_all
+    return all_of(undo)
 
 
 def _refuses_lists(name: str) -> bool:
@@ -116,17 +107,13 @@ def accept_list_indices() -> Callable[[], None]:
     arrays: list[Any] = array_types()
     # What makes ``x.at`` of an array is the class of it.
     makers = [each.at.fget for each in arrays]
-    undo = [
-        replace(each, "__getitem__", _indexed_by_lists(vars(each)["__getitem__"]))
-        for each in (*arrays, jax.core.Tracer, *makers)
-        if "__getitem__" in vars(each)
-    ]
-
-    def undo_all() -> None:
-        for each in undo:
-            each()
-
-    return undo_all
+    return all_of(
+        [
+            replace(each, "__getitem__", _indexed_by_lists(vars(each)["__getitem__"]))
+            for each in (*arrays, jax.core.Tracer, *makers)
+            if "__getitem__" in vars(each)
+        ]
+    )
 
 
 def _indexed_by_lists(original: Callable[..., Any]) -> Callable[..., Any]:

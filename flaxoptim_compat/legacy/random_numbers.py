@@ -10,7 +10,7 @@ from typing import Any
 import jax
 
 from flaxoptim_compat.legacy import hook, usage
-from flaxoptim_compat.legacy.replacing import replace
+from flaxoptim_compat.legacy.replacing import all_of, look_like, replace
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
 # So that what jax says of an operation names the line of the program.
@@ -29,13 +29,7 @@ def give_those_of_then() -> Callable[[], None]:
 
 def notice_keys() -> Callable[[], None]:
     """Under ``run``, have ``usage`` know when a key is made, and return what ends that."""
-    undo = [_notice(name) for name in ("PRNGKey", "key") if hook.reports()]
-
-    def end() -> None:
-        for each in undo:
-            each()
-
-    return end
+    return all_of([_notice(name) for name in ("PRNGKey", "key") if hook.reports()])
 
 
 def _notice(name: str) -> Callable[[], None]:
@@ -46,6 +40,5 @@ def _notice(name: str) -> Callable[[], None]:
         usage.made_keys = True
         return original(*args, **kwargs)
 
-    # By this it is pickled.
-    make.__module__ = "jax.random"
+    look_like(original, make, "jax.random")
     return replace(jax.random, name, make)

@@ -1,8 +1,8 @@
-"""Putting something in the place of an attribute, and taking it away again."""
+"""Functions in the place of others: put there, looking like them, and taken away again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 _NOTHING = object()
@@ -30,3 +30,28 @@ def replace(holder: Any, attribute: str, value: Any) -> Callable[[], None]:
             setattr(holder, attribute, before)
 
     return undo
+
+
+def all_of(undo: Iterable[Callable[[], None]]) -> Callable[[], None]:
+    """One function that calls several."""
+
+    def undo_all() -> None:
+        for each in undo:
+            each()
+
+    return undo_all
+
+
+def look_like(original: Callable[..., Any], stands_for: Callable[..., Any], module: str) -> None:
+    """Give a function what ``functools.wraps`` leaves out of the one that it stands for.
+
+    Args:
+      original: the function of today.
+      stands_for: the one in its place.
+      module: where programs look it up.
+    """
+    # A jitted function has methods besides, such as lower.
+    for attribute in set(dir(original)) - set(dir(stands_for)):
+        setattr(stands_for, attribute, getattr(original, attribute))
+    # By this it is pickled, and it leads to it: some say where jax has them itself.
+    stands_for.__module__ = module

@@ -29,8 +29,6 @@ window_shape: the size of a window.
 DenseGeneral.features: the sizes of the axes that take the place of those summed over, at the end.
 DenseGeneral.batch_dims: the first axes, if each index of theirs has a kernel of its own.
 DenseGeneral.kernel_init: makes the kernel, of a key and the shape as a matrix.
-DenseGeneral.bias_init: makes the bias, of a key and its size.
-Dense.features: the size of the last axis of the output.
 Conv.inputs: of shape ``[batch, *window axes, features]``, or without the batch.
 Conv.input_dilation: the steps between inputs, with zeros between them.
 Conv.kernel_dilation: the steps between the inputs that one window takes.
@@ -74,8 +72,6 @@ _cell.bias_init: makes each bias, of a key and a shape.
 DummyDense.inputs: what it would be multiplied with.
 DummyDense.bias: whether the bias is a parameter, and not zeros.
 ConvLSTM.inputs: ``x``, of shape ``[batch, *window axes, features]``.
-ConvLSTM.features: how many the memory has.
-ConvLSTM.bias: whether the convolutions have biases.
 
 query: of shape ``[batch, *axes, heads, channels]``.
 key: likewise.
@@ -99,9 +95,6 @@ segmentation: which segment a query is of; it attends to that segment only.
 key_segmentation: which segment a key is of.
 cache: the keys and values so far, if the input is one token, the next one.
 attention_fn: instead of ``dot_product_attention``.
-MultiHeadDotProductAttention.bias: whether the projections have biases.
-MultiHeadDotProductAttention.kernel_init: makes the kernels, of a key and a shape.
-MultiHeadDotProductAttention.bias_init: makes the biases, of a key and a shape.
 padding_mask_query: of the queries, of shape ``[batch, *axes]``.
 padding_mask_key: of the keys, likewise.
 query_shape: the shape of the queries, with heads and channels.

@@ -26,7 +26,7 @@ from flaxoptim_compat.legacy.calls.tables import (
     LOST_BY_MODULE,
 )
 from flaxoptim_compat.legacy.entry import object_at
-from flaxoptim_compat.legacy.replacing import replace
+from flaxoptim_compat.legacy.replacing import look_like, replace
 from flaxoptim_compat.versions.of_jax import leave_out_of_sources
 
 _MARK = "_function_of_today"
@@ -111,7 +111,7 @@ def _warn_of(row: OtherAnswer) -> Callable[[], None]:
             usage.record(f"{row.name}()", row.notice)
         return answer
 
-    _look_like(original, warning, row.name)
+    look_like(original, warning, module_of(row.name))
     return replace(holder, attribute, warning)
 
 
@@ -145,16 +145,7 @@ def _wrap(
         usage.record(counted, row.notice)
         return original(*of_today[0], **of_today[1])
 
-    _look_like(original, taking_both, name)
+    look_like(original, taking_both, module_of(name))
+    taking_both.__qualname__ = name.removeprefix(f"{module_of(name)}.")
     setattr(taking_both, _MARK, original)
     return taking_both
-
-
-def _look_like(original: Callable[..., Any], stands_for: Callable[..., Any], name: str) -> None:
-    """Give a function what else there is about the one that it stands for, by this name."""
-    # A jitted function has methods besides, such as lower.
-    for attribute in set(dir(original)) - set(dir(stands_for)):
-        setattr(stands_for, attribute, getattr(original, attribute))
-    # By these it is pickled, and they lead to it.
-    stands_for.__module__ = module_of(name)
-    stands_for.__qualname__ = name.removeprefix(f"{module_of(name)}.")
