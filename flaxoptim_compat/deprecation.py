@@ -11,6 +11,7 @@ from types import FrameType
 _INSIDE = (
     "flaxoptim_compat.optim",
     "flaxoptim_compat.bridge",
+    "flaxoptim_compat.era",
     "flaxoptim_compat.legacy",
     "flaxoptim_compat.nn",
     "flaxoptim_compat.deprecation",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flaxoptim_compat import FlaxOptimDeprecationWarning, optim
 from flaxoptim_compat.era import jax_util
 
 
@@ -19,3 +20,9 @@ def test_small_helpers() -> None:
         jax_util.canonicalize_axis(3, 3)
     assert jax_util.tuple_insert((1, 2), 1, 5) == (1, 5, 2)
     assert jax_util.tuple_delete((1, 5, 2), 1) == (1, 2)
+
+
+def test_a_warning_is_about_the_line_that_calls_the_helper() -> None:
+    with pytest.warns(FlaxOptimDeprecationWarning, match="Adam") as shown:
+        jax_util.safe_map(optim.Adam, [0.1])
+    assert shown[0].filename == __file__
