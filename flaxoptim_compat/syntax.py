@@ -51,8 +51,8 @@ def dotted(name: str) -> ast.expr:
     node: ast.expr
     first, *rest = name.split(".")
     node = ast.Name(first)
-    for each in rest:
-        node = ast.Attribute(node, each)
+    for attribute in rest:
+        node = ast.Attribute(node, attribute)
     return node
 
 
@@ -65,7 +65,7 @@ def function(parameters: Mapping[str, ast.expr | None], body: ast.expr) -> ast.L
 
 def names_in(node: ast.AST) -> set[str]:
     """The names that an expression reads outside of what is quoted."""
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
 def number(value: float) -> str:
@@ -102,7 +102,7 @@ def written(node: ast.expr) -> Text:
     # A name is written as it is, whatever it is.
     parts = ast.unparse(_with_names(node, quoted)).split("\0")
     texts = (quoted[int(each)] if index % 2 else each for index, each in enumerate(parts))
-    return tuple(each for each in texts if each)
+    return tuple(text for text in texts if text)
 
 
 def _with_names(node: Any, quoted: list[Quoted]) -> Any:
@@ -114,7 +114,7 @@ def _with_names(node: Any, quoted: list[Quoted]) -> Any:
     """
     match node:
         case list():
-            return [_with_names(each, quoted) for each in node]
+            return [_with_names(part, quoted) for part in node]
         case Quoted():
             quoted.append(node)
             return ast.Name(f"\0{len(quoted) - 1}\0")

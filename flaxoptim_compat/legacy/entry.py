@@ -63,15 +63,15 @@ def object_at(path: str) -> Any:
     """The object at ``module:attribute``; the module itself if the path is just one."""
     module, _, attribute = path.partition(":")
     try:
-        found: Any = importlib.import_module(module)
+        served: Any = importlib.import_module(module)
         for part in filter(None, attribute.split(".")):
-            found = getattr(found, part)
+            served = getattr(served, part)
     except (ImportError, AttributeError) as error:
         from flaxoptim_compat.versions.allowed import refuse_old
 
         refuse_old(error)
         raise
-    return found
+    return served
 
 
 class Registry:

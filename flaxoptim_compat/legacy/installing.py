@@ -109,8 +109,8 @@ def existing_flax_optim() -> str | None:
         locations = getattr(sys.modules["flax"], "__path__", None)
     else:
         locations = getattr(find_elsewhere("flax"), "submodule_search_locations", None)
-    found = find_elsewhere("flax.optim", list(locations)) if locations else None
-    return None if found is None else str(found.origin)
+    spec = find_elsewhere("flax.optim", list(locations)) if locations else None
+    return None if spec is None else str(spec.origin)
 
 
 def _refuse_existing() -> None:
@@ -182,7 +182,7 @@ def _withdraw(part: str) -> None:
     _in_force.discard(part)
     groups = [_undo_behaviours.pop(key) for key in list(_undo_behaviours) if key[0] == part]
     # Functions that were replaced twice get their places back in the other order.
-    for undo in reversed([each for group in groups for each in group]):
+    for undo in reversed([undo for group in groups for undo in group]):
         undo()
     entries = _ENTRIES[part]
     _registry.remove(entries)
@@ -196,7 +196,9 @@ def _withdraw(part: str) -> None:
         if name in sys.modules:
             attributes.detach(sys.modules[name])
     if not _in_force:
-        sys.meta_path[:] = [each for each in sys.meta_path if each not in (watch, _last_resort)]
+        sys.meta_path[:] = [
+            finder for finder in sys.meta_path if finder not in (watch, _last_resort)
+        ]
 
 
 watch = Watch(_registry, _WATCHED, _after_import)

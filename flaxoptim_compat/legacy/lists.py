@@ -95,7 +95,7 @@ def as_array(value: Any) -> Any:
 
 
 def _as_arrays(value: Any) -> Any:
-    return [as_array(each) for each in value] if isinstance(value, _LISTS) else value
+    return [as_array(item) for item in value] if isinstance(value, _LISTS) else value
 
 
 def _has_tracers(tree: Any) -> bool:
@@ -106,12 +106,12 @@ def accept_list_indices() -> Callable[[], None]:
     """Let arrays take lists as indices, and their ``at`` too, and return what ends that."""
     arrays: list[Any] = array_types()
     # What makes ``x.at`` of an array is the class of it.
-    makers = [each.at.fget for each in arrays]
+    makers = [array.at.fget for array in arrays]
     return all_of(
         [
-            replace(each, "__getitem__", _indexed_by_lists(vars(each)["__getitem__"]))
-            for each in (*arrays, jax.core.Tracer, *makers)
-            if "__getitem__" in vars(each)
+            replace(holder, "__getitem__", _indexed_by_lists(vars(holder)["__getitem__"]))
+            for holder in (*arrays, jax.core.Tracer, *makers)
+            if "__getitem__" in vars(holder)
         ]
     )
 

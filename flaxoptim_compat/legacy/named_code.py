@@ -101,7 +101,7 @@ class NamedCode:
         for name in set(sys.modules) - self._loaded_before:
             here = Path(folder, name.partition(".")[0])
             file = Path(getattr(sys.modules[name], "__file__", None) or "nowhere")
-            of_other = any(file.is_relative_to(each) for each in self._folders)
+            of_other = any(file.is_relative_to(other) for other in self._folders)
             is_this = file == here.with_suffix(".py") or file.is_relative_to(here)
             if of_other and not is_this and (here.is_dir() or here.with_suffix(".py").exists()):
                 del sys.modules[name]

@@ -36,8 +36,8 @@ def all_of(undo: Iterable[Callable[[], None]]) -> Callable[[], None]:
     """One function that calls several."""
 
     def undo_all() -> None:
-        for each in undo:
-            each()
+        for function in undo:
+            function()
 
     return undo_all
 

@@ -69,7 +69,7 @@ TOOK_LISTS: dict[str, dict[str, str]] = {}
 UNTIL: dict[str, tuple[int, ...]] = {}
 for _module, _row in rows(_TABLE):
     _arguments, _, _functions = _row.partition(": ")
-    for _name, _, _release in (each.partition("@") for each in _functions.split()):
+    for _name, _, _release in (function.partition("@") for function in _functions.split()):
         TOOK_LISTS.setdefault(_module, {})[_name] = _arguments
         if _release:
             UNTIL[f"{_module}.{_name}"] = tuple(map(int, _release.split(".")))

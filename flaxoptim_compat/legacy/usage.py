@@ -53,7 +53,7 @@ def _is_in_a_library(filename: str) -> bool:
     paths = sysconfig.get_paths()
     libraries = {paths[kind] for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
     libraries.add(str(Path(__file__).parents[1]))  # this package, in a checkout
-    return filename.startswith(tuple(f"{each}{os.sep}" for each in libraries))
+    return filename.startswith(tuple(f"{library}{os.sep}" for library in libraries))
 
 
 # How many folders the command at the end of the line has.
@@ -93,9 +93,9 @@ def _of_random_numbers() -> str:
 
 def _to_scan(program: str, home: str) -> list[str]:
     """The program; if other files used names, its folder, and those of files that are elsewhere."""
-    used = [each for each in imported_files if os.path.isfile(each)]
+    used = [file for file in imported_files if os.path.isfile(file)]
     if not used or os.path.isdir(program):
         return [program]
     inside = f"{home}{os.sep}"
-    elsewhere = {os.path.dirname(each) for each in used if not each.startswith(inside)}
+    elsewhere = {os.path.dirname(file) for file in used if not file.startswith(inside)}
     return [os.path.dirname(program) or ".", *sorted(elsewhere)][:_FOLDERS]

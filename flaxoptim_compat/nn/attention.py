@@ -52,7 +52,7 @@ def dot_product_attention(
     _compare_shapes(query, key, value)
     ndim = key.ndim
     attended = _attended(axis, ndim)
-    others = tuple(each for each in range(ndim - 1) if each not in attended)
+    others = tuple(number for number in range(ndim - 1) if number not in attended)
     batched = tuple(range(len(others)))
     # Those that are attended over come last, and the channels after or before them.
     order = (*others, *attended, ndim - 1)
@@ -95,10 +95,10 @@ def _attended(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(1, ndim - 2))
     attended = tuple(axis) if isinstance(axis, Iterable) else (axis,)
-    for each in attended:
-        if not 1 <= each < ndim - 2:
+    for number in attended:
+        if not 1 <= number < ndim - 2:
             raise ValueError(
-                f"Attention over axis {each} of {ndim}: only those between the batch, which is 0,"
+                f"Attention over axis {number} of {ndim}: only those between the batch, which is 0,"
                 f" and the heads, which are {ndim - 2}, can be attended over."
             )
     return attended

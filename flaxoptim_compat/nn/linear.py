@@ -41,9 +41,9 @@ class DenseGeneral(Module):
         features, batch_dims = as_tuple(features), as_tuple(batch_dims)
         if batch_dims and set(batch_dims) != set(range(max(batch_dims) + 1)):
             raise ValueError(f"batch_dims is {batch_dims}: it must be the first axes, (0, 1, ...).")
-        axis = tuple(each if each >= 0 else inputs.ndim + each for each in as_tuple(axis))
-        batch_shape = tuple(inputs.shape[each] for each in batch_dims)
-        summed_shape = tuple(inputs.shape[each] for each in axis)
+        axis = tuple(number if number >= 0 else inputs.ndim + number for number in as_tuple(axis))
+        batch_shape = tuple(inputs.shape[number] for number in batch_dims)
+        summed_shape = tuple(inputs.shape[number] for number in axis)
         batches, summed = len(batch_dims), len(axis)
 
         def init_kernel(rng: Any, shape: Any, dtype: Any = jnp.float32) -> Any:

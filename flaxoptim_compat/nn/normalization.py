@@ -40,7 +40,7 @@ class BatchNorm(Module):
     ) -> Any:
         """``(x - mean) / √(variance + epsilon) · scale + bias``, over the batch."""
         x = jnp.asarray(x, jnp.float32)
-        features = {each % x.ndim for each in (axis if isinstance(axis, tuple) else (axis,))}
+        features = {number % x.ndim for number in (axis if isinstance(axis, tuple) else (axis,))}
         spread = tuple(size if i in features else 1 for i, size in enumerate(x.shape))
         shape = tuple(size for i, size in enumerate(x.shape) if i in features)
         reduced = tuple(i for i in range(x.ndim) if i not in features)

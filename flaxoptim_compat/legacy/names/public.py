@@ -49,7 +49,7 @@ NAMES: dict[str, str] = {
     **{
         new: f"{STAND_INS}{module}:{old or new}"
         for module, names in _NAMES.items()
-        for new, _, old in (each.partition("=") for each in names.split())
+        for new, _, old in (name.partition("=") for name in names.split())
     },
 }
 _PUBLIC = {served_by: f"{ERA}:{name}" for name, served_by in NAMES.items()}
