@@ -6,16 +6,17 @@ classes, registries, dataclasses, checkpoints of their own, and functions that t
 
 from __future__ import annotations
 
-import os
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from flaxoptim_compat.cli import main
 from flaxoptim_compat.observation.places import new_folder
+from tests.support.creations import creations
 from tests.support.legacy_program_runs import CLOSED_LOOP
-from tests.support.optimizers_moved import Measured, measure
-from tests.support.places import DATA, ROOT
+from tests.support.places import DATA
 from tests.support.program_results import errors, results
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
 
@@ -33,14 +34,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         for program in CREATED:
             rewrite(path / program, target)
     return found
-
-
-@pytest.fixture(scope="module")
-def measured() -> dict[str, Measured]:
-    """What the command does with each program."""
-    # In front, so that it is the package beside these tests.
-    environment = {"PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
-    return {program: measure(PROGRAMS / program, environment=environment) for program in CREATED}
 
 
 def test_the_table_names_all_programs() -> None:
@@ -67,13 +60,20 @@ def test_a_second_rewrite_changes_nothing(
     assert texts(again) == texts(folders[target])
 
 
-def test_all_optimizers_are_counted(measured: dict[str, Measured]) -> None:
-    assert {name: each.failure for name, each in measured.items() if each.failure} == {}
-    assert {name: each.created for name, each in measured.items()} == CREATED
+@pytest.mark.parametrize("program", CREATED)
+def test_all_optimizers_are_counted_and_what_holds_each_that_stays_is_named(
+    program: str, folders: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original = copied(PROGRAMS / program, tmp_path / program)
+    capsys.readouterr()
+    main(["scan", str(original), "--format", "json"])
+    optimizers = json.loads(capsys.readouterr().out)["plan"]["optimizers"]
+    assert len(creations(original)) == CREATED[program]
+    assert optimizers["becoming"] + optimizers["staying"] == CREATED[program]
     # What the command says of itself is what the text says that it wrote.
-    assert {name: each.remaining for name, each in measured.items()} == {
-        name: each.created - each.moved for name, each in measured.items()
-    }
+    assert len(creations(folders["optax"] / program)) == optimizers["staying"]
+    assert len(optimizers["held"]) <= optimizers["staying"]
+    assert all(unit["reason"] and unit["held_by"] for unit in optimizers["held"])
 
 
 def test_with_a_run_they_end_on_a_train_state_and_on_the_same_numbers(
@@ -88,7 +88,3 @@ def test_with_a_run_they_end_on_a_train_state_and_on_the_same_numbers(
     assert int(moved) >= 9
     different = errors(results(programs, tmp_path / "after.npz"), before)
     assert {name: ulps for name, ulps in different.items() if ulps > CLOSED_LOOP} == {}
-
-
-def test_for_each_optimizer_that_stays_one_line_is_named(measured: dict[str, Measured]) -> None:
-    assert [left for each in measured.values() for left in each.unexplained] == []

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flaxoptim_compat.cli import main
-from tests.support.optimizers_moved import creations, programs
+from tests.support.creations import creations, programs
 from tests.support.places import DATA
 from tests.support.rewriting_folders import Rewrite, copied
 
@@ -222,17 +222,8 @@ def test_nine_tenths_of_all_programs_become_train_states(
 ) -> None:
     monkeypatch.chdir(copied(DATA, tmp_path / "data"))
     made, moved = 0, 0
-    for name, path in programs().items():
-        # Those in `left` are there to stay.
-        if "left" in Path(name).parts:
-            continue
-        files = [*Path(name).rglob("*.py")] if path.is_dir() else [Path(name)]
-        modules = [each.stem for each in files]
-        sites = {
-            (str(each), *place)
-            for each in files
-            for place in creations(each.read_text(), str(each), modules)
-        }
+    for name in programs():
+        sites = creations(Path(name))
         main(["scan", name, "--format", "json"])
         findings = json.loads(capsys.readouterr().out)["findings"]
         made += len(sites)
