@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import resource
@@ -35,7 +34,7 @@ _SIZES = (100, 10, 1000)
 # Of fewer files, parsing is over before it can be timed well.
 _FEWEST = 100
 # In seconds: for one command, and with --quick for all of them.
-_TIMEOUT, _QUICK_TIMEOUT, _QUICK_TOTAL = 300, 20, 45
+_TIMEOUT, _QUICK_TOTAL = 300, 45
 _PARSE = """
 import ast, pathlib, resource, sys, warnings
 warnings.simplefilter("ignore")
@@ -106,30 +105,23 @@ def _copies(effort: Effort, clock: _Clock, folder: Path) -> Iterator[Measurement
 class _Clock:
     """Runs processes and says what they take of the processor, in the mode of users.
 
-    A command that takes too long is stopped, and not begun again in the same setting. What it had
-    taken by then stands for what it would have taken, and reaches no bar.
-
     Args:
       is_quick: whether all of them together have little time; what is left then is not measured.
       folder: for a program of its own.
     """
 
     def __init__(self, is_quick: bool, folder: Path) -> None:
-        self._timeout = _QUICK_TIMEOUT if is_quick else _TIMEOUT
         self._ends = time.monotonic() + _QUICK_TOTAL if is_quick else float("inf")
         self._environment = dict(os.environ)
         self._environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        self._stopped: dict[str, float] = {}
         # It writes the bytecode, which is there in an installed package.
         (folder / "warm").mkdir()
         (folder / "warm" / "a.py").write_text(
             "from flax import optim\np = optim.Adam(0.1).create({}).target\n"
         )
-        for label in COMMANDS:
-            self._user(self._command(label, folder / "warm"))
         # What each takes for next to nothing: its imports.
         self._starts = {
-            label: min(self._user(self._command(label, folder / "warm")) for _ in range(3))
+            label: min([self._user(label, folder / "warm") for _ in range(4)][1:])
             for label in COMMANDS
         }
 
@@ -139,88 +131,44 @@ class _Clock:
         functions: Mapping[str, Callable[[], float]],
         rounds: int,
         bars: Sequence[Bar],
-        note: str = "",
     ) -> Iterator[Measurement]:
-        """A row with what some functions take, if there is time for it."""
+        """A row with what some functions take, each the first in turn, if there is time for it."""
         if time.monotonic() > self._ends:
             return
-        samples = self.interleaved(functions, rounds)
-        stopped = ", ".join(self._stopped)
-        if stopped:
-            note = f"stopped after {self._timeout} s, and would have taken longer: {stopped}"
-        row = Measurement("rewriting", setting, "s", samples, bars, f"{note}." if note else "")
-        kept = [bar for bar in bars if not self._is_open(bar, row)]
-        yield dataclasses.replace(row, bars=tuple(kept))
-
-    def _is_open(self, bar: Bar, row: Measurement) -> bool:
-        """Whether a command was stopped before it was known whether it reaches its bar."""
-        if bar.denominator in self._stopped:
-            return True
-        return bar.numerator in self._stopped and row.reached(bar) is not False
-
-    def interleaved(
-        self, functions: Mapping[str, Callable[[], float]], rounds: int
-    ) -> dict[str, list[float]]:
-        """The times of each, in every round all of them, each the first in turn."""
-        self._stopped = {}
         labels = list(functions)
         samples: dict[str, list[float]] = {label: [] for label in labels}
         for number in range(rounds):
             shift = number % len(labels)
             for label in labels[shift:] + labels[:shift]:
-                if label not in self._stopped:
-                    try:
-                        samples[label].append(functions[label]())
-                        continue
-                    except _Stopped as stopped:
-                        self._stopped[label] = stopped.seconds
-                samples[label].append(self._stopped[label])
-        return samples
+                samples[label].append(functions[label]())
+        yield Measurement("rewriting", setting, "s", samples, bars)
 
     def parse(self, tree: Path) -> float:
         """Parsing all files and walking over them once."""
-        done = self._process(["-c", _PARSE, str(tree)])
-        return float(done.stdout)
+        return float(self._process(["-c", _PARSE, str(tree)]).stdout)
 
     def run(self, label: str, tree: Path) -> float:
         """One of the commands, without what it takes for next to nothing."""
-        return max(self._user(self._command(label, tree)) - self._starts[label], 0.001)
+        return max(self._user(label, tree) - self._starts[label], 0.001)
 
-    def _command(self, label: str, tree: Path) -> list[str]:
-        return ["-m", "flaxoptim_compat", *COMMANDS[label], str(tree)]
-
-    def _user(self, command: list[str], folder: Path = ROOT) -> float:
-        """What a command takes of the processor, in the mode of users."""
+    def _user(self, label: str, tree: Path) -> float:
         before = _used()
-        try:
-            done = self._process(command, folder)
-        except subprocess.TimeoutExpired:
-            raise _Stopped(_used() - before) from None
+        done = self._process(["-m", "flaxoptim_compat", *COMMANDS[label], str(tree)])
         # 1: it has found something.
         if done.returncode not in (0, 1):
-            raise RuntimeError(f"{command} failed: {done.stdout}{done.stderr}")
+            raise RuntimeError(f"{label} failed: {done.stdout}{done.stderr}")
         return _used() - before
 
-    def _process(
-        self, arguments: list[str], folder: Path = ROOT
-    ) -> subprocess.CompletedProcess[str]:
+    def _process(self, arguments: list[str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, *arguments],
-            cwd=folder,
+            cwd=ROOT,
             env=self._environment,
             capture_output=True,
             text=True,
             check=False,
-            timeout=self._timeout,
+            timeout=_TIMEOUT,
         )
-
-
-class _Stopped(Exception):
-    """A command that took too long, and what it had taken by then."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(f"after {seconds} s")
-        self.seconds = seconds
 
 
 def _used() -> float:

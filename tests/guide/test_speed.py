@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import jax.numpy as jnp
 import pytest
 
 from tests.benchmarks import __main__ as command
-from tests.benchmarks import compilations, memory, page, table, timing, words
+from tests.benchmarks import compilations, memory, page, timing, words
 from tests.benchmarks.checkpoints import CONVERTED
 from tests.benchmarks.measurement import Bar, Effort, Measurement, Spread
 from tests.benchmarks.models import gradients, parameters
@@ -65,38 +64,7 @@ def test_the_three_do_the_same_arithmetic(optimizer: str) -> None:
     assert_same(ends[OURS], ends[BY_HAND], ulps=ulps(optimizer))
 
 
-def test_the_parameters_are_as_many_as_they_are_asked_to_be() -> None:
-    params = parameters(3, (2, 5))
-    assert [leaf.shape for leaf in jax.tree.leaves(params)] == [(2, 5)] * 3
-    assert [list(layer) for layer in params.values()] == [["kernel"], ["bias"], ["kernel"]]
-    assert jax.tree.structure(gradients(params)) == jax.tree.structure(params)
-
-
-def test_every_module_that_measures_is_a_row() -> None:
-    folder = Path(command.__file__).parent
-    measuring = {path.stem for path in folder.glob("*.py") if "\ndef measure(" in path.read_text()}
-    assert measuring == set(ROWS)
-    for name in ROWS:
-        assert callable(importlib.import_module(f"tests.benchmarks.{name}").measure)
-
-
 # --- how
-
-
-def test_functions_take_turns_and_each_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = iter(range(100))
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(ticks))
-    calls: list[str] = []
-    functions = {label: lambda label=label: calls.append(label) for label in "abc"}
-    samples = timing.interleaved(functions, 3, {"a": 1, "b": 2, "c": 1})
-    assert "".join(calls) == "abbc" + "bbca" + "cabb"
-    assert samples == {"a": [1.0] * 3, "b": [0.5] * 3, "c": [1.0] * 3}
-
-
-def test_short_functions_fill_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = iter([0.0, 0.004] * 3 + [0.0, 7.0] * 3)
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(ticks))
-    assert timing.filling({"short": list, "long": list}, 0.02) == {"short": 5, "long": 1}
 
 
 def test_a_loop_goes_on_from_where_it_ended() -> None:
@@ -110,12 +78,6 @@ def test_a_loop_goes_on_from_where_it_ended() -> None:
     assert timing.Loop(lambda state, by: [state[0] + by], [1], 2)() == [3]
 
 
-def test_compilations_are_counted() -> None:
-    step = jax.jit(lambda x: jnp.cos(x) - 0.321)
-    assert compilations.compilations_of(lambda: step(1.0)) == 1
-    assert compilations.compilations_of(lambda: step(2.0)) == 0
-
-
 @pytest.mark.usefixtures("genuine")
 def test_the_rows_of_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilations, "DEFINITIONS", 300)
@@ -124,13 +86,6 @@ def test_the_rows_of_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rates.samples[OURS] == [0] and rates.reached(rates.bars[0])
     assert alive.samples[OURS][0] <= compilations.KEPT and alive.reached(alive.bars[0])
     assert reported == ["100 learning rates", "30 definitions"]
-
-
-@pytest.mark.parametrize(("quick", "rounds", "sizes"), [(False, 20, (1, 2)), (True, 4, (1,))])
-def test_a_quick_run_measures_less(quick: bool, rounds: int, sizes: tuple[int, ...]) -> None:
-    effort = Effort(quick, print)
-    assert (effort.rounds(20), effort.up_to((1, 2))) == (rounds, sizes)
-    assert effort.rounds(3) >= 2
 
 
 def test_the_largest_array_in_compiled_code() -> None:
@@ -157,14 +112,6 @@ def test_ratios_are_those_of_each_round() -> None:
         row([1], [2, 3]).ratio(HALF)
 
 
-def test_nothing_is_as_much_as_nothing() -> None:
-    assert row([0, 1], [0, 0]).ratio(HALF) == Spread(math.inf, 1, math.inf)
-
-
-def test_a_bar_without_denominator_limits_the_number_itself() -> None:
-    assert row([3, 5], [1, 1]).ratio(Bar(OURS, "", 4)) == Spread(4, 3, 5)
-
-
 @pytest.mark.parametrize(
     ("ours", "verdict"),
     [([0.4, 0.5], True), ([0.4, 0.6], None), ([0.5, 0.6], None), ([0.6, 0.7], False)],
@@ -177,26 +124,6 @@ def test_a_bar_is_reached_or_not_or_within_the_spread(
 
 
 # --- words
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (1.234, "s", "1.23 s"),
-        (0.9996e-3, "s", "1000 µs"),
-        (0.0123, "s", "12.3 ms"),
-        (2e-8, "s", "0.02 µs"),
-        (0.0, "s", "0 µs"),
-        (150, "ms", "150 ms"),
-        (3 * 2**20, "bytes", "3 MiB"),
-        (132, "bytes", "132 bytes"),
-        (5_325_009, "flop", "5.33 Mflop"),
-        (12345, "count", "12345"),
-        (7.25, "GB/s", "7.25 GB/s"),
-    ],
-)
-def test_quantities_in_words(value: float, unit: str, text: str) -> None:
-    assert words.quantity(value, unit) == text
 
 
 @pytest.mark.parametrize(
@@ -217,38 +144,11 @@ def test_a_ratio_does_not_look_better_than_it_is(
     assert words.found(row(ours, [1.0] * len(ours)), bar) == text
 
 
-def test_bars_in_words() -> None:
-    faster = Bar(GENUINE, OURS, 15, at_least=True)
-    measured = row([1], [1])
-    assert words.asked(measured, HALF) == "ours ≤ 0.50 × by hand"
-    assert words.asked(measured, faster) == "genuine ≥ 15 × ours"
-    assert words.asked(measured, Bar("--help", "", 0.15)) == "--help ≤ 150 ms"
-    assert words.found(measured, Bar(OURS, "", 4)) == "1 s"
-
-
 # --- reports
 
 
 GOOD = row([1, 1], [3, 3], HALF, note="never shown")
-BAD = row([2, 2], [1, 1], HALF, Bar(OURS, "", 3), setting="three", note="A bead is stuck.")
 PLAIN = Measurement("multiplying", "four", "count", {OURS: [1], "slide rule": [2]})
-
-
-def test_the_report_in_a_terminal() -> None:
-    lines = list(table.lines(recording(GOOD, BAD, PLAIN)))
-    cells = [[cell for cell in line.split("  ") if cell] for line in lines[1:5]]
-    assert [[cell.strip() for cell in line] for line in cells] == [
-        ["adding", "two", "1 s", "3 s", "0.33", "ours ≤ 0.50 × by hand", "reached"],
-        ["adding", "three", "2 s", "1 s", "2.00", "ours ≤ 0.50 × by hand", "not reached"],
-        ["2 s", "ours ≤ 3 s", "reached"],
-        ["multiplying", "four", "1", "slide rule: 2"],
-    ]
-    assert lines[5:8] == [
-        "",
-        "adding, three: A bead is stuck.",
-        "2 reached, 1 not reached.",
-    ]
-    assert lines[8].startswith("an abacus, 1 cores, 12 beads, wood; device of jax: 1 × hand; Py")
 
 
 def test_what_a_user_asks_first() -> None:
@@ -276,14 +176,6 @@ def test_what_a_user_asks_first() -> None:
         "- A checkpoint of 264 MB is converted in 0.50 times the time in which Flax reads and"
         " writes it.",
     ]
-
-
-def test_all_of_it_as_a_page() -> None:
-    shown = page.everything(recording(GOOD, BAD, PLAIN))
-    assert "### adding\n\n2 reached, 1 not reached.\n\n| setting |" in shown
-    assert "- three: A bead is stuck." in shown and "never shown" not in shown
-    assert "### multiplying\n\nOnly recorded.\n\n" in shown
-    assert "| four | 1 |  |  | slide rule: 2 |  |  |  |" in shown
 
 
 def test_a_recording_is_saved_whole(tmp_path: Path) -> None:
@@ -328,24 +220,6 @@ def test_the_command_measures_what_is_asked(
     assert capsys.readouterr().out.count("adding") == len(ROWS)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["compiled"], "there is no row 'compiled'; there are compiled_step, memory,"),
-        (["--json", "nowhere/out.json"], "'nowhere/out.json' cannot be written"),
-        (["--json", "."], "'.' cannot be written"),
-        (["--fast"], "unrecognized arguments: --fast"),
-    ],
-)
-def test_mistaken_arguments(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as error:
-        command.main(arguments)
-    assert error.value.code == 2
-    assert message in capsys.readouterr().err
-
-
 # --- the pages
 
 
@@ -367,9 +241,3 @@ def test_a_page_has_one_place_for_the_numbers(count: int) -> None:
     assert measured.with_numbers(f"a\n{place}b", r"\1") == f"a\n{place}b".replace("old", r"\1")
     with pytest.raises(ValueError, match=f"{count} places"):
         measured.with_numbers(place * count, "new")
-
-
-@pytest.mark.parametrize("path", measured.RENDERED, ids=lambda path: path.name)
-def test_other_numbers_change_a_page(path: Path) -> None:
-    text = path.read_text()
-    assert measured.with_numbers(text, "other") != text

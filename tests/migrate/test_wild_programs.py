@@ -54,7 +54,6 @@ MARKED = {
     "starred.py": set(),
     "states.py": set(),
     "step_set.py": set(),
-    "trainer.py": set(),
     "warmed_up.py": set(),
     "without_rates.py": set(),
     "left/assigned.py": set(),
@@ -76,7 +75,6 @@ MARKED = {
     "left/not_followed.py": {"FOC218"},
     "left/own_dicts.py": {"FOC218"},
     "left/pickled.py": {"FOC218"},
-    "left/some_steps.py": set(),
     "left/state_of_its_own.py": {"FOC106", "FOC202"},
     "left/surgery.py": {"FOC210"},
 }
@@ -90,7 +88,6 @@ KEEP_DEFINITIONS = {
     "evaluated.py",
     "expressions.py",
     "left/assigned.py",
-    "left/some_steps.py",
     "made_by_hand.py",
     "models.py",
     "moments.py",

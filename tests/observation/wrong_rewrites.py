@@ -86,21 +86,15 @@ for x in batches:
 """,
     [
         ("another rate", "0.1 / (1.0", "0.1001 / (1.0"),
-        ("a schedule that is one step ahead", "(1.0 + count)", "(2.0 + count)"),
         (
             "a schedule that is one step behind",
             "(1.0 + count)",
             "(1.0 + jnp.maximum(count - 1, 0))",
         ),
         ("a schedule of its first value", "adamw(rate", "adamw(rate(0)"),
-        ("another b1", "b1=0.9", "b1=0.91"),
-        ("another b2", "b2=0.99", "b2=0.999"),
         ("b1 and b2 exchanged", "b1=0.9, b2=0.99", "b1=0.99, b2=0.9"),
-        ("eps of optax", "eps=1e-3, ", ""),
         ("eps inside of the root", "eps=1e-3", "eps=0.0, eps_root=1e-3"),
-        ("twice the decay", "weight_decay=0.1", "weight_decay=0.2"),
         ("the decay of optax", ", weight_decay=0.1", ""),
-        ("no decay", "weight_decay=0.1", "weight_decay=0.0"),
         (
             "decay before the moments",
             "optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)",
@@ -111,26 +105,11 @@ for x in batches:
             "weight_decay=0.1",
             "weight_decay=0.1, mask={'dense': {'kernel': True, 'bias': False}}",
         ),
-        ("with Nesterov", "eps=1e-3", "eps=1e-3, nesterov=True"),
         ("moments in half precision", "eps=1e-3", "eps=1e-3, mu_dtype=jnp.bfloat16"),
         ("another optimizer", "adamw(rate, b1=0.9, b2=0.99, eps=1e-3,", "lion(rate,"),
-        (
-            "gradients that are clipped",
-            "optax.adamw(rate, b1=0.9, b2=0.99, eps=1e-3, weight_decay=0.1)",
-            "optax.chain(optax.clip(0.1), optax.adamw(rate, 0.9, 0.99, 1e-3, weight_decay=0.1))",
-        ),
-        ("negated gradients", "grads=grads", "grads=jax.tree.map(jnp.negative, grads)"),
-        ("scaled gradients", "grads=grads", "grads=jax.tree.map(lambda g: 1.001 * g, grads)"),
-        ("gradients of less data", "(state.params, x)", "(state.params, x[:3])"),
         ("gradients at the start", "(state.params, x)", "(params, x)"),
         ("no gradients", "grads=grads", "grads=jax.tree.map(jnp.zeros_like, grads)"),
         ("a step left out", "return state.apply_gradients(grads=grads)", "return state"),
-        (
-            "each second step left out",
-            "    state = train_step(state, x)",
-            "    if int(state.step) % 2:\n        state = state.replace(step=state.step + 1)\n"
-            "    else:\n        state = train_step(state, x)",
-        ),
         (
             "the last step left out",
             "for x in batches:",
@@ -143,20 +122,10 @@ for x in batches:
         ),
         ("other batches", "for x in batches:", "for x in batches[::-1]:"),
         (
-            "two steps in one",
-            "return state.apply_gradients(grads=grads)",
-            "return state.apply_gradients(grads=grads).apply_gradients(grads=grads)",
-        ),
-        (
             "parameters without their moments",
             "return state.apply_gradients(grads=grads)",
             "new = state.apply_gradients(grads=grads)\n"
             "    return new.replace(opt_state=state.opt_state)",
-        ),
-        (
-            "moments that are forgotten",
-            "return state.apply_gradients(grads=grads)",
-            "return state.replace(opt_state=tx.init(state.params)).apply_gradients(grads=grads)",
         ),
         (
             "a step that does not count",
@@ -297,10 +266,6 @@ agent.update(batches[0], True)
 """,
     [
         ("Nesterov lost", ", nesterov=True", ""),
-        ("another momentum", "momentum=0.8", "momentum=0.81"),
-        ("momentum lost", ", momentum=0.8, nesterov=True", ""),
-        ("the rate of the other", "optax.adam(0.01)", "optax.adam(0.1)"),
-        ("rates exchanged", "sgd(0.1, momentum", "sgd(0.01, momentum"),
         (
             "the optimizer of the other",
             "tx=optax.adam(0.01)",
@@ -318,7 +283,6 @@ agent.update(batches[0], True)
             "self.critic = self.critic.replace(",
         ),
         ("a call missing in a branch", "if is_late:", "if False:"),
-        ("a call in all branches", "if is_late:", "if True:"),
         ("a branch that is negated", "if is_late:", "if not is_late:"),
         (
             "the target follows the other",
@@ -326,16 +290,10 @@ agent.update(batches[0], True)
             "mixed(self.target.params, self.actor.params)",
         ),
         (
-            "the target follows what was",
-            "mixed(self.target.params, self.critic.params)",
-            "mixed(self.target.params, was.params)",
-        ),
-        (
             "the target is not replaced",
             "self.target = self.target.replace(",
             "self.target.replace(",
         ),
-        ("the target moves faster", "0.9 * a + 0.1 * b", "0.8 * a + 0.2 * b"),
         (
             "saved the wrong way round",
             "to_bytes((self.actor, self.critic))",
@@ -364,7 +322,6 @@ agent.update(batches[0], True)
             "from_bytes((self.actor, self.critic), data)\n"
             "        self.critic = self.critic.replace(params=params)",
         ),
-        ("nothing is restored", "agent.restore(saved)", "pass"),
         ("saved at another time", "if number == 3:", "if number == 4:"),
     ],
     [
@@ -455,16 +412,10 @@ for start in (0, 3):
             '"kernel": "kernels", "bias": "biases"',
             '"kernel": "biases", "bias": "kernels"',
         ),
-        ("all by one", '"bias": "biases"', '"bias": "kernels"'),
         ("the rate of a part", "optax.sgd(0.5)", "optax.sgd(0.4)"),
         ("eps inside of the root", "eps_in_sqrt=False", "eps_in_sqrt=True"),
-        ("not centered", ", centered=True", ""),
-        ("another decay", "0.01, 0.9, eps", "0.01, 0.99, eps"),
-        ("another start of the squares", "centered=True", "centered=True, initial_scale=1.0"),
         ("gradients that are not averaged", "grads = jax.lax.pmean", "jax.lax.pmean"),
-        ("gradients that are added up", "lax.pmean", "lax.psum"),
         ("steps of a scan left out", "scan(one, state, xs)", "scan(one, state, xs[1:])"),
-        ("a scan backwards", "state, xs)[0]", "state, xs, reverse=True)[0]"),
         (
             "a scan that returns what it got",
             "return jax.lax.scan(one, state, xs)[0]",
@@ -481,7 +432,6 @@ ONE_STEP = Program(
     [
         ("another b1", "b1=0.9", "b1=0.91"),
         ("another b2", "b2=0.99", "b2=0.999"),
-        ("b1 and b2 exchanged", "b1=0.9, b2=0.99", "b1=0.99, b2=0.9"),
         ("a step left out", "in batches[:1]:", "in batches[:0]:"),
     ],
 )

@@ -209,10 +209,9 @@ def _next(name: ast.expr, value: ast.expr) -> ast.Assign:
 # What changes nothing of what is done with the program.
 BLANKS: dict[str, Callable[[str], str]] = {
     "unparsed": lambda text: ast.unparse(ast.parse(text)),
-    "comments": with_comments,
-    "tabs": with_tabs,
-    "no last line end": lambda text: text.rstrip("\n"),
-    "line ends of Windows": lambda text: text.replace("\n", "\r\n"),
+    "comments, tabs, and line ends of Windows but for the last": lambda text: (
+        with_tabs(with_comments(text)).rstrip("\n").replace("\n", "\r\n")
+    ),
 }
 # What does the same in another way, of which more may stay.
 VALUES: dict[str, Callable[[str], str]] = {
