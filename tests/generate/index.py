@@ -12,7 +12,7 @@ from packaging.version import Version
 
 from flaxoptim_compat.versions.allowed import OLDEST
 from tests.generate.generator import Files, Generator
-from tests.support.package_index import Wheel, needed, wheels
+from tests.generate.package_index import Wheel, needed, wheels
 from tests.support.places import DATA
 
 RECORD = DATA / "package_index.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat.cli import main
-from tests.support.checkpoint_field_maps import COMMON, MAPS, field_map, table
+from tests.guide.checkpoint_field_maps import COMMON, MAPS, field_map, table
 from tests.support.places import ROOT
 from tests.support.processes import compat
 

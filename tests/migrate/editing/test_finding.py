@@ -19,7 +19,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.run import analysis
 from flaxoptim_compat.migrate.run.analysis import FileFindings
-from tests.support import removed_behaviour_texts, removed_name_texts
+from tests.migrate.rules import removed_behaviour_texts, removed_name_texts
 from tests.support.places import ROOT
 
 DATA = ROOT / "tests" / "data"

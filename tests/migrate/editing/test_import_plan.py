@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat import migrate
-from tests.support.planned_imports import File
+from tests.migrate.editing.planned_imports import File
 from tests.support.rewriting_texts import rewrite
 
 Change = Callable[[File], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.planned_imports import File
+from tests.migrate.editing.planned_imports import File
 from tests.support.rewriting_texts import rewrite_alone
 
 

@@ -7,7 +7,7 @@ import pytest
 from flaxoptim_compat.migrate.names.meanings import exporters
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.names.surface import as_of_old, is_of_flax_optim
-from tests.support.names_in_texts import (
+from tests.migrate.names.names_in_texts import (
     ADAM,
     document_of,
     exporter_of,

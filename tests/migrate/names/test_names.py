@@ -11,7 +11,7 @@ import pytest
 
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.program.document import Document
-from tests.support.names_in_texts import (
+from tests.migrate.names.names_in_texts import (
     ADAM,
     OPTIM,
     Exports,

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from flaxoptim_compat import migrate
-from tests.support.names_in_texts import names_of
+from tests.migrate.names.names_in_texts import names_of
 
 OWN_FILES = sorted(Path(migrate.__file__).parent.rglob("*.py"))
 OTHERS = [Path(each.__file__ or "") for each in (ast, dataclasses, enum, inspect, typing)]

@@ -26,12 +26,13 @@ from flaxoptim_compat.migrate.successors.successor import (
     PUBLIC,
     successor,
 )
-from tests.support import cases, removed_behaviour_texts, removed_name_texts
-from tests.support.names_in_texts import names_of
+from tests.migrate.names.names_in_texts import names_of
+from tests.migrate.rules import removed_behaviour_texts, removed_name_texts
+from tests.migrate.rules.rule_pages import EXAMPLES
+from tests.support import cases
 from tests.support.optax_texts import spelled
 from tests.support.places import DATA
 from tests.support.rewriting_texts import INSTALLED, rewrite
-from tests.support.rule_pages import EXAMPLES
 
 PACKAGES = ("flax", "jax", "numpy", "optax")
 

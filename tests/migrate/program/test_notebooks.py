@@ -11,7 +11,7 @@ from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.program.document import parse
 from flaxoptim_compat.migrate.program.notebooks import Notebook
 from flaxoptim_compat.migrate.program.source_text import Unreadable, Unwritable
-from tests.support.notebooks import Sources, notebook, sources_of
+from tests.migrate.program.notebooks import Sources, notebook, sources_of
 
 
 def test_a_cell_that_is_no_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

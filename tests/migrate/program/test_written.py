@@ -9,9 +9,9 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
 from flaxoptim_compat.migrate.program.releases import Releases
+from tests.migrate.rules.rule_pages import EXAMPLES
 from tests.support.rewriting_folders import Rewrite, read
 from tests.support.rewriting_texts import findings_alone, rewrite, rewrite_alone
-from tests.support.rule_pages import EXAMPLES
 
 OLD = Releases((("jax", "0.4.30"), ("numpy", "1.26.4")))
 (MULTI_OPTIMIZER,) = (each for each in EXAMPLES if each.code == "FOC208")

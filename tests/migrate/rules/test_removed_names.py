@@ -13,8 +13,8 @@ from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import analyse
 from flaxoptim_compat.migrate.run.rewriting import rewritten
-from tests.support import removed_behaviour_texts, removed_name_texts
-from tests.support.removed_behaviour_texts import LEFT
+from tests.migrate.rules import removed_behaviour_texts, removed_name_texts
+from tests.migrate.rules.removed_behaviour_texts import LEFT
 from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
 LEFT_ALONE = removed_name_texts.LEFT_ALONE | removed_behaviour_texts.LEFT_ALONE

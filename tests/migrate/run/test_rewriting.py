@@ -20,8 +20,8 @@ from flaxoptim_compat import compiled_steps
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.run.analysis import FileFindings, analyse
 from flaxoptim_compat.migrate.run.rewriting import rewritten
+from tests.migrate.run.generated_programs import programs
 from tests.support.drawn import DRAWN
-from tests.support.generated_programs import programs
 from tests.support.legacy_program_runs import CLOSED_LOOP
 from tests.support.places import ROOT
 from tests.support.rewriting_folders import TARGETS

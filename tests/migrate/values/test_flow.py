@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.followed import FLAX, MADE, assert_followed
+from tests.migrate.values.followed import FLAX, MADE, assert_followed
 from tests.support.rewriting_texts import rewrite, rewrite_all
 
 IMPORTS = (
