@@ -14,7 +14,7 @@ import pytest
 import flaxoptim_compat
 from tests.support.places import DATA, ROOT
 from tests.support.processes import compat, output_of
-from tests.support.random_cases import CASES, OTHERS, ROUNDED
+from tests.support.random_cases import CASES, OFTEN, OTHERS, ROUNDED
 from tests.support.written_programs import write
 
 RECORDED = json.loads((DATA / "random_numbers.json").read_text())
@@ -27,10 +27,15 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def is_often(name: str) -> bool:
+    return name.startswith(OFTEN) and name not in OTHERS
+
+
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def found(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Any:
     """What the cases give, in the machine code that users have, which rounds otherwise."""
-    command = ["run", "--random", "then", "--quiet", "-m", "tests.support.random_cases"]
+    names = CASES if request.config.getoption("exhaustive") else filter(is_often, CASES)
+    command = ["run", "--random", "then", "--quiet", "-m", "tests.support.random_cases", *names]
     done = compat(
         command, tmp_path_factory.mktemp("run"), {"PYTHONPATH": str(ROOT), "XLA_FLAGS": ""}
     )
@@ -46,7 +51,10 @@ def row_of(name: str, rows: Mapping[str, Any]) -> Any:
     return next((value for start, value in rows.items() if name.startswith(start)), None)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[] if is_often(name) else pytest.mark.exhaustive) for name in CASES],
+)
 def test_it_gives_what_it_gave_on_jax_0_4_13(name: str, found: Any) -> None:
     mine, theirs = found[name], RECORDED[name]
     assert [each[:2] for each in mine] == [each[:2] for each in theirs]
