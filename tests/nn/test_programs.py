@@ -1,4 +1,4 @@
-"""Programs of the time before Linen, unedited: killed, started again, and equal to the genuine."""
+"""Programs of the time before Linen, unedited: they end as with the genuine flax.nn."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.support.legacy_program_runs import (
     losses_until,
     run_killed_and_resumed,
 )
+from tests.support.options import each
 from tests.support.places import DATA
 from tests.support.processes import compat
 
@@ -44,25 +45,31 @@ def test_all_programs_are_run() -> None:
     assert {path.stem for path in PROGRAMS.glob("*.py")} == {*CASES, "genuine"}
 
 
-@pytest.mark.parametrize("name", CASES)
+# A model with state. Each layer by itself has tests beside this, in one process.
+OFTEN = ["resnet"]
+
+
+@pytest.mark.parametrize("name", each(CASES, OFTEN))
 @pytest.mark.usefixtures("genuine", "genuine_nn")  # skips where they cannot be had
-def test_killed_and_resumed_it_ends_as_with_the_genuine_modules(name: str, tmp_path: Path) -> None:
+def test_it_ends_as_with_the_genuine_modules(name: str, tmp_path: Path) -> None:
     fallen, ulps = CASES[name]
     copies = [tmp_path / "ours", tmp_path / "genuine"]
     for copy in copies:
         copy.mkdir()
         shutil.copy(PROGRAMS / f"{name}.py", copy)
         (copy / "work").mkdir()
-
-    assert run_killed_and_resumed([f"{name}.py"], copies[0], PROTOCOL) < fallen
-
+    if name in OFTEN:
+        assert run_killed_and_resumed([f"{name}.py"], copies[0], PROTOCOL) < fallen
+    else:
+        losses = losses_until(None, [*OURS, f"{name}.py", *PROTOCOL.arguments], copies[0])
+        assert losses[PROTOCOL.steps - 1] < fallen * losses[0]
     uninterrupted = losses_until(None, [*GENUINE, f"{name}.py", *PROTOCOL.arguments], copies[1])
     assert uninterrupted.keys() == set(range(PROTOCOL.steps))
     assert_equal_up_to(ulps, final_of(copies[0]), final_of(copies[1]))
 
 
 # A program of each kind: a model, state, and parameters without a model.
-@pytest.mark.parametrize("name", ["mnist_cnn", "resnet", "video"])
+@pytest.mark.parametrize("name", each(["mnist_cnn", "resnet", "video"], ["resnet"]))
 def test_the_optimizers_move_and_the_modules_stay(name: str, tmp_path: Path) -> None:
     copies = [tmp_path / "before", tmp_path / "after"]
     for copy in copies:
