@@ -98,23 +98,6 @@ class _ByFunction(_OutsideTexts):
         return node
 
 
-class _Decorated(ast.NodeTransformer):
-    """Functions that are given to what decorated them, by a statement of its own."""
-
-    def visit_Module(self, node: ast.Module) -> ast.Module:
-        node.body = [each for one in node.body for each in self._after(one)]
-        return node
-
-    def _after(self, node: ast.stmt) -> list[ast.stmt]:
-        if not isinstance(node, ast.FunctionDef) or not node.decorator_list:
-            return [node]
-        value: ast.expr = _NAME(node.name, _LOAD)
-        for each in reversed(node.decorator_list):
-            value = ast.Call(each, [value], [])
-        node.decorator_list = []
-        return [node, ast.Assign([_NAME(node.name, _STORE)], value)]
-
-
 class _Methods(_OutsideTexts):
     """The methods of a program's classes, given to a function that calls them."""
 
@@ -197,15 +180,6 @@ def _unpacked(name: ast.expr, value: ast.expr) -> ast.Assign:
     return ast.Assign([ast.Tuple([name], _STORE)], ast.Tuple([value], _LOAD))
 
 
-def _entry(name: ast.expr, value: ast.expr) -> ast.Assign:
-    return ast.Assign([name], ast.Subscript(ast.List([value], _LOAD), ast.Constant(0), _LOAD))
-
-
-def _next(name: ast.expr, value: ast.expr) -> ast.Assign:
-    entries = ast.Call(_NAME("iter", _LOAD), [ast.List([value], _LOAD)], [])
-    return ast.Assign([name], ast.Call(_NAME("next", _LOAD), [entries], []))
-
-
 # What changes nothing of what is done with the program.
 BLANKS: dict[str, Callable[[str], str]] = {
     "unparsed": lambda text: ast.unparse(ast.parse(text)),
@@ -217,34 +191,12 @@ BLANKS: dict[str, Callable[[str], str]] = {
 VALUES: dict[str, Callable[[str], str]] = {
     "blocks": _by(_Blocks()),
     "tuples": _by(_Assigned(_unpacked)),
-    "entries": _by(_Assigned(_entry)),
-    "next": _by(_Assigned(_next)),
     "getattr": _by(_ByName()),
     "a function": _handed_on("def hand_on(of):\n    return of"),
-    "a generator": _handed_on("def each(of):\n    yield of\nhand_on = lambda of: next(each(of))"),
     "an object": _handed_on("hand_on = lambda of: types.SimpleNamespace(held=of).held"),
     "leaves": _handed_on(
         "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
         "    return jax.tree_util.tree_unflatten(tree, leaves)"
-    ),
-    "a function with some arguments": _handed_on(
-        "import functools\ndef second(first, of):\n    return of\n"
-        "hand_on = functools.partial(second, 1.0)"
-    ),
-    "an object that Python asks": _handed_on(
-        "class Held:\n    def __init__(self, of):\n        self.of = of\n"
-        "    def __enter__(self):\n        return [self.of]\n"
-        "    def __exit__(self, *_):\n        pass\n"
-        "    def __iter__(self):\n        yield self\n"
-        "    def __getitem__(self, key):\n        return self.of\n"
-        "def hand_on(of):\n    with Held(of) as entered:\n        for each in Held(entered[0]):\n"
-        "            return each[0]"
-    ),
-    "a generic class": _handed_on(
-        "import typing\nKind = typing.TypeVar('Kind')\n"
-        "class Held(typing.Generic[Kind]):\n    def __init__(self, of):\n        self.of = of\n"
-        "class Mine(Held[int]):\n    def give(self):\n        return self.of\n"
-        "hand_on = lambda of: Mine(of).give()"
     ),
     "a registry": _handed_on(
         "class Registry:\n    def __init__(self):\n        self.found = []\n"
@@ -253,7 +205,6 @@ VALUES: dict[str, Callable[[str], str]] = {
         "registry = Registry()\n@registry.add\ndef same(of):\n    return of\n"
         "hand_on = lambda of: registry.found[-1](of)"
     ),
-    "decorators by statements": _by(_Decorated()),
     "methods that are handed on": _methods_handed_on,
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
 }

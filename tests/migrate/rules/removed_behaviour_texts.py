@@ -5,6 +5,19 @@ from __future__ import annotations
 # What no rule has anything to say about.
 LEFT_ALONE: dict[str, str] = {
     "pop with one result": "import flax\nparams = variables.pop('params')\n",
+    "pop of params among keywords": (
+        "import flax\n"
+        "def f(**kwargs):\n"
+        "    first, second = kwargs.pop('params')\n"
+        "    return first, kwargs.pop('params')[1]\n"
+    ),
+    "pop of keywords": ("import flax\ndef f(**kwargs):\n    low, high = kwargs.pop('range')\n"),
+    "pop with a default": "import flax\na, b = d.pop('params', (1, 2))\n",
+    "pop by a number": "import flax\na, b = pairs.pop(0)\n",
+    "pop of a list": "import jax\na, b = pairs.pop()\n",
+    "methods in a file without jax": (
+        "a, params = v.pop('params')\nv.unfreeze()\nw = v.unfreeze()\n"
+    ),
     "unfreezing a layer": "import jax\nmodel.unfreeze()\n",
     "a method of one's own": (
         "import jax\nclass A:\n    def unfreeze(self):\n        return a.unfreeze()\n"
@@ -21,6 +34,7 @@ LEFT_ALONE: dict[str, str] = {
         "np.copy([1])\n"
         "copy.copy({1: 2})\n"
     ),
+    "the function unfreeze": "from flax.core import unfreeze\nunfreeze(x)\n",
     "checkpoints that are only read": (
         "from flax.training import checkpoints\ncheckpoints.restore_checkpoint('a', None)\n"
     ),
@@ -30,8 +44,16 @@ LEFT_ALONE: dict[str, str] = {
         "flax.config.update('flax_use_orbax_checkpointing', True)\n"
         "checkpoints.save_checkpoint('a', 1, 2)\n"
     ),
+    "arrays": (
+        "import jax.numpy as jnp\n"
+        "jnp.broadcast_to(x, (2, 3))\n"
+        "jnp.reshape(x, [2, 3])\n"
+        "jnp.stack([1, 2])\n"
+    ),
     "an unpacked list": "import jax.numpy as jnp\njnp.broadcast_to(*[[1], (3,)])\n",
     "an array of numpy by a list": ("import numpy as np\nimport jax\nx = np.zeros(3)\nx[[0, 1]]\n"),
+    "an unknown array by a list": ("import jax\ndef f(x):\n    return x[[0, 1]]\n"),
+    "omnistaging of something else": "import jax\nmy.enable_omnistaging()\n",
     "an early stopping of today": (
         "from flax.training.early_stopping import EarlyStopping\n"
         "stopping = EarlyStopping()\n"
@@ -67,6 +89,7 @@ LEFT_ALONE: dict[str, str] = {
     "what may be a dict of something else, without flax": (
         "import jax\na, b = x.pop('c')\ny = x.copy(z)\n"
     ),
+    "checkpoints that others write": "from flax.training.checkpoints import save_checkpoint\n",
     "arguments of today": (
         "import functools\n"
         "import jax\n"
@@ -82,6 +105,9 @@ LEFT_ALONE: dict[str, str] = {
     ),
     "arguments of numpy, and of functions of the program": (
         "import jax\nimport numpy as np\nnp.clip(x, a_min=0, a_max=1)\nclip(x, a_min=0)\n"
+    ),
+    "a function that the program puts into the module": (
+        "import jax.numpy as jnp\njnp.clip = my_clip\njnp.clip(x, a_min=0)\n"
     ),
     "a function that is handed on": "import jax.numpy as jnp\nf(jnp.clip, a_min=0)\n",
     "methods of what is not known": (
@@ -104,6 +130,9 @@ LEFT_ALONE: dict[str, str] = {
         "        x.to_py()\n"
         "    z = g(y)\n"
         "    return z.device()\n"
+    ),
+    "methods and properties that arrays have": (
+        "import jax.numpy as jnp\nx = jnp.zeros(3)\nx.sort(0), x.clip(0, 1), x.copy(), x.device\n"
     ),
     "attention of today": (
         "from flax import linen as nn\n"
