@@ -20,6 +20,7 @@ import pytest
 from flax import serialization
 
 from flaxoptim_compat.checkpoint_files import CheckpointError, open_checkpoint, write_checkpoint
+from tests.attack.damage import OF_BYTES, damaged
 from tests.support.checkpoint_trees import GOLDENS, LEAVES, contents
 
 LEAF_TYPES = (np.ndarray, np.generic, int, float, complex, bool, str, bytes, type(None))
@@ -55,64 +56,11 @@ def npz_seeds() -> list[bytes]:
     return seeds
 
 
-def cut(content: bytes, source: random.Random) -> bytes:
-    return content[: source.randrange(len(content))]
-
-
-def flip_bits(content: bytes, source: random.Random) -> bytes:
-    changed = bytearray(content)
-    for _ in range(source.choice([1, 1, 1, 2, 5, 30])):
-        changed[source.randrange(len(changed))] ^= 1 << source.randrange(8)
-    return bytes(changed)
-
-
-FIRST_BYTES = [
-    *(b"\x80", b"\x91", b"\xc1", b"\xc9", b"\xd9", b"\xff" * 8, b"\0" * 4),
-    *(b"\xdd\xff\xff\xff\xff", b"\xdf\x7f\xff\xff\xff", b"\xc6\xff\xff\xff\xff"),
-]
-
-
-def set_bytes(content: bytes, source: random.Random) -> bytes:
-    """First bytes of containers and of long values, with the largest lengths."""
-    place, what = source.randrange(len(content)), source.choice(FIRST_BYTES)
-    return content[:place] + what + content[place + len(what) :]
-
-
-def insert(content: bytes, source: random.Random) -> bytes:
-    place = source.randrange(len(content) + 1)
-    return content[:place] + source.randbytes(source.randrange(1, 20)) + content[place:]
-
-
-def delete(content: bytes, source: random.Random) -> bytes:
-    place = source.randrange(len(content))
-    return content[:place] + content[place + source.randrange(1, 20) :]
-
-
-def repeat(content: bytes, source: random.Random) -> bytes:
-    begin, end = sorted(source.sample(range(len(content) + 1), 2))
-    return content[:end] + content[begin:end] + content[end:]
-
-
-MUTATIONS: list[Callable[[bytes, random.Random], bytes]] = [
-    cut,
-    flip_bits,
-    flip_bits,
-    set_bytes,
-    set_bytes,
-    insert,
-    delete,
-    repeat,
-]
-
-
 def mutants(seeds: list[bytes], number: int) -> Iterator[bytes]:
     """The same ones each time."""
     source = random.Random(20260101)
     for _ in range(number):
-        content = source.choice(seeds)
-        for _ in range(source.choice([1, 1, 1, 2, 3])):
-            content = source.choice(MUTATIONS)(content, source) or b"\0"
-        yield content
+        yield damaged(source.choice(seeds), source, OF_BYTES)
 
 
 def assert_is_a_tree(tree: Any) -> None:
@@ -254,7 +202,7 @@ def test_damaged_orbax_directories(layout: str, tmp_path: Path) -> None:
         elif number < 2 * len(files):
             victim.write_bytes(b"")
         else:
-            victim.write_bytes(source.choice(MUTATIONS)(victim.read_bytes() or b"\0", source))
+            victim.write_bytes(source.choice(OF_BYTES)(victim.read_bytes() or b"\0", source))
         count[outcome(path)] += 1
         shutil.rmtree(path)
     assert count["error"] > ORBAX_MUTANTS / 4
