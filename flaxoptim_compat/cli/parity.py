@@ -116,7 +116,8 @@ def _add_options(parser: argparse.ArgumentParser, params: bool = True) -> None:
         "--report",
         metavar="FILE",
         type=Path,
-        help="also write the report to a file: .html, .json, .png, .svg or .txt",
+        help="also write the report to a file: .html, .json, .png, .svg or .txt; pictures are"
+        " drawn by matplotlib, of the extra plot",
     )
 
 
