@@ -42,7 +42,7 @@ TEXTS = {**removed_name_texts.FIXES, **removed_behaviour_texts.FIXES}
 def orders() -> list[dict[str, Any]]:
     """The rules in the order of their codes, backwards, and as they come."""
     codes = list(rule_modules())
-    shuffled = [random.Random(seed).sample(codes, len(codes)) for seed in range(3)]
+    shuffled = [random.Random(seed).sample(codes, len(codes)) for seed in range(1)]
     return [
         {code: rule_modules()[code] for code in order} for order in (codes, codes[::-1], *shuffled)
     ]

@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.names import walk
 from flaxoptim_compat.migrate.program import loading
 from tests.support.places import DATA
 
-PROGRAMS = ("legacy_programs", "wild_programs", "recorded_programs", "new_optimizer")
+PROGRAMS = ("legacy_programs", "wild_programs")
 COMMANDS = {
     "scan": ["scan"],
     "shim": ["rewrite", "--to", "shim", "--check"],
