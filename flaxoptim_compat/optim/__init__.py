@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from flaxoptim_compat.catalogue import BY_NAME, MODULES, PUBLIC
 
 try:
-    # It puts itself into OptimizerDef, as MultiOptimizer does.
-    from flaxoptim_compat.optim import replicated_optimizer as replicated_optimizer
     from flaxoptim_compat.optim.base import ModelParamTraversal as ModelParamTraversal
     from flaxoptim_compat.optim.base import Optimizer as Optimizer
     from flaxoptim_compat.optim.base import OptimizerDef as OptimizerDef
     from flaxoptim_compat.optim.base import OptimizerState as OptimizerState
     from flaxoptim_compat.optim.dynamic_scale import DynamicScale as DynamicScale
     from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer as MultiOptimizer
+
+    # It puts itself into OptimizerDef, and imports base.py, which must be there by then.
+    from flaxoptim_compat.optim.replicated_optimizer import ReplicatedOptimizer as _  # noqa: F401
 except (AttributeError, ImportError) as error:
     from flaxoptim_compat.versions.allowed import refuse_old
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -48,7 +49,7 @@ def _register(cls: type[Optimizer]) -> None:
     children_of = operator.attrgetter(*data)
 
     def flatten(optimizer: Optimizer) -> tuple[tuple[PyTree, ...], tuple[Any, ...]]:
-        settings = [getattr(optimizer, name) for name in static]
+        settings = map(functools.partial(getattr, optimizer), static)
         return children_of(optimizer), (Static(optimizer.optimizer_def), *settings)
 
     def unflatten(aux: tuple[Any, ...], children: Iterable[PyTree]) -> Optimizer:
