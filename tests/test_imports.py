@@ -81,9 +81,9 @@ def test_optim_imports_only_this_package_beside_what_a_train_state_does() -> Non
 def test_help_imports_the_command_line_only() -> None:
     found = imported_by(MAIN.format(arguments=["--help"]))
     assert not packages(found) & (HEAVY | UNNEEDED | {"inspect", "dataclasses", "subprocess"})
-    assert {name.partition(".")[0] for name in of_this_package(found)} == {"cli"}
+    assert {name.partition(".")[0] for name in of_this_package(found)} == {"cli", "printable"}
     # One for each subcommand, and nothing of what they do.
-    shared = {"cli", "cli.help_text", "cli.output", "cli.program_files"}
+    shared = {"cli", "cli.help_text", "cli.output", "cli.program_files", "printable"}
     files = {SUBCOMMANDS[name].run.__module__ for name in SUBCOMMANDS}
     assert of_this_package(found) == shared | {
         name.removeprefix("flaxoptim_compat.") for name in files

@@ -224,7 +224,7 @@ from flaxoptim_compat.cli import main
 try: main(["scan", "--help"])
 except SystemExit: pass
 rooms = {name.split(".")[1] for name in sys.modules if name.startswith("flaxoptim_compat.")}
-assert rooms == {"cli"}, rooms
+assert rooms == {"cli", "printable"}, rooms
 assert not {"ast", "tokenize", "inspect", "dataclasses"} & set(sys.modules)
 """
 
