@@ -1,1 +1,1 @@
-"""What the expressions of a program can hold, as far as it matters to optimizers."""
+"""The values that the expressions of a program can hold, as far as they matter to optimizers."""

@@ -1,4 +1,4 @@
-"""What a call returns, and what it gives to the function that it calls."""
+"""The values that a call returns, and those that it gives to the function that it calls."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ class Given:
 
     @property
     def all(self) -> Objects:
-        """Whatever is given."""
+        """The values of all arguments, those of ``*`` and ``**`` among them."""
         return self.rest.union(self.rest_named, *self.positional, *self.named.values())
 
 
 class Calls:
-    """What calls mean.
+    """Finds the results of calls, and gives their arguments to the functions that they call.
 
     Args:
       memory: what objects have in them.
@@ -106,7 +106,7 @@ class Calls:
         self._depth = 0
 
     def result(self, call: Call, functions: Objects, given: Given) -> Objects:
-        """What a call holds; whoever it calls is given its arguments.
+        """The values that a call returns; each function that it calls is given its arguments.
 
         Args:
           call: where it stands.
@@ -155,7 +155,7 @@ class Calls:
                     self._memory.give(each.node, name, frozenset({unknown}))
 
     def _beside_gradients(self, node: ast.Call, returned: Objects) -> Objects:
-        """What a gradient returns: it is no optimizer, but what is returned beside it may be."""
+        """The result of a gradient function: only its auxiliary value can hold an optimizer."""
         if all(each.arg != "has_aux" for each in node.keywords):
             return NOTHING
         memory, made = self._memory, Container(node)
@@ -299,7 +299,7 @@ class Calls:
         return frozenset({Stored(), unknown})
 
     def _restored(self, call: Call, name: str, given: Given) -> Objects:
-        """What a checkpoint has, or an argument in which that is put."""
+        """The nested dicts of a checkpoint, or the argument into which they are restored."""
         if known_names.returns_stored(name, call.node):
             return frozenset({Stored()})
         return given[known_names.RETURNS_ARGUMENT[name]]
@@ -396,7 +396,7 @@ class Calls:
         return self._cells.read(cell)
 
     def _container(self, call: Call, name: str, given: Given) -> Objects:
-        """What Python's functions make of containers."""
+        """The result of a function that makes or reads containers, such as ``zip`` or ``next``."""
         # The attributes of a namespace are kept as the entries of a dict are.
         made = Container(call.node, is_dict=name.endswith(("ict", "amespace")))
         memory = self._memory
@@ -455,7 +455,7 @@ class Calls:
         return frozenset(StateDict(each.site, True) for each in of if isinstance(each, StateDict))
 
     def _field(self, call: Call, name: str, given: Given) -> Objects:
-        """What a field of a dataclass has to begin with."""
+        """The first values of a dataclass field: its default, or the result of its factory."""
         factories = given.named.get("default_factory", NOTHING)
         return given.named.get("default", NOTHING) | self.result(call, factories, Given())
 
@@ -494,7 +494,7 @@ class Calls:
     # Methods of objects that are no functions of the program
 
     def method(self, call: Call, owner: Object, method: str, given: Given) -> Objects:
-        """What a call of a method holds."""
+        """The values that a method call returns, such as ``optimizer.replicate()``."""
         memory = self._memory
         match owner:
             case Optimizer() if method in _RETURN_THEMSELVES:
@@ -597,5 +597,5 @@ _DOES: dict[str, _Does] = {
 
 
 def is_followed(name: str) -> bool:
-    """Whether it is known what a function of a package does with the optimizers it is given."""
+    """True if it is known what a function of a package does with the optimizers it is given."""
     return name in _DOES

@@ -27,7 +27,7 @@ _MOST_OBJECTS = 25
 
 
 class Cells:
-    """What each cell holds, and which functions are to be read again when that grows."""
+    """The values of each cell, and the functions that are to be read again when these grow."""
 
     def __init__(self) -> None:
         self._held: dict[Cell, Objects] = {}
@@ -44,17 +44,17 @@ class Cells:
         self.beyond: Unknown
 
     def get(self, cell: Cell) -> Objects:
-        """What a cell holds by now."""
+        """The values that a cell holds by now."""
         return self._held.get(cell, NOTHING)
 
     def read(self, cell: Cell) -> Objects:
-        """The same, for the function that is being read, which depends on it from now on."""
+        """The values that a cell holds by now; whoever reads them is read again when they grow."""
         if self.reader is not None:
             self._readers.setdefault(cell, set()).add(self.reader)
         return self._held.get(cell, NOTHING)
 
     def write(self, cell: Cell, objects: Collection[Object], *, counts: bool = True) -> None:
-        """Let a cell hold these, too. Of what is unknown, the first in the files stands for all.
+        """Add values to a cell; of those that are unknown, the first in the files stands for all.
 
         Args:
           cell: which.
@@ -98,7 +98,7 @@ class Cells:
         self.reader = None
 
     def is_written(self, cell: Cell) -> bool:
-        """Whether anything was put into a cell, were it nothing that matters."""
+        """True if something was written to a cell, even if it was no value that matters."""
         return cell in self._written
 
     def open(self) -> list[Cell]:
@@ -111,12 +111,12 @@ class Cells:
 
     @property
     def gave_up(self) -> bool:
-        """Whether so much is going on that it is not followed to the end."""
+        """True if functions were read too often, so that the reading stopped before its end."""
         return self.readings > _MOST_READINGS * (len(self._were_read) + 20)
 
 
 def _matters(each: Object) -> bool:
-    """Whether it is told apart from others, however many there are."""
+    """True if a value is told apart from others in a cell, however many there are."""
     kinds = Definition | Optimizer | Create | State | HyperParams | StateDict | Unknown
     return isinstance(each, kinds)
 

@@ -1,4 +1,4 @@
-"""What a run showed of a program, at the expressions of its text."""
+"""The observations of a run, at the expressions of the program's text."""
 
 from __future__ import annotations
 
@@ -89,18 +89,18 @@ class Evidence:
         return frozenset([*(node for node, _ in self.shown), *self.makers])
 
     def shows(self, node: ast.AST) -> bool:
-        """Whether a run saw what an expression asks for something, or what it makes."""
+        """True if a run saw what this expression makes, or the object whose attribute it reads."""
         asked = node.func if isinstance(node, ast.Call) and node not in self.makers else node
         while isinstance(asked, ast.Attribute) and asked.value not in self.nodes:
             asked = asked.value  # as in `optimizer.state.step`
         return asked in self.makers or getattr(asked, "value", None) in self.nodes
 
     def has_reached(self, site: Site | None) -> bool:
-        """Whether a run made a definition here, or used it."""
+        """True if a run made a definition at this site, or used one from it."""
         return site is not None and site.node in self.makers
 
     def is_followed(self, site: Site | None) -> bool:
-        """Whether a run did not reach a definition, and the text alone moves it."""
+        """True if a run did not reach a definition, and the text alone moves it."""
         return site is not None and site.node in self._moved and site.node not in self.makers
 
     def kinds(self, sites: Iterable[Site | None]) -> AbstractSet[str] | None:
@@ -126,7 +126,7 @@ class Evidence:
         return document, calls[0] if calls else None
 
     def _asked_at(self, seen: Seen) -> Iterator[ast.expr]:
-        """What is asked for an attribute, by a dot or by ``getattr`` and its like."""
+        """The objects that are asked for an attribute, by a dot, ``getattr`` or ``hasattr``."""
         document = self._documents.get(seen.position.file)
         if document is None:
             return

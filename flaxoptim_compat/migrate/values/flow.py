@@ -56,7 +56,7 @@ _PROPERTIES = frozenset({"cached_property", "property"})
 
 
 class Flow:
-    """What the expressions of a program can hold.
+    """The values that the expressions of a program can hold.
 
     Args:
       documents: its files.
@@ -117,7 +117,7 @@ class Flow:
             self._readers[function].read(function)
 
     def _is_open(self, cell: Cell) -> bool:
-        """Whether a cell that nothing writes may be anything."""
+        """True if a cell that nothing writes may hold any value."""
         kind, node, name = cell
         if kind == "missing":
             assert isinstance(node, ast.ClassDef)
@@ -125,7 +125,7 @@ class Flow:
         return kind in ("given", "named", "variable")
 
     def _unknown(self, cell: Cell) -> Objects:
-        """What a cell holds that nothing writes."""
+        """The value of a cell that nothing writes: unknown, or a method of a known package."""
         kind, node, name = cell
         if kind == "missing":
             assert isinstance(node, ast.ClassDef)
@@ -160,7 +160,7 @@ class Flow:
                     self.cells.write(cell, [Optimizer(None)])
 
     def is_taken(self, unknown: Object) -> bool:
-        """Whether something unknown was taken for an optimizer."""
+        """True if an unknown value was taken for an optimizer."""
         return isinstance(unknown, Unknown) and unknown.node in self._taken
 
     def _believe(self) -> None:
@@ -437,7 +437,7 @@ class _Reader:
                 self._memory.cells.write(("joined", each, name), self._now[name])
 
     def _keeps(self, home: Scope, name: str) -> bool:
-        """Whether only the function that is read assigns to a variable."""
+        """True if only the function that is being read assigns to a variable."""
         own = self._function or self.document.tree
         return home.node is own and (own, name) not in self._scopes.shared
 
@@ -490,7 +490,7 @@ class _Reader:
                         self._memory.give(wrapper.node, name, NOTHING)
 
     def _is_of_program(self, decorator: Object) -> bool:
-        """Whether it calls a function of the program."""
+        """True if a decorator is a function, class or object of the program, or is made of one."""
         called = {decorator} | self._flow.calls.bound_by(decorator)
         return any(isinstance(each, Function | Class | Instance) for each in called)
 
@@ -562,7 +562,7 @@ class _Reader:
     # Expressions
 
     def _value(self, node: ast.expr) -> Objects:
-        """What an expression holds; what stands inside of it is read too."""
+        """The values that an expression holds; the expressions inside of it are read too."""
         method = self._expressions.get(type(node))
         if method is None:
             self._all(ast.iter_child_nodes(node))
@@ -606,9 +606,9 @@ class _Reader:
         return self._memory.attribute(owners, node.attr, self._modules)
 
     def _is_used_as_optimizer(self, node: ast.Attribute, owners: Objects) -> bool:
-        """Whether something unknown is asked for what only optimizers have.
+        """True if an unknown value is asked for an attribute that only optimizers have.
 
-        What a name alone would tell, a run has shown, or did not come to.
+        After a run that made definitions it is False: a name alone tells less.
         """
         return (
             any(isinstance(each, Unknown) and not self._flow.is_taken(each) for each in owners)
@@ -760,11 +760,11 @@ class _Reader:
         return NOTHING
 
     def _elements(self, iterated: ast.expr) -> Objects:
-        """What a loop over an expression gives to its variable."""
+        """The values that a loop over an expression gives to its variable."""
         return self._memory.entries(self._value(iterated))
 
     def _annotated(self, annotation: ast.expr) -> Objects:
-        """What a variable with an annotation can hold; nothing if that says nothing."""
+        """The values that a variable with an annotation can hold; none if that does not tell."""
         match annotation:
             case ast.Constant() if annotation in self.document.quoted:
                 return self._annotated(self.document.quoted[annotation])
@@ -808,7 +808,7 @@ def _bound_in(node: ast.AST) -> Iterator[str]:
 
 
 def _of_kind(of: Object) -> Iterator[Object]:
-    """What is annotated with a class."""
+    """The value of a variable that is annotated with a class, as far as it matters."""
     if isinstance(of, Class):
         yield Instance(of)
     elif isinstance(of, External) and known_names.is_optimizer(of.name):

@@ -1,4 +1,4 @@
-"""What names of flax.optim are, and what functions of jax, flax and Python do with optimizers."""
+"""The names of flax.optim, and what functions of jax, flax and Python do with optimizers."""
 
 from __future__ import annotations
 
@@ -38,43 +38,43 @@ def legacy_name(name: str) -> str | None:
 
 
 def is_definition(name: str) -> bool:
-    """Whether a full name is that of a class of definitions."""
+    """True if a full name is that of a class of definitions, such as ``flax.optim.Adam``."""
     return legacy_name(name) in DEFINITIONS
 
 
 def is_base(name: str) -> bool:
-    """Whether a class with this base is a class of definitions."""
+    """True if a class with this base is a class of definitions."""
     return is_definition(name) or legacy_name(name) == BASE
 
 
 def is_base_itself(name: str) -> bool:
-    """Whether a full name is that of the class all definitions are derived from."""
+    """True if a full name is that of ``OptimizerDef``, from which all definitions are derived."""
     return legacy_name(name) == BASE
 
 
 def is_optimizer(name: str) -> bool:
-    """Whether a full name is that of the class of optimizers."""
+    """True if a full name is that of ``Optimizer``, the class of optimizers."""
     return legacy_name(name) == "Optimizer"
 
 
 def is_traversal(name: str) -> bool:
-    """Whether a full name is that of a traversal that selects parameters by their paths."""
+    """True if a full name is that of a traversal that selects parameters by their paths."""
     return name.rpartition(".")[2] == "ModelParamTraversal" and (
         legacy_name(name) is not None or name.startswith("flax.traverse_util.")
     )
 
 
 def is_package(name: str) -> bool:
-    """Whether a full name is that of flax.optim itself."""
+    """True if a full name is that of the module flax.optim itself."""
     return name in (_MODULE, _TODAY[0])
 
 
 def hints_at_optimizer(attribute: str, owner: str, *, is_own: bool = False) -> bool:
-    """Whether something is used as only optimizers are.
+    """True if an attribute, alone or with its owner's name, hints that this is an optimizer.
 
     Args:
-      attribute: what it is asked for.
-      owner: what it is called.
+      attribute: the attribute that is asked for.
+      owner: the name of the object that is asked.
       is_own: whether a class of the program has such a method, too.
     """
     if attribute in TELLING and not is_own:
@@ -83,7 +83,7 @@ def hints_at_optimizer(attribute: str, owner: str, *, is_own: bool = False) -> b
 
 
 def is_bridged(node: ast.Attribute) -> bool:
-    """Whether this is between a TrainState and the optimizer that it stands for, or back."""
+    """True for ``to_train_state``, and for ``from_train_state`` and attributes of its result."""
     if node.attr in _BRIDGES:
         return True
     inner: ast.expr = node.value
@@ -182,7 +182,7 @@ READ_ANYTHING = frozenset({"json.load", "json.loads", "numpy.load", "pickle.load
 
 
 def returns_stored(name: str, call: ast.Call) -> bool:
-    """Whether a call returns what a checkpoint has, not in the structure of anything."""
+    """True if a call returns the nested dicts of a checkpoint, not a target that they fill."""
     if name == "flax.serialization.msgpack_restore":
         return True
     if name not in (RESTORE, "flax.serialization.from_bytes"):
@@ -332,7 +332,7 @@ _MAY_MAKE_ANY = frozenset(
 
 
 def makes_none(name: str) -> bool:
-    """Whether a function is one of Python, or of a package that makes no optimizers."""
+    """True if a function is one of Python, or of a package that makes no optimizers."""
     root, _, rest = name.partition(".")
     if root in _MAY_MAKE_ANY or not (rest or hasattr(builtins, name)):
         return False
@@ -340,7 +340,7 @@ def makes_none(name: str) -> bool:
 
 
 def is_number(name: str) -> bool:
-    """Whether a function returns a single array, whatever it is given."""
+    """True if a function returns a single array, whatever it is given."""
     of_jax = f"jax.{name}" if name.startswith("numpy.") else name
     return of_jax in RETURN_ARRAYS or name.startswith(("jax.random.", "numpy.random."))
 

@@ -1,4 +1,4 @@
-"""What objects have in their attributes and containers, and what putting something there does."""
+"""The contents of attributes and containers, and the effect of putting something there."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class _Body(NamedTuple):
-    """What the body of a class itself has.
+    """The names that the body of a class itself defines.
 
     Args:
       fields: the names that it annotates.
@@ -82,16 +82,16 @@ class Memory:
     # Variables
 
     def variable(self, scope: ast.AST, name: str) -> Objects:
-        """What a variable of a scope can hold."""
+        """The values that a variable of a scope can hold."""
         return self.seen("variable", scope, name)
 
     def seen(self, kind: str, of: ast.AST, name: str) -> Objects:
-        """What a variable or field can hold: of optimizers those that a run saw in it, if any."""
+        """The values of a variable or field; of optimizers those that a run saw in it, if any."""
         cell = (kind, of, name)
         return self.as_shown(self.cells.read(cell), cell)
 
     def as_shown(self, objects: Objects, cell: Cell) -> Objects:
-        """What is left of objects where a run saw which optimizers a cell holds."""
+        """The values of a cell; of optimizers those that a run saw in it, if it saw any."""
         shown = self.shown.get(cell)
         if shown is None:
             return objects
@@ -110,15 +110,15 @@ class Memory:
         return shown.union(followed, same)
 
     def bind(self, scope: ast.AST, name: str, objects: Objects) -> None:
-        """Let a variable hold these."""
+        """Let a variable hold these values, too."""
         self.cells.write(("variable", scope, name), objects)
 
     def give(self, function: ast.AST, name: str, objects: Objects) -> None:
-        """Let a parameter hold these."""
+        """Let a parameter hold these values, too."""
         self.cells.write(("given", function, name), objects)
 
     def returned(self, function: Function) -> Objects:
-        """What a function returns, once it was given what it was looked up on."""
+        """The values that a function returns; its receiver, if any, is given to it first."""
         arguments = function.node.args
         first = [each.arg for each in (*arguments.posonlyargs, *arguments.args)][:1]
         if function.receiver is not None and first:
@@ -126,13 +126,13 @@ class Memory:
         return self.cells.read(("returns", function.node, ""))
 
     def given_by(self, function: Function) -> Objects:
-        """What a function returns or, if it yields, what that gives."""
+        """The values that a function returns or, if it yields, those that it yields."""
         return self.entered(self.returned(function))
 
     # Classes
 
     def bases(self, of: Class) -> Objects:
-        """What the bases of a class are."""
+        """The values of the bases of a class."""
         return self.cells.read(("bases", of.node, ""))
 
     def ancestry(self, of: Class) -> Iterator[tuple[Class, Objects]]:
@@ -158,12 +158,12 @@ class Memory:
             own |= self._body(each.node).methods
 
     def makes_definitions(self, of: Class) -> bool:
-        """Whether the objects of a class are definitions of optimizers."""
+        """True if the objects of a class are definitions of optimizers."""
         bases = (base for _, bases in self.ancestry(of) for base in bases)
         return any(isinstance(each, External) and is_base(each.name) for each in bases)
 
     def is_own_method(self, name: str) -> bool:
-        """Whether a class of the program that makes no definitions has a method of this name."""
+        """True if a class of the program that makes no definitions has a method of this name."""
         return not all(map(self.makes_definitions, self._with_method.get(name, ())))
 
     def all_fields(self, of: Class) -> list[str]:
@@ -172,7 +172,7 @@ class Memory:
         return [*dict.fromkeys(name for each in classes[::-1] for name in self._body(each).fields)]
 
     def has_method(self, of: Class, name: str) -> bool:
-        """Whether a class has a method of the program, be it inherited."""
+        """True if a class has a method that the program defines, be it inherited."""
         return any(name in self._body(each.node).methods for each, _ in self.ancestry(of))
 
     def _body(self, node: ast.ClassDef) -> _Body:
@@ -183,7 +183,7 @@ class Memory:
         return body
 
     def member(self, of: Class, name: str, receiver: Object | None, *, own: bool = True) -> Objects:
-        """What a class and those that it is derived from have under a name.
+        """The values that a class and those that it is derived from have under a name.
 
         Args:
           of: the class.
@@ -206,15 +206,13 @@ class Memory:
         return frozenset(found) | self.cells.read(("missing", of.node, name))
 
     def is_missing(self, of: ast.ClassDef, name: str) -> bool:
-        """Whether neither a class, nor one that it is derived from or that is derived from it, has
-        something under a name.
-        """
+        """True if a class, its ancestors and its descendants have nothing under a name."""
         near = {each.node for each, _ in self.ancestry(self.classes[of])}
         near |= self._derived.get(of, set())
         return not any(self.cells.is_written(("field", each, name)) for each in near)
 
     def _looked_up(self, found: Function | Property, of: Class, receiver: Object | None) -> Objects:
-        """What an attribute of a class is for one of its objects, which methods are given."""
+        """The value that a class attribute has for its receiver, such as a bound method."""
         match found:
             case Property(function=function) if receiver is not None:
                 return self.returned(Function(function.document, function.node, receiver))
@@ -229,7 +227,7 @@ class Memory:
     # Attributes
 
     def attribute(self, owners: Objects, name: str, modules: Mapping[str, Document]) -> Objects:
-        """What an attribute of any of these holds.
+        """The values that an attribute of any of these objects holds.
 
         Args:
           owners: what is asked.
@@ -286,7 +284,7 @@ class Memory:
         return self.variable(document.tree, name)
 
     def named(self, name: str) -> Objects:
-        """What something unknown has under a name: the optimizers that others have under it."""
+        """The optimizers that an unknown object may have under a name, because others have them."""
         together = self._processes.together_with(self.home)
         naming = self.cells.read(("naming", "", name))
         files = [each.document for each in naming if isinstance(each, File)]
@@ -294,7 +292,7 @@ class Memory:
         return NOTHING.union(*(self.cells.read(("named", each, name)) for each in here))
 
     def store(self, owners: Objects, name: str, objects: Objects) -> None:
-        """Let an attribute of any of these hold this."""
+        """Let an attribute of each of these objects hold these values, too."""
         optimizers = [each for each in objects if isinstance(each, Definition | Optimizer)]
         if optimizers:
             self.cells.write(("named", self.home, name), optimizers)
@@ -313,11 +311,11 @@ class Memory:
     # Containers
 
     def put(self, container: Container, key: Hashable, objects: Objects) -> Objects:
-        """Let an entry hold this; returns the container."""
+        """Let an entry of a container hold these values, too; returns the container."""
         return self.put_all(container, [(key, objects)])
 
     def put_all(self, container: Container, entries: Sequence[tuple[Hashable, Objects]]) -> Objects:
-        """Let entries hold these, all at once, as there may be many; returns the container."""
+        """Let many entries of a container hold their values, all at once; returns the container."""
         for key, objects in entries:
             self.cells.write(("item", container.node, key), objects)
         every = NOTHING.union(*(objects for _, objects in entries))
@@ -325,11 +323,11 @@ class Memory:
         return frozenset({container})
 
     def put_key(self, container: Container, objects: Objects) -> None:
-        """Let a key of a dict be one of these."""
+        """Let the keys of a dict be these values, too."""
         self.cells.write(("keys", container.node, ""), objects)
 
     def item(self, held: Objects, key: Hashable) -> Objects:
-        """What these have under a key."""
+        """The values that these containers or objects hold under a key."""
         if len(held) == 1:
             (one,) = held
             return self._item(one, key)
@@ -368,7 +366,7 @@ class Memory:
         return self.item(held, ANYWHERE)
 
     def entries(self, held: Objects) -> Objects:
-        """What a loop over these gives: of a dict the keys."""
+        """The values that a loop over these objects gives: for a dict, its keys."""
         found: set[Object] = set()
         for each in held:
             match each:
@@ -383,7 +381,7 @@ class Memory:
         return frozenset(found)
 
     def entered(self, held: Objects) -> Objects:
-        """What a ``with`` over these gives to its variable."""
+        """The values that a ``with`` over these objects gives to its variable."""
         found: set[Object] = set()
         for each in held:
             match each:

@@ -1,4 +1,4 @@
-"""What an expression can hold, as far as it matters to optimizers.
+"""The values that an expression can hold, as far as they matter to optimizers.
 
 Objects are abstract: one stands for all that one place of the program makes. A set without any is
 something that holds no optimizer, such as the parameters. ``Unknown`` is the top: it may be
@@ -19,7 +19,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 class Object:
-    """What an expression can hold; two of one kind with the same fields are one object."""
+    """A value that an expression can hold; two of one kind with the same fields are one object."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Stored(Object):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Traversal(Object):
-    """What selects parameters by their paths, by the call that makes it."""
+    """A traversal that selects parameters by their paths, by the call that makes it."""
 
     document: Document
     node: ast.Call
@@ -137,7 +137,7 @@ class Instance(Object):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Super(Object):
-    """What ``super()`` gives in a method of a class."""
+    """The result of ``super()`` in a method of a class."""
 
     of: Class
 
@@ -245,7 +245,7 @@ NOTHING: Objects = frozenset()
 
 
 def is_plain(objects: Objects) -> bool:
-    """Whether nothing among these can hold an optimizer, or be called."""
+    """True if no value among these can hold an optimizer, or be called."""
     return all(isinstance(each, Plain) for each in objects)
 
 
@@ -283,5 +283,5 @@ def _field_of(statement: ast.stmt) -> Iterator[str]:
 
 
 def bases_of(node: ast.ClassDef) -> list[ast.expr]:
-    """What the bases of a class are written as; of a generic one, as ``Base[T]``, ``Base``."""
+    """The base classes of a class as expressions; for a generic one, as ``Base[T]``, ``Base``."""
     return [each.value if isinstance(each, ast.Subscript) else each for each in node.bases]

@@ -1,4 +1,4 @@
-"""What is known of a program, as others ask for it."""
+"""The values that expressions, variables and fields of a program hold, for all who ask."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def parameter_names(document: Document) -> Iterator[str]:
 
 
 class PointsTo:
-    """What is known of a program.
+    """Answers which values the expressions, variables and functions of a program can hold.
 
     Args:
       documents: its files.
@@ -87,7 +87,7 @@ class PointsTo:
     # Expressions
 
     def values(self, node: ast.AST) -> Objects:
-        """What an expression can hold, as far as that is known."""
+        """The values that an expression can hold, as far as they are known."""
         known = self._known.get(node)
         if known is None:
             exactly = self._flow.exactly.get(node)
@@ -96,14 +96,14 @@ class PointsTo:
         return known
 
     def is_unknown(self, node: ast.AST) -> bool:
-        """Whether an expression may be anything."""
+        """True if an expression may be anything."""
         if node in self._flow.exactly:
             return False
         held = self._flow.held.get(node, NOTHING)
         return any(isinstance(each, Unknown) and not self._flow.is_taken(each) for each in held)
 
     def unknown(self, node: ast.AST) -> Unknown | None:
-        """Where that comes from; None if it is known, be it from a run."""
+        """The first unknown value of an expression; None if all are known, be it from a run."""
         if node in self._flow.exactly:
             return None
         held = self._flow.held.get(node, NOTHING)
@@ -111,11 +111,11 @@ class PointsTo:
         return min(unknown, key=order_of, default=None)
 
     def may_be_one(self, node: ast.AST) -> bool:
-        """Whether an expression may be a single array or number."""
+        """True if an expression may be a single array or number."""
         return ONE in self._flow.held.get(node, NOTHING)
 
     def may_be_none(self, node: ast.AST) -> bool:
-        """Whether an expression may be None."""
+        """True if an expression may be None."""
         return NONE in self._flow.held.get(node, NOTHING)
 
     def package_names(self, node: ast.AST) -> frozenset[str]:
@@ -123,7 +123,7 @@ class PointsTo:
         return frozenset(each.name for each in self.values(node) if isinstance(each, External))
 
     def called_by(self, node: ast.AST) -> Iterator[Object]:
-        """What an expression can be and, of functions made of others, what these are."""
+        """The values that an expression can hold and, of functions made of others, these others."""
         waiting = [*self.values(node)]
         for each in waiting:
             yield each
@@ -136,11 +136,11 @@ class PointsTo:
     # Variables, fields and functions
 
     def variable(self, scope: ast.AST, name: str) -> Objects:
-        """What a variable of a scope can hold."""
+        """The values that a variable of a scope can hold."""
         return _known(self._memory.variable(scope, name))
 
     def is_parameter(self, document: Document, node: ast.expr) -> bool:
-        """Whether it is a parameter of the function that it stands in, or of one around that."""
+        """True if a name is a parameter of the function it stands in, or of one around that."""
         if not isinstance(node, ast.Name):
             return False
         scope = self.scopes[document].binder(node, node.id)
@@ -149,11 +149,11 @@ class PointsTo:
         )
 
     def field(self, of: ast.ClassDef, name: str) -> Objects:
-        """What a field of the objects of a class can hold."""
+        """The values that a field of the objects of a class can hold."""
         return _known(self._memory.seen("field", of, name))
 
     def returned(self, function: ast.AST) -> Objects:
-        """What a function can return."""
+        """The values that a function can return."""
         return _known(self._memory.cells.get(("returns", function, "")))
 
     # Classes and containers
@@ -163,7 +163,7 @@ class PointsTo:
         return self._memory.ancestry(of)
 
     def has_method(self, of: Class, name: str) -> bool:
-        """Whether a class has a method of the program, be it inherited."""
+        """True if a class has a method that the program defines, be it inherited."""
         return self._memory.has_method(of, name)
 
     @functools.cached_property
@@ -178,11 +178,11 @@ class PointsTo:
         )
 
     def item(self, objects: Objects, key: Hashable) -> Objects:
-        """What these have under a key."""
+        """The values that these containers or objects hold under a key."""
         return _known(self._memory.item(objects, key))
 
     def is_made_unseen(self, of: Class) -> bool:
-        """Whether code that is not seen takes what the objects of a class are made of."""
+        """True if code that is not seen takes the arguments that make an object of a class."""
         return not (self._memory.has_method(of, "__init__") or self._memory.all_fields(of))
 
     def inside(self, objects: Objects) -> Objects:
@@ -197,7 +197,7 @@ class PointsTo:
         return _known(self._memory.data_inside(objects))
 
     def holds_optimizer(self, objects: Objects) -> bool:
-        """Whether there is an optimizer among these objects, or in what is in them."""
+        """True if there is an optimizer among these objects, or inside of them."""
         return any(isinstance(each, Optimizer) for each in self.inside(objects))
 
     # The whole program
@@ -229,12 +229,12 @@ class PointsTo:
 
     @property
     def has_traversals(self) -> bool:
-        """Whether the program makes anything that selects parameters by their paths."""
+        """True if the program makes a traversal that selects parameters by their paths."""
         return self._flow.calls.has_traversals
 
     @property
     def gave_up(self) -> bool:
-        """Whether the program is more than can be followed, so that nothing is certain."""
+        """True if the program is more than can be followed, so that nothing is certain."""
         return self._flow.cells.gave_up
 
     @property

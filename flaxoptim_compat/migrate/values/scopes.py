@@ -61,7 +61,7 @@ class Scopes:
 
 
 def _is_inside(child: ast.AST, scope: ast.AST) -> bool:
-    """Whether a child of a scope's node is evaluated inside of the scope."""
+    """True if a child of a scope's node is evaluated inside of the scope."""
     if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return child in scope.body
     return not (isinstance(scope, ast.Lambda) and child is scope.args)
