@@ -1,1 +1,1 @@
-"""What a program does with its optimizers, and what of it can be written with a TrainState."""
+"""The uses of optimizers in a program, and which of them a TrainState can replace."""

@@ -1,4 +1,4 @@
-"""What a variable is assigned in the function that asks for it."""
+"""The expression that a variable is assigned, where there is only one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flaxoptim_compat.migrate.values.points_to import PointsTo
 def assigned_once(
     points_to: PointsTo, document: Document, place: ast.AST, node: ast.expr
 ) -> ast.expr:
-    """What a variable is assigned, if that happens once and in the same function.
+    """The expression that a variable is assigned, if one statement of its scope assigns it.
 
-    Of what is unpacked into several, it is an entry.
+    Where a value is unpacked into several names, it is an entry of the value.
 
     Args:
       points_to: what is known of the program.
@@ -31,7 +31,7 @@ def assigned_once(
 
 
 def _assigned_by(statement: ast.stmt, name: str) -> ast.expr | None:
-    """What a statement that binds a name gives to it; None if that is no plain assignment."""
+    """The expression that a statement assigns to a name; None if it is no plain assignment."""
     match statement:
         case ast.Assign(targets=[ast.Name(), *_], value=value):
             return value

@@ -53,7 +53,7 @@ def conversions(points_to: PointsTo, unit: Unit) -> dict[str, Site]:
 
 
 def _has_checkpoints(points_to: PointsTo, unit: Unit) -> bool:
-    """Whether something is saved or restored where the program of a unit runs."""
+    """True if something is saved or restored where the program of a unit runs."""
     documents = chain.from_iterable(map(points_to.processes.together_with, unit.documents))
     calls = chain.from_iterable(each.of_kind(ast.Call) for each in dict.fromkeys(documents))
     wanted = RESTORING | SAVING
@@ -159,7 +159,7 @@ def _of_parts(points_to: PointsTo, parts: Sequence[tuple[ast.expr, ast.expr]]) -
 
 
 def _stands_alone(function: ast.expr) -> bool:
-    """Whether a filter is a lambda that reads nothing but its arguments and what Python has."""
+    """True if a filter is a lambda that reads only its own variables and Python's builtins."""
     if not isinstance(function, ast.Lambda):
         return False
     own = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}

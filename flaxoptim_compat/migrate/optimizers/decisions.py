@@ -1,4 +1,4 @@
-"""What becomes of each unit."""
+"""The decisions about each unit: whether it is rewritten, and how."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _part_rates(points_to: PointsTo, unit: Unit) -> PartRates | None:
 
 
 def _sets_step(use: Use) -> bool:
-    """Whether this replaces the step, or is the inner call in which that is done."""
+    """True if a use replaces the step, or is the inner call in which that is done."""
     call = use.node
     return isinstance(call, ast.Attribute) or (
         isinstance(call, ast.Call) and any(each.arg == "state" for each in call.keywords)
@@ -230,7 +230,7 @@ def _sets_step(use: Use) -> bool:
 
 
 def _counts_at_top(unit: Unit) -> bool:
-    """Whether optax counts the steps where ``tree_set`` finds it.
+    """True if optax counts the steps where ``tree_set`` finds the count.
 
     It does not look into the state of ``inject_hyperparams``, which has a count of its own, and
     it fails where nothing counts.
@@ -303,7 +303,7 @@ def _lacking(points_to: PointsTo, unit: Unit) -> frozenset[Site]:
 
 
 def _start_differently(unit: Unit) -> list[Use]:
-    """What gives TrainStates a learning rate of which others are made with one of their own.
+    """The first use that gives a TrainState a learning rate where others have one of their own.
 
     In a loop of jax, those that come out of it must have the same one as those that go in.
     """
@@ -325,7 +325,7 @@ _SOME_LACK_A_RATE = (
 
 
 def _may_need_rate(unit: Unit, site: Site) -> bool:
-    """Whether steps give a definition a learning rate, and none shows that it has one."""
+    """True if steps give a definition a learning rate, and none shows that it has one."""
     steps = [
         each
         for each in unit.uses
@@ -337,20 +337,20 @@ def _may_need_rate(unit: Unit, site: Site) -> bool:
 
 
 def _all_give_rate(unit: Unit) -> bool:
-    """Whether there are steps, and each is given a learning rate."""
+    """True if there are steps, and each of them may be given a learning rate."""
     steps = [each for each in unit.uses if each.code in STEPS]
     return bool(steps) and all(map(_may_give_rate, steps))
 
 
 def _may_give_rate(step: Use) -> bool:
-    """Whether a step is given a learning rate, or what may have one in it."""
+    """True if a step is given a learning rate, or arguments that may have one in them."""
     return bool({RATE, "hyper_params"} & {*step.overrides}) or (
         isinstance(step.node, ast.Call) and not is_spelled_out(step.node)
     )
 
 
 def _is_written_out(points_to: PointsTo, site: Site) -> bool:
-    """Whether a definition has the hyper-parameters that it is seen to be given, and no others."""
+    """True if a definition has the hyper-parameters that its call spells out, and no others."""
     if not site.name or not is_certain(points_to, site):
         return False
     return is_spelled_out(site.node)
@@ -414,7 +414,7 @@ def _why_definition_stays(points_to: PointsTo, unit: Unit) -> str:
 
 
 def _why_they_stay(points_to: PointsTo, unit: Unit) -> Iterator[tuple[Sites, str]]:
-    """What keeps definitions from becoming optax, and which it keeps."""
+    """The definitions that cannot become optax, in groups, and the reason for each group."""
     everything = frozenset[Site | None](unit.sites)
     for use in unit.uses:
         if use.code == "FOC201" or use in unit.bridged:
@@ -489,7 +489,7 @@ def _focuses(unit: Unit) -> list[ast.expr]:
 
 
 def _may_lack_rate(points_to: PointsTo, site: Site) -> bool:
-    """Whether a definition has no learning rate, or may be given none, or None for one."""
+    """True if a definition has no learning rate, or may be given none, or None for one."""
     rate = _given_rate(site)
     # Whether there is one among what `*` and `**` stand for only shows when the program runs.
     return rate is None or isinstance(rate, ast.Starred) or points_to.may_be_none(rate)

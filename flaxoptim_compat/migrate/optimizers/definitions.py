@@ -52,7 +52,7 @@ def why_no_text(
 
 
 def is_certain(points_to: PointsTo, site: Site) -> bool:
-    """Whether a call is one of the class itself, however it is called in the file.
+    """True if a call is one of the class itself, however it is called in the file.
 
     Args:
       points_to: what is known of the program.
@@ -173,7 +173,7 @@ def _sentence(reason: str) -> str:
 
 
 def focus_of(create: ast.Call) -> ast.expr | None:
-    """What a call of ``create`` gives as focus; None if all parameters are meant."""
+    """The focus that a call of ``create`` is given; None if all parameters are meant."""
     by_name = (each.value for each in create.keywords if each.arg == "focus")
     focus = next(by_name, create.args[1] if len(create.args) > 1 else None)
     is_none = isinstance(focus, ast.Constant) and focus.value is None

@@ -62,7 +62,7 @@ def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
 
 
 def _asks_for_any(document: Document, call: ast.Call) -> bool:
-    """Whether it is ``getattr`` with a name that only shows as the program runs."""
+    """True if a call is ``getattr`` with a name that only shows as the program runs."""
     is_getattr = isinstance(call.func, ast.Name) and call.func.id == "getattr"
     return is_getattr and not names_asked(document, call)
 
@@ -99,7 +99,7 @@ def _unseen(points_to: PointsTo, document: Document, call: ast.Call, given: Obje
 
 
 def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> bool:
-    """Whether a function of a package takes an optimizer for a tree like others, or is followed."""
+    """True if a package's function takes an optimizer for a tree like others, or is followed."""
     if name in ("getattr", "hasattr", "setattr", "object.__setattr__"):
         # The name of an attribute of an optimizer changes, so it is to stand there.
         is_holder = not sites_of(given, Optimizer)
@@ -113,7 +113,7 @@ def _takes(document: Document, call: ast.Call, name: str, given: Objects) -> boo
 
 
 def _is_method(points_to: PointsTo, function: ast.expr) -> bool:
-    """Whether it is a method of a container, or one that a class has from a known package."""
+    """True for a method of a container, or one that a class has from a known package."""
     if not isinstance(function, ast.Attribute):
         return False
     owners = points_to.values(function.value)
@@ -229,7 +229,7 @@ def not_understood(points_to: PointsTo, document: Document) -> list[ast.Attribut
 
 
 def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:
-    """What ``getattr`` asks for by a name that is written out, as the attribute that it is."""
+    """The attributes that ``getattr`` asks for by a name that is written out, as nodes."""
     for call in document.of_kind(ast.Call):
         match call:
             case ast.Call(
@@ -239,14 +239,14 @@ def _asked_by_name(document: Document) -> Iterator[ast.Attribute]:
 
 
 def is_certain(points_to: PointsTo, node: ast.Attribute) -> bool:
-    """Whether only an optimizer has what is asked for."""
+    """True if only an optimizer has the attribute that is asked for."""
     return node.attr in known_names.TELLING and known_names.hints_at_optimizer(
         node.attr, last_name(node.value), is_own=node.attr in points_to.own_methods
     )
 
 
 def made_unseen(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
-    """What may make an optimizer of a definition that is unknown."""
+    """The call of ``create`` that may make an optimizer, if the definition is unknown."""
     match call:
         case ast.Call(func=ast.Attribute(value=maker, attr="create"), args=args):
             if len(args) != 1 and all(each.arg != _TARGET for each in call.keywords):

@@ -1,4 +1,4 @@
-"""What constructor calls, schedules and single steps say of hyper-parameters."""
+"""The hyper-parameters that constructor calls, schedules and single steps give."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def is_inline(points_to: PointsTo, node: ast.expr) -> Site | None:
 
 
 def bound_of(points_to: PointsTo, site: Site) -> Bound | Refused:
-    """What a constructor call says."""
+    """A constructor call with its arguments by name, or the reason why it is not understood."""
 
     def definition_of(node: ast.expr) -> Bound | Refused | None:
         inline = is_inline(points_to, node)
@@ -135,7 +135,7 @@ def _function_of_step(
 
 
 def _bound_once(points_to: PointsTo, use: Use, optimizer: ast.Name) -> bool:
-    """Whether a variable holds the same until the step, which may assign to it itself."""
+    """True if no statement but the one with the step assigns to a variable of the function."""
     statement = use.document.statement(use.node)
     bound = assignments(points_to, use.document, use.node, optimizer.id)
     others = [each for each in bound if each is not statement]
@@ -180,7 +180,7 @@ def _calls_pure(points_to: PointsTo, call: ast.Call) -> bool:
 
 
 def _is_constant(points_to: PointsTo, function: Function, name: ast.Name) -> bool:
-    """Whether a name at the top of the file is a module or a number that never changes."""
+    """True if a name at the top of the file is from a package, or a constant assigned once."""
     values = points_to.values(name)
     if values:
         return all(isinstance(each, External) for each in values)
@@ -202,7 +202,7 @@ Replaced = Mapping[tuple[int, str], ast.expr]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartRates:
-    """What the steps of a MultiOptimizer are given for its parts.
+    """The hyper-parameters that the steps of a MultiOptimizer give to its parts.
 
     Args:
       names: for each part the hyper-parameters, and what they are called in optax.
@@ -249,7 +249,7 @@ def part_rates(
 
 
 def _replaced(points_to: PointsTo, site: Site, use: Use, bases: list[ast.expr]) -> Replaced | None:
-    """What one step replaces, by part and name; the objects it replaces it in are noted."""
+    """The values that one step replaces, by part and name; ``bases`` gets the objects with them."""
     call = use.node
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return None
@@ -312,7 +312,7 @@ def _statements(
 
 
 def _only_for(points_to: PointsTo, use: Use, target: ast.Name, bases: Sequence[ast.expr]) -> bool:
-    """Whether a variable is read for nothing but these, and bound by nothing else."""
+    """True if a variable is read only in these expressions, and bound by nothing else."""
     scopes = points_to.scopes[use.document]
     scope = scopes.binder(target, target.id)
     for node in ast.walk(scope) if scope is not None else ():

@@ -80,7 +80,7 @@ def finding(
 
 
 def _is_mixed(use: Use) -> bool:
-    """Whether it is an optimizer or something else."""
+    """True if a use is of something that may be an optimizer or something else."""
     return use.is_doubt and use.code == "FOC219"
 
 

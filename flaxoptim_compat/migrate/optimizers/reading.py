@@ -1,4 +1,4 @@
-"""What the rules are given: a file, its names, and what is known of the program's optimizers."""
+"""The input of the rules: a file, its names, and the facts about the program's optimizers."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def _wanted(
 
 @dataclasses.dataclass(eq=False)
 class Reading:
-    """What a rule's ``find`` gets.
+    """The input of a rule's ``find``.
 
     Args:
       document: the file.
@@ -149,7 +149,7 @@ class Reading:
     releases: Releases = NEWEST
 
     def allows(self, code: str, node: ast.expr | ast.stmt | ast.alias) -> bool:
-        """Whether a finding of this code is wanted at this place.
+        """True if a finding of this code is wanted at this place.
 
         Args:
           code: the rule.
@@ -158,6 +158,6 @@ class Reading:
         return self.allows_on(node.lineno, code)
 
     def allows_on(self, line: int, code: str) -> bool:
-        """Whether a finding of this code is wanted on this line."""
+        """True if a finding of this code is wanted on this line."""
         codes = self.ignored.get(line, frozenset())
         return not ({code, ""} & codes)

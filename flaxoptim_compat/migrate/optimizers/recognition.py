@@ -1,4 +1,4 @@
-"""What a program does with its optimizers, as the rules recognise it."""
+"""The uses of optimizers in a program, as the rules recognise them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Asked(NamedTuple):
         return Use(code, self.document, node or self.node, self.sites, problem, **more)
 
 
-# What a rule says to an attribute; None: it is about something else.
+# The use that a rule sees in an attribute; None: the rule is about something else.
 OfAttribute = Callable[[Asked], Use | None]
 # The uses that a rule finds in an expression or statement.
 OfNode = Callable[[PointsTo, Document, Any], Iterator[Use]]
@@ -71,7 +71,7 @@ ANY = ""
 
 @dataclasses.dataclass(frozen=True)
 class Recognises:
-    """What of a program a rule is about.
+    """The attributes, expressions and statements that a rule recognises.
 
     Args:
       attributes: by what is asked for them, and by their names.
@@ -87,7 +87,7 @@ class Recognises:
 
 
 class Recognisers:
-    """What all rules recognise.
+    """The attributes, expressions and statements that all rules recognise.
 
     Args:
       rules: one by one, in the order of their codes.
@@ -116,11 +116,11 @@ class Recognisers:
                     return
 
     def of_kind(self, kind: type[ast.AST]) -> Sequence[OfNode]:
-        """What finds the uses in a node."""
+        """The functions that find the uses in a node of this kind."""
         return self._nodes.get(kind, ())
 
     def _asked(self, points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
-        """What an optimizer, a definition or a state dict is asked for."""
+        """The uses of an attribute that an optimizer, a definition or a state dict is asked for."""
         values = points_to.values(node.value)
         if not values or known_names.is_bridged(node) or node.attr in known_names.OF_STRUCTURES:
             return
@@ -170,7 +170,7 @@ def _asked_for(document: Document, values: Objects, node: ast.Attribute) -> Iter
 
 
 def _names_entries(function: ast.AST) -> bool:
-    """Whether a function says what only an optimizer has in its nested dicts."""
+    """True if a function names an entry that only an optimizer has in its nested dicts."""
     constants = (node.value for node in ast.walk(function) if isinstance(node, ast.Constant))
     return any(isinstance(each, str) and names_entry(each) for each in constants)
 
@@ -179,10 +179,10 @@ _ALL_ENTRIES = frozenset({"items", "keys", "values"})
 
 
 def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
-    """What a use is where the optimizer may be one that replicated itself.
+    """The use as it is where the optimizer may be one that replicated itself.
 
     Args:
-      use: what it is otherwise.
+      use: the use as it is for an optimizer that is not replicated.
       node: the attribute that is asked for.
       axes: those over which the optimizer averages its gradients; "" if it does not.
     """
@@ -260,7 +260,7 @@ def _not_settled(evidence: Evidence, found: Iterable[Use]) -> Iterator[Use]:
 
 
 def _made_unseen(points_to: PointsTo, found: Iterable[Use]) -> Iterator[Use]:
-    """What may make the optimizers of which nothing shows where they are made."""
+    """The calls that may make the optimizers of which nothing shows where they are made."""
     unknown = [each.document for each in found if each.sites == {None} and each.code in STEPS]
     files = frozenset[Document]().union(*map(points_to.processes.together_with, unknown))
     for document in points_to.documents:

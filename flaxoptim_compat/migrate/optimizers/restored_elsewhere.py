@@ -29,12 +29,12 @@ from flaxoptim_compat.migrate.values.objects import Function, Optimizer, Site, S
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _ENTRY_IN_TEXT = re.compile(ENTRY)
-# What a TrainState calls them.
+# Entries of an optimizer, and their names in a TrainState.
 _TODAY = {"target": "params", "param_states": "opt_state"}
 
 
 def names_entry(text: str) -> str:
-    """What a TrainState has for an entry, or for a path from one, that only optimizers have."""
+    """The name in a TrainState for an entry, or a path from one, that only optimizers have."""
     return _TODAY.get(text.split("/")[0], "")
 
 
@@ -99,7 +99,7 @@ def _texts(document: Document) -> dict[str, str]:
 
 
 def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
-    """What is asked for an entry, the name of the entry, and what a TrainState has for it."""
+    """The dict that is asked for an entry, the key of the entry, and its name in a TrainState."""
     match node:
         case (
             ast.Subscript(value=owner, slice=key)
@@ -125,7 +125,7 @@ class _Call(NamedTuple):
 
 
 def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use]:
-    """What is restored, or read, of optimizers that are saved somewhere else.
+    """The uses that restore or read optimizers which are saved somewhere else.
 
     Args:
       points_to: what is known of the program.
@@ -200,7 +200,7 @@ def _given(points_to: PointsTo, restored: _Call, saving: Sequence[_Call]) -> Sit
 
 
 def _is_where_it_saves(points_to: PointsTo, restored: _Call, saving: Sequence[_Call]) -> bool:
-    """Whether a checkpoint is read from where the same process writes its own, as far as seen."""
+    """True if a checkpoint is read from where the same process writes its own, as far as seen."""
     place = _place(restored.node)
     together = points_to.processes.together_with(restored.document)
     own = [_place(call.node) for call in saving if call.document in together]
@@ -216,7 +216,7 @@ def _saved_there(restored: _Call, saving: Sequence[_Call]) -> Sites:
 
 
 def _place(call: ast.Call) -> str:
-    """What a call says of the place of a checkpoint; "" for one of bytes or dicts."""
+    """The arguments that name the place of a checkpoint; "" for a call on bytes or dicts."""
     if not last_name(call.func).endswith(("restore_checkpoint", "save_checkpoint")):
         return ""
     named = [each.value for each in call.keywords if each.arg in ("ckpt_dir", "prefix")]
@@ -273,7 +273,7 @@ def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> I
 def _reads_its_own(
     points_to: PointsTo, document: Document, restoring: list[_Call], saving: list[_Call]
 ) -> bool:
-    """Whether a file reads nested dicts from a place that the same process writes to."""
+    """True if a file reads nested dicts from a place that the same process writes to."""
     together = points_to.processes.together_with(document)
     written = {_place(each.node) for each in saving if each.sites and each.document in together}
     read = {_place(each.node) for each in restoring if not each.sites and each.document is document}
@@ -307,7 +307,7 @@ def _writers(points_to: PointsTo, site: Site, saved: list[Site]) -> list[Site]:
 
 
 def _in_folder(points_to: PointsTo, site: Site, saved: list[Site]) -> list[Site]:
-    """Those of the same class that other processes of the folder save."""
+    """The definitions with states of the same classes that other processes of the folder save."""
     together = points_to.processes.together_with(site.document)
     folder = site.document.path.parent
     beside = (each for each in saved if each.document.path.parent == folder)
@@ -315,7 +315,7 @@ def _in_folder(points_to: PointsTo, site: Site, saved: list[Site]) -> list[Site]
 
 
 def _alike(points_to: PointsTo, site: Site, others: Iterable[Site]) -> list[Site]:
-    """Those with states of the same classes."""
+    """The definitions among others that make states of the same classes."""
     kinds = _kinds(points_to, site)
     return [each for each in others if kinds & _kinds(points_to, each)]
 
@@ -343,7 +343,7 @@ def _why_other_entries(points_to: PointsTo, site: Site, writers: list[Site]) -> 
 
 
 def decay_differs(points_to: PointsTo, sites: Sites) -> bool:
-    """Whether some definitions have a weight decay, and others have none in its place."""
+    """True if some definitions have a weight decay, and others have none in its place."""
     found = {
         frozenset(part for part, name in _deciding(points_to, site) if name == DECAY)
         for site in sites
@@ -365,7 +365,7 @@ _OTHER_PARTS = (
 
 
 def _filters(points_to: PointsTo, site: Site) -> list[str]:
-    """What selects the parts of a MultiOptimizer."""
+    """The filters that select the parts of a MultiOptimizer, as texts to compare."""
     several = pairs(site.node) if site.name == _SEVERAL else []
     if isinstance(several, Refused):
         return [ast.dump(site.node)]

@@ -1,4 +1,4 @@
-"""What a step of an optimizer becomes."""
+"""The edits that rewrite the steps of an optimizer."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _averaged(use: Use, grads: Fragments, imports: ImportPlan) -> Fragments:
 
 
 def to_train_state(use: Use, unit: Unit) -> str:
-    """What makes a TrainState of an optimizer, after the optimizer."""
+    """The call that makes a TrainState of an optimizer, as text to put after the optimizer."""
     # What no step sets is in no state of an optimizer either, and so in no checkpoint.
     given = [] if unit.overrides else ["inject=False"]
     # A definition without a rate needs one to start from, which every step replaces.
@@ -143,7 +143,7 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
 
 
 def _filtering(unit: Unit, values: Sequence[tuple[str, Fragments]]) -> str:
-    """What keeps ``tree_set`` from the moments of a parameter that has the name of a value."""
+    """The filter that keeps ``tree_set`` from the moments of a parameter with a value's name."""
     ambiguous = unit.ambiguous.intersection(name for name, _ in values)
     return 'lambda path, _: "hyperparams" in str(path)' if ambiguous else ""
 

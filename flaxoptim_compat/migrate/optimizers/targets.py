@@ -1,4 +1,4 @@
-"""What parameters and gradients are, where Flax's TrainState takes others or has them elsewhere."""
+"""The parameters and gradients that Flax's TrainState does not take, or has elsewhere."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
 
 
 def _is_understood(create: ast.Call) -> bool:
-    """Whether it is seen which of its arguments are the parameters and the focus."""
+    """True if a call of ``create`` shows which arguments are the parameters and the focus."""
     # By position they are the first ones of these.
     names = [*("target", "focus", "")[: len(create.args)], *(each.arg for each in create.keywords)]
     is_starred = any(isinstance(each, ast.Starred) for each in create.args)
@@ -63,7 +63,7 @@ def _is_understood(create: ast.Call) -> bool:
 
 
 def has_whole_numbers(points_to: PointsTo, use: Use) -> bool:
-    """Whether an optimizer is created for whole numbers, seen in a run or written there."""
+    """True if an optimizer is created for whole numbers, seen in a run or written there."""
     shown = points_to.evidence.kinds(use.sites)
     if shown is not None:
         return WHOLE in shown
@@ -77,7 +77,7 @@ WHOLE_NUMBERS = "A TrainState keeps whole numbers whole, and has some here: writ
 
 
 def targets_of(use: Use) -> list[ast.expr]:
-    """What a call of ``create`` is given: one expression, or none that is seen."""
+    """The parameters that a call of ``create`` is given: one expression, or none that is seen."""
     create = use.node
     if not isinstance(create, ast.Call):
         return []
@@ -103,7 +103,7 @@ _ARRAYS = {f"{module}.{name}" for module in ("numpy", "jax.numpy") for name in (
 
 
 def _has_others(array: ast.expr) -> bool:
-    """Whether not all that is written in an array is whole numbers."""
+    """True if an array that is written out has something else than whole numbers in it."""
     inner = [node for node in ast.walk(array) if isinstance(node, ast.expr)]
     lists = (ast.List, ast.Tuple, ast.UnaryOp)
     rest = [node for node in inner if not isinstance(node, lists)]
@@ -114,7 +114,7 @@ _REFUSED = "Flax's TrainState takes no {} as `params`; the one of `to_train_stat
 
 
 def _answers_in(points_to: PointsTo, of: Class) -> bool:
-    """Whether objects of a class know what ``in`` means, as far as its bases are read."""
+    """True if the objects of a class know what ``in`` means, as far as its bases are read."""
     for each, bases in points_to.ancestry(of):
         defined = {one.name for one in each.node.body if isinstance(one, ast.FunctionDef)}
         known = {one.name for one in bases if isinstance(one, External)}
@@ -129,7 +129,7 @@ _MODULES = ("flax.nn.", "flax.deprecated.", "flaxoptim_compat.nn.")
 
 
 def may_be_models(points_to: PointsTo, documents: Iterable[Document]) -> bool:
-    """Whether anything that can run with these files names ``flax.nn``.
+    """True if a file that can run with these files names ``flax.nn``.
 
     Args:
       points_to: what is known of the program.
@@ -153,7 +153,7 @@ def _names_flax_nn(points_to: PointsTo, document: Document) -> bool:
 
 
 def may_be_partial(points_to: PointsTo, unit: Unit, step: Use) -> bool:
-    """Whether a step may be given gradients of some parameters only.
+    """True if a step may be given gradients of some parameters only.
 
     Args:
       points_to: what is known of the program.
@@ -178,7 +178,7 @@ def may_be_partial(points_to: PointsTo, unit: Unit, step: Use) -> bool:
 
 
 def _has_all(grads: ast.Dict, target: ast.expr) -> bool:
-    """Whether gradients that are written out have the entries of parameters that are, too."""
+    """True if gradients that are written out have the same entries as the parameters."""
     if not isinstance(target, ast.Dict):
         return False
     mine, its = _entries(grads), _entries(target)
@@ -195,5 +195,5 @@ def _entries(node: ast.Dict) -> dict[object, ast.expr]:
 
 
 def _is_of_integers(node: ast.AST) -> bool:
-    """Whether it is ``jax.grad(..., allow_int=True)``, whose gradients of integers are float0."""
+    """True for ``jax.grad(..., allow_int=True)``, whose gradients of integers are float0."""
     return isinstance(node, ast.Call) and any(each.arg == "allow_int" for each in node.keywords)

@@ -1,4 +1,4 @@
-"""What has to be rewritten together or not at all, and how.
+"""The groups of optimizers that have to be rewritten together or not at all, and how.
 
 All optimizers that meet in one expression are written in one way, because the expression has one
 text. Such a group, with everything the program does with it, is a unit.
@@ -70,15 +70,15 @@ class Unit:
 
     @property
     def converts(self) -> bool:
-        """Whether the optimizers become TrainStates."""
+        """True if the optimizers become TrainStates."""
         return not self.problems
 
     def keeps(self, sites: AbstractSet[Site | None]) -> bool:
-        """Whether definitions, or one of them, stay those of flax.optim."""
+        """True if one or more of these definitions stay those of flax.optim."""
         return bool(self.definition_stays) or not sites.isdisjoint(self.staying)
 
     def lacks(self, use: Use) -> bool:
-        """Whether an optimizer of a use may have no learning rate."""
+        """True if an optimizer of a use may have no learning rate."""
         return bool(self.lacking and (self.lacking & use.sites or None in use.sites))
 
     @property

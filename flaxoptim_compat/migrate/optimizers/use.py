@@ -69,7 +69,7 @@ class Use:
 
     @property
     def makes(self) -> bool:
-        """Whether an optimizer is made here."""
+        """True if an optimizer is made here."""
         return self.code == "FOC202" or self.problem == BY_HAND
 
     @property
@@ -97,13 +97,13 @@ _LONGEST = 50
 
 
 def becomes_train_state(document: Document, call: ast.Call) -> bool:
-    """Whether a TrainState is made of the result of a call at once."""
+    """True if a TrainState is made of the result of a call at once."""
     parent = document.parents[call]
     return isinstance(parent, ast.Attribute) and parent.attr == "to_train_state"
 
 
 def mixed(others: Iterable[Object], unknown: Unknown | None = None) -> str:
-    """That something may be an optimizer or one of these, the first of which is named."""
+    """The message that a value may be an optimizer or one of these, of which it names the first."""
     what = min(filter(None, map(_called, others)), default="")
     if not what and unknown is not None:
         node = unknown.node
@@ -144,12 +144,12 @@ def axes_of(values: Objects) -> frozenset[str]:
 
 
 def gradients_of(step: ast.Call) -> list[ast.expr]:
-    """What a call of ``apply_gradient`` is given as gradients: one expression, if it is right."""
+    """The gradients that a call of ``apply_gradient`` is given: one expression, if it is right."""
     return [*step.args, *(each.value for each in step.keywords if each.arg == "grads")]
 
 
 def is_gradient_hidden(node: ast.expr) -> bool:
-    """Whether it is a call whose gradients are among what ``*`` or ``**`` stand for."""
+    """True for a call whose gradients are among the arguments of ``*`` or ``**``."""
     if not isinstance(node, ast.Call):
         return False
     given = gradients_of(node)
@@ -158,13 +158,13 @@ def is_gradient_hidden(node: ast.expr) -> bool:
 
 
 def is_spelled_out(call: ast.Call) -> bool:
-    """Whether a call is given what is seen to be given, and nothing else."""
+    """True if all arguments of a call are written out, without ``*`` and ``**``."""
     starred = any(isinstance(each, ast.Starred) for each in call.args)
     return not starred and all(each.arg for each in call.keywords)
 
 
 def is_simple(node: ast.expr) -> bool:
-    """Whether an expression may be evaluated twice: a name, with attributes, and keys or names."""
+    """True if an expression may be evaluated twice: a name, with attributes, and keys or names."""
     match node:
         case ast.Name():
             return True
