@@ -1,4 +1,4 @@
-"""What a rule says of a place, and how all that the rules say of a file becomes its edits."""
+"""The findings of rules about places in a file, and how they become the edits of the file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OF_OPTIMIZERS = "FOC2"
 
 @dataclasses.dataclass(frozen=True)
 class Change:
-    """What becomes of a place, as far as one rule can say: names depend on what others do.
+    """The changes that one rule wants at a place; the names in them depend on the other rules.
 
     Args:
       edits: the edits; or what makes them with the imports of the result, once all is known that
@@ -37,7 +37,7 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """What stands where, what replaces it, and what ``rewrite`` does about it.
+    """A place that a rule found, what replaces it, and what ``rewrite`` does about it.
 
     Args:
       code: the rule, such as ``FOC101``.
@@ -71,7 +71,7 @@ class Finding:
         return found
 
     def change_for(self, target: str) -> tuple[Edit, ...] | Change | None:
-        """What becomes of it for ``shim`` or for ``optax``."""
+        """The edits, or the Change, for ``shim`` or for ``optax``; None if the place stays."""
         return self.shim if target == "shim" else self.optax
 
 

@@ -1,4 +1,4 @@
-"""Which imports a file gets, keeps and loses when it is rewritten for one target."""
+"""The imports that a file gets, keeps and loses when it is rewritten for one target."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Imported:
     """One alias of an import statement.
 
     Args:
-      alias: it.
+      alias: the alias itself.
       statement: the statement around it.
       scope: the scope that it binds a name in.
       written: what is imported, as it is written.
@@ -58,7 +58,7 @@ class _Imported:
 
     @property
     def binds_root(self) -> bool:
-        """Whether it is ``import a.b``, which binds ``a``."""
+        """True for ``import a.b``, which binds ``a``."""
         return not (self.written.module or self.written.alias) and "." in self.written.name
 
 
@@ -131,7 +131,7 @@ class ImportPlan:
             self._released.update(names_in(node))
 
     def is_released(self, node: ast.AST) -> bool:
-        """Whether the node of a NameUse was released."""
+        """True if the node of a NameUse, or an import alias, was released."""
         if isinstance(node, ast.alias):
             return node in self._dropped
         names = names_in(node) if isinstance(node, ast.expr) else []
@@ -169,7 +169,7 @@ class ImportPlan:
         return list(import_statements.edits(self._document, changed, self._places))
 
     def _fate(self, imported: _Imported) -> Import | None:
-        """What an import brings from now on; None for nothing."""
+        """The import that an old one becomes, or the old one if it stays; None if it goes."""
         alias, bound = imported.alias, imported.written.bound
         if alias not in self._promised and not imported.is_exported:
             if alias in self._dropped:
@@ -185,7 +185,7 @@ class ImportPlan:
         return None if self._is_bound_elsewhere(imported) else Import("", bound)
 
     def _lost_its_uses(self, imported: _Imported) -> bool:
-        """Whether an import was used, and is not any more."""
+        """True if an import was used, and all its uses will be gone."""
         # An import that is repeated, as in a notebook, is used by what uses the first.
         readers = [
             each
@@ -197,7 +197,7 @@ class ImportPlan:
         return is_used and self._released.issuperset(readers)
 
     def _is_in_vain(self, imported: _Imported) -> bool:
-        """Whether it would bring something of this package that nothing in the file speaks of."""
+        """True if an import would bring a name of this package that the file does not mention."""
         moved = self._moved.get(imported.alias)
         is_ours = moved is not None and root_of(moved.full_name) == _OURS
         if not is_ours or self._keeps_unused or imported.written.name == "*":
@@ -208,7 +208,7 @@ class ImportPlan:
         return spoken == len(word.findall(self._document.source(imported.statement)))
 
     def _is_bound_elsewhere(self, imported: _Imported) -> bool:
-        """Whether another import certainly binds the same name in the same scope as well."""
+        """True if another import certainly binds the same name in the same scope."""
         return any(
             (each.scope, each.written.bound) == (imported.scope, imported.written.bound)
             and each is not imported
@@ -226,7 +226,7 @@ class ImportPlan:
         return next(each for each in itertools.chain([name, other], numbered) if each not in taken)
 
     def _reached(self, module: str, path: str, at: ast.AST) -> str | None:
-        """How a name is reached through an import that is there, and stays for it."""
+        """The expression for a name through an import of the file, which then stays; or None."""
         found: list[tuple[int, ast.alias, str]] = []
         full = ".".join(filter(None, [module, path]))
         for each in self._imported.values():
@@ -248,7 +248,7 @@ class ImportPlan:
         return expression
 
     def _is_visible(self, imported: _Imported, at: ast.AST) -> bool:
-        """Whether the name that an import binds certainly has its meaning at a place."""
+        """True if the name that an import binds certainly refers to its object at a place."""
         if self._is_conditional(imported):
             return False
         scope, bound = self._scope_at(at), imported.written.bound
@@ -268,7 +268,7 @@ class ImportPlan:
         return isinstance(self._document.parents[imported.statement], _CONDITIONAL)
 
     def _is_shadowed(self, name: str, at: ast.AST) -> bool:
-        """Whether a builtin name is something else at a place."""
+        """True if the program binds a builtin name itself, in a scope around a place."""
         return any(name in each.bindings for each in self._scope_at(at).outward)
 
     def _scope_at(self, node: ast.AST) -> Scope:
@@ -282,7 +282,7 @@ class ImportPlan:
 
 
 def _is_in_body(node: ast.AST, child: ast.AST) -> bool:
-    """Whether a part of a scope's node is evaluated in that scope."""
+    """True if a part of a scope's node, such as a body, is evaluated in that scope."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return child in node.body
     return not isinstance(node, ast.Lambda) or child is node.body

@@ -31,22 +31,22 @@ class Import(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """What is imported, with dots only; of ``*`` the module."""
+        """The full name of what is imported, with dots only; for ``*`` that of the module."""
         return ".".join(each for each in self[:2] if each not in ("", "*"))
 
     @property
     def text(self) -> str:
-        """What stands in the list of names."""
+        """The text of it in the list of names: ``name``, or ``name as alias``."""
         return f"{self.name} as {self.alias}" if self.alias else self.name
 
     @property
     def bound(self) -> str:
-        """The name that the file has it by."""
+        """The name that the import binds in the file."""
         return self.alias or (self.name if self.module else root_of(self.name))
 
 
 def imports_of(statement: Statement) -> list[Import]:
-    """What a statement imports, in the order of its names."""
+    """The imports of a statement, one for each of its names, in their order."""
     module = ""
     if isinstance(statement, ast.ImportFrom):
         module = "." * statement.level + (statement.module or "")
@@ -147,7 +147,7 @@ def _placed(
 
 
 def _kin(new: Import, top: Sequence[Statement]) -> Sequence[Statement]:
-    """Those of some imports among which a new one belongs."""
+    """The imports out of ``top`` among which a new one belongs."""
     kin = [each for each in top if _section(each) == _section(new)]
     kin = [each for each in kin if _root(each) in _KNOWN] or kin
     of_form = [each for each in kin if isinstance(each, ast.ImportFrom) == bool(new.module)]

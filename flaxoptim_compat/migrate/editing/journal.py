@@ -37,11 +37,11 @@ class JournalError(Exception):
 
 
 class Foreign(JournalError):
-    """What has the name of a journal is none that this user's run made in this place."""
+    """The file with the name of a journal was not made by a run of this user in this place."""
 
 
 class Entry(NamedTuple):
-    """How a file was.
+    """A file as it was before the run.
 
     Args:
       path: where it is, below the folder of the journal.
@@ -57,7 +57,7 @@ class Entry(NamedTuple):
 
 
 class Back(NamedTuple):
-    """What was put back.
+    """The result of putting files back.
 
     Args:
       replaced: how many files had been replaced.
@@ -216,7 +216,7 @@ class Journal:
         raise self._foreign()
 
     def _is_below(self, path: str) -> bool:
-        """Whether this is a path below the folder, through no link."""
+        """True if a path is below the folder, and leads through no link."""
         parent = (self.folder / path).parent
         is_real = os.path.realpath(parent) == os.path.normpath(parent)
         return is_real and parent.is_relative_to(self.folder) and ".." not in Path(path).parts
@@ -344,7 +344,7 @@ def _no_journal(path: Path, error: OSError) -> JournalError:
 
 
 def _content(path: Path) -> bytes | None:
-    """What is in a file; None if it is gone, or a link by now."""
+    """The bytes of a file; None if it cannot be read, or is no regular file any more."""
     try:
         return path.read_bytes() if stat.S_ISREG(path.lstat().st_mode) else None
     except OSError:

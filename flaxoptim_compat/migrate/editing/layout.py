@@ -123,7 +123,7 @@ _OTHERS = (ast.Import, ast.ImportFrom, ast.Match)
 
 
 def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
-    """The same edits, with others in place of those that make lines too long.
+    """The given edits, but with others in place of those that make lines too long.
 
     Args:
       document: the file.
@@ -147,7 +147,7 @@ def laid_out(document: Document, edits: Iterable[Edit]) -> list[Edit]:
 
 
 def _is_within(edit: Edit, start: int, end: int) -> bool:
-    """Whether an edit changes a statement, or lines beside it."""
+    """True if an edit changes a statement itself, and does not just add lines beside it."""
     if edit.start < edit.end:
         return start < edit.end and edit.start < end
     text = "".join(each for each in edit.fragments if isinstance(each, str))

@@ -35,7 +35,7 @@ class Mark(NamedTuple):
 
 
 def text_of(code: str, reason: str) -> str:
-    """What a mark says: as it is put above its place, other lines move and their numbers change.
+    """The text of a mark, without the numbers of lines, since marks move the lines below them.
 
     Args:
       code: of the rule.

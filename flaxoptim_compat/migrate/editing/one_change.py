@@ -13,7 +13,7 @@ from flaxoptim_compat.observation.verdict import Verdict
 
 
 class Outcome(NamedTuple):
-    """What was written.
+    """The files that were written, and those that could not be written.
 
     Args:
       written: the files that are new now: all or none.

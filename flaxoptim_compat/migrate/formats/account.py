@@ -1,4 +1,4 @@
-"""What ``rewrite`` did, or would do, with each finding."""
+"""An account of what ``rewrite`` did, or would do, with each finding."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _left_in(file: FileReport) -> list[Noted]:
 
 
 def _left(report: Report) -> Iterator[str]:
-    """What is left: files as a whole, and places, each with those that stay because of it."""
+    """Lines on what is left: whole files, and places, with how many others stay for each."""
     places = [each for file in report.files if not file.off_limits for each in file.left]
     reasons = {each.reason for each in places if each.reason}
     others = collections.Counter(each.cause for each in places if each.cause in reasons)

@@ -55,7 +55,7 @@ Line = tuple[str, str]
 
 
 def as_text(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterator[Line]:
-    """What to do first, then what was found: lines, each with its style.
+    """The lines of a report, each with its style: what to do first, then what was found.
 
     Args:
       report: what was found.

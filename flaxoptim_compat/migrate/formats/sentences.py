@@ -1,4 +1,4 @@
-"""What several formats say: of optimizers, and of what was not read or not understood."""
+"""Sentences of several formats: on optimizers, and on what was not read or not understood."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LEGEND = "[*] rewrite can do it, [shim] or [optax] only with that --to, [-] only
 
 
 class Held(NamedTuple):
-    """What holds optimizers.
+    """A line that keeps optimizers from becoming TrainStates.
 
     Args:
       spot: the line.
@@ -41,7 +41,7 @@ class Held(NamedTuple):
 
     @property
     def whose(self) -> str:
-        """Which optimizers."""
+        """The number of the optimizers, and where they are made."""
         made = made_in(self.unit)
         number = counted(self.unit.optimizers, "optimizer")
         return f"{number}, made in {made}" if made else "an optimizer from elsewhere"
@@ -96,7 +96,7 @@ def _joining(unit: UnitReport) -> str:
 
 
 def mark(finding: Noted) -> str:
-    """Which ``rewrite`` can do it."""
+    """The sign that says which ``rewrite`` deals with a finding, as ``LEGEND`` explains it."""
     marks = {(True, True): "[*]", (True, False): "[shim]", (False, True): "[optax]"}
     return marks.get((finding.shim, finding.optax), "[-]")
 
@@ -137,7 +137,7 @@ def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
 
 
 def run_lines(report: Report) -> Iterator[str]:
-    """What a run showed of the optimizers that become TrainStates."""
+    """The lines on what a run showed of the optimizers that become TrainStates."""
     reached = [each for each in report.moved if each.is_reached]
     inferred = [spot for each in reached for spot in each.inferred]
     if reached:
@@ -154,7 +154,7 @@ def run_lines(report: Report) -> Iterator[str]:
 
 
 def asides(report: Report) -> Iterator[list[str]]:
-    """What the findings do not say, so that nothing is left out in silence: kind by kind, lines."""
+    """Lines on what is in no finding, kind by kind, so that nothing is left out in silence."""
     yield [
         f"{place_of(each.path, place)}: not understood: {why}"
         for each in report.files

@@ -1,4 +1,4 @@
-"""Whether a program needs ``run`` until what rewrite left is done."""
+"""A test of whether a program needs ``run`` until what ``rewrite`` left is done."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORKS_WITHOUT = frozenset({"FOC104", "FOC106", "FOC111", "FOC160"})
 
 
 def needs_run(report: Report) -> bool:
-    """Whether a place that was left fails on today's versions, and works under ``run``.
+    """True if a place that was left fails on today's versions, and works under ``run``.
 
     Args:
       report: of a rewrite.

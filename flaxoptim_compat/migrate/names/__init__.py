@@ -1,1 +1,1 @@
-"""What the names in a file refer to."""
+"""The names in a file, and what they refer to."""

@@ -82,7 +82,7 @@ def constant_getattr(node: ast.Call) -> str | None:
 
 
 def imports_by_name(node: ast.Call) -> bool:
-    """Whether it looks like ``importlib.import_module(...)`` or ``__import__(...)``."""
+    """True if a call looks like ``importlib.import_module(...)`` or ``__import__(...)``."""
     function = node.func
     if isinstance(function, ast.Attribute):
         return function.attr == "import_module"
@@ -90,7 +90,7 @@ def imports_by_name(node: ast.Call) -> bool:
 
 
 def is_lookup(node: ast.Call) -> bool:
-    """Whether it looks a name up at run time: ``getattr``, ``hasattr``, ``import_module``."""
+    """True if a call looks a name up at run time, as ``getattr`` and ``import_module`` do."""
     function = node.func
     if isinstance(function, ast.Name) and function.id in _BY_NAME:
         return len(node.args) > 1
@@ -98,7 +98,7 @@ def is_lookup(node: ast.Call) -> bool:
 
 
 def arguments_of(node: ast.Call) -> list[ast.expr]:
-    """All that a call gives, by position and by name."""
+    """All arguments of a call, by position and by name."""
     return [*node.args, *(each.value for each in node.keywords)]
 
 
@@ -146,7 +146,7 @@ def name_of_function(node: ast.Call) -> ast.Name:
 
 
 def asks_by_name(call: ast.Call) -> bool:
-    """Whether a call of ``getattr``, ``hasattr`` or ``setattr`` writes out its name."""
+    """True if a call of ``getattr``, ``hasattr`` or ``setattr`` has its name as a literal."""
     match call.args:
         case [_, ast.Constant(value=str()), *_]:
             return True
@@ -154,7 +154,7 @@ def asks_by_name(call: ast.Call) -> bool:
 
 
 def names_asked(document: Document, call: ast.Call) -> tuple[str, ...]:
-    """The names that such a call writes out, or the loop around it; () if they show later."""
+    """The names that such a call, or the loop around it, writes out; () if none are."""
     match call.args:
         case [_, ast.Constant(value=str(name)), *_]:
             return (name,)

@@ -46,7 +46,7 @@ class GinName(NamedTuple):
 
 
 def renamed(name: str) -> str | None:
-    """What gin calls a name of flax.optim that flaxoptim_compat serves; None if nothing is certain.
+    """The new name, for gin, of one of flax.optim; None if nothing serves it or it is not certain.
 
     gin knows a class by the module that it was registered with: its own, or one that the
     registration names. After a rewrite either is another one, in the same way.

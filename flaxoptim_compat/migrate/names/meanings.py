@@ -1,4 +1,4 @@
-"""What a name stands for in a scope, in its file or through other files of the project."""
+"""The meanings of names in a scope, in their file or through other files of the project."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flaxoptim_compat.migrate.program.imported_files import meant
 
 
 class Exports:
-    """What the files of a project pass on to each other.
+    """The names that the files of a project pass on to each other.
 
     Args:
       modules: their dotted names.
@@ -36,7 +36,7 @@ NO_EXPORTS = Exports((), {})
 
 
 class Project:
-    """What one file can take from the others.
+    """The names that one file can take from the other files of its project.
 
     Args:
       document: the file that imports.
@@ -51,7 +51,7 @@ class Project:
         self.taken: set[tuple[str, str]] = set()
 
     def is_own(self, name: str) -> bool:
-        """Whether a name that looks like one of Flax is that of a file of the project."""
+        """True if a name that looks like one of Flax belongs to a file of the project."""
         return self._has_flax and name.partition(".")[0] == "flax"
 
     def through(self, name: str) -> str:
@@ -67,7 +67,7 @@ class Project:
         return name
 
     def in_star(self, module: str) -> dict[str, str]:
-        """What ``import *`` takes from a file of the project, as far as that is from elsewhere."""
+        """The full name of each name that ``import *`` takes from a file which imported it."""
         file = self._file(module)
         exported = self._exports.of[file] if file is not None else {}
         return {name: full for name, full in exported.items() if not name.startswith("_")}
@@ -78,7 +78,7 @@ class Project:
 
     @functools.cached_property
     def _has_flax(self) -> bool:
-        """Whether the project carries a copy of Flax along, which has a flax.optim."""
+        """True if the project has a copy of Flax in it, with a flax.optim of its own."""
         return any(self._file(each) is not None for each in ("flax", "flax.optim"))
 
     def _file(self, module: str) -> str | None:
@@ -104,7 +104,7 @@ Way = Literal["import", "project", "variable", "lookup"]
 
 
 class Meaning(NamedTuple):
-    """What a name, dotted or not, stands for.
+    """The meaning of a name, dotted or not: the module or object that it stands for.
 
     Args:
       name: the full name.
@@ -136,7 +136,7 @@ class Meanings:
         self._known: dict[tuple[Scope, str], Meaning | None] = {}
 
     def may_mean(self, name: str) -> bool:
-        """Whether a name can stand for something that is not the file's own."""
+        """True if a name can stand for something from outside of the file."""
         return name in self._meaningful or "*" in self._meaningful
 
     def of_expression(self, node: ast.expr) -> Meaning | None:
@@ -182,7 +182,7 @@ class Meanings:
         return [each for each in found if each is not None]
 
     def of_stars(self, home: Scope) -> dict[str, str]:
-        """What the ``import *`` of a file bring that is known, all of which it passes on."""
+        """The known names that each ``import *`` of a file brings; it passes on all of them."""
         found: dict[str, str] = {}
         for each in home.bindings.get("*", ()):
             brought = self._in_star(each.full_name)
@@ -318,7 +318,7 @@ class Exporter(Mapping[str, str]):
         return sum(1 for _ in self)
 
     def names_flax_optim(self) -> bool:
-        """Whether the file names flax.optim, or what serves it; few names are read for that."""
+        """True if the file names flax.optim, or what serves it; few names are read for that."""
         meanings = (
             self.meanings.of_dotted(each.root, each.path)
             for each in self.walk.dotted_names
@@ -343,7 +343,7 @@ class Exporter(Mapping[str, str]):
         )
 
     def _roots_in_quotes(self) -> Iterator[str]:
-        """What stands before ``.optim`` in the annotations that are in quotes."""
+        """The full names of what stands before ``.optim`` in the annotations that are in quotes."""
         for node, scope, _ in self.walk.annotations:
             for name in _OPTIM.findall(str(node.value)):
                 home = scope.binder(name, (node.lineno, node.col_offset))
@@ -352,7 +352,7 @@ class Exporter(Mapping[str, str]):
                     yield meaning.name
 
     def _brought(self) -> Mapping[str, str]:
-        """What the ``import *`` of the file bring, all of which it passes on."""
+        """The known names that each ``import *`` of the file brings; it passes on all of them."""
         if self._of_stars is None:
             self._of_stars = {}  # so that circles end
             self._of_stars = self.meanings.of_stars(self._top)

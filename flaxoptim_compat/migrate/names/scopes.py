@@ -56,7 +56,7 @@ class Scope:
 
     @property
     def is_comprehension(self) -> bool:
-        """Whether ``:=`` inside of it binds in the scope around it."""
+        """True for a comprehension, in which ``:=`` binds in the scope around it."""
         return isinstance(self.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp)
 
     @property

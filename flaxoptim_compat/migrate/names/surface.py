@@ -19,7 +19,7 @@ PUBLIC = frozenset(catalogue.PUBLIC)
 
 
 def is_of_flax_optim(name: str) -> bool:
-    """Whether a full name is that of flax.optim or of something in it."""
+    """True if a full name is that of flax.optim or of something in it."""
     return name == "flax.optim" or name.startswith("flax.optim.")
 
 
@@ -64,6 +64,6 @@ def served(name: str) -> str | None:
 
 
 def is_dynamic_scale(name: str) -> bool:
-    """Whether a name of flax.optim is one of dynamic loss scaling."""
+    """True if a name of flax.optim is one of dynamic loss scaling."""
     parts = name.split(".")[2:]
     return parts[:1] in (["dynamic_scale"], ["DynamicScale"])

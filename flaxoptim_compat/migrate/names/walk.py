@@ -23,7 +23,7 @@ from flaxoptim_compat.migrate.program.imported_files import package_of
 
 
 class Walk:
-    """What one walk over a tree finds.
+    """The scopes, imports, names and strings that one walk over a tree finds.
 
     Args:
       tree: the file.

@@ -19,7 +19,7 @@ _ANY: Final = 1e9
 
 
 def has_namesake(bound: Bound) -> bool:
-    """Whether the exact text needs this package, and optax has something of the same name."""
+    """True if the exact text needs this package, and optax has something of the same name."""
     return _is_taken(bound.name)
 
 
@@ -29,7 +29,7 @@ def _is_taken(name: str) -> bool:
 
 
 def exact(name: str, terms: Mapping[str, Any]) -> ast.expr:
-    """What does the same as an optimizer.
+    """The expression that does the same as an optimizer.
 
     Args:
       name: its class.
@@ -39,7 +39,7 @@ def exact(name: str, terms: Mapping[str, Any]) -> ast.expr:
 
 
 def namesake(name: str, terms: Mapping[str, Any]) -> ast.expr:
-    """The call of optax's namesake; what does the same if there is none, or if that does.
+    """The call of optax's namesake; the exact expression if there is none, or none is needed.
 
     Args:
       name: the class.

@@ -54,7 +54,7 @@ class Bound:
         return None if given is None or (given.is_literal and given.value is None) else given
 
     def owner_of(self, name: str) -> Bound | None:
-        """Which of the two, this or the one inside, has a hyper-parameter of this name."""
+        """The call, this one or the one inside, that has a hyper-parameter of this name."""
         if name in BY_NAME[self.name].hyper_params and name not in (WRAPPED, DTYPE):
             return self
         return None if self.inner is None else self.inner.owner_of(name)
@@ -62,7 +62,7 @@ class Bound:
 
 @dataclasses.dataclass(frozen=True)
 class Refused:
-    """Why there is no text for a call; the sentence says what of it is not known."""
+    """The reason why there is no text for a call; the sentence says what of it is not known."""
 
     reason: str
 
@@ -156,7 +156,7 @@ def _argument(name: str, parameter: str, node: ast.expr) -> Stated | Refused:
 
 
 def _fits(name: str, parameter: str, value: Any) -> bool:
-    """Whether flax could compute with a literal."""
+    """True if flax could compute with a literal as this hyper-parameter."""
     if parameter in FLAGS:
         return isinstance(value, bool | int)
     if value is None:

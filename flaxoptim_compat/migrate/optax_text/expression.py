@@ -72,7 +72,7 @@ class Injecting:
         self._reserved.add(name)
 
     def hides(self, names: Collection[str]) -> bool:
-        """Whether an argument of the lambda, or of one inside of it, has one of these names."""
+        """True if an argument of the lambda, or of one inside of it, has one of these names."""
         return not {*self._starts, *self._static, *self._reserved}.isdisjoint(names)
 
     def static(self, name: str, value: ast.expr) -> ast.expr:
@@ -85,7 +85,7 @@ class Injecting:
         return ast.Name(chosen)
 
     def around(self, body: ast.expr) -> ast.expr:
-        """What makes this body, injected, and called."""
+        """The expression that injects the hyper-parameters into this body, and calls it."""
         function = injected_function(body, self._starts, self._static, parameters_of)
         if function is not None:
             return function
@@ -170,7 +170,7 @@ class Expression:
         return Injecting(self.document, self._is_settled)
 
     def labels(self, filters: Sequence[ast.expr]) -> Labels:
-        """What labels the parameters with the first of these filters that selects them."""
+        """The function that labels parameters with the first of these filters that selects each."""
         return Labels(filters, self.document, self._is_settled, self._releases)
 
     def start(self, bound: Bound, name: str) -> ast.expr:
@@ -248,7 +248,7 @@ class _InFile(ast.NodeTransformer):
 
 
 def _takes_schedule(node: ast.expr, function: ast.expr) -> bool:
-    """Whether the function of optax that a schedule is given to takes one as its learning rate."""
+    """True if the function of optax that gets a schedule takes one as its learning rate."""
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and function in each.args:
             match each.func:

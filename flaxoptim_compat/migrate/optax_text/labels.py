@@ -41,7 +41,7 @@ class Labels:
 
     @property
     def is_late(self) -> bool:
-        """Whether all of the text may be run again at any time."""
+        """True if all of the text may be run again at any time."""
         return all(map(self._is_read_late, self._filters))
 
     def function(self, keys: Sequence[str]) -> ast.expr:
@@ -94,14 +94,14 @@ class Labels:
         return ast.Name(name)
 
     def _may_drop(self, asks_value: bool) -> bool:
-        """Whether an argument called ``_`` is in nobody's way."""
+        """True if an argument may be called ``_``: nothing uses it, and no filter reads ``_``."""
         return not asks_value and not any("_" in _loaded(each) for each in self._filters)
 
     def _is_read_late(self, node: ast.expr) -> bool:
         return _names_of(node) is not None or self._is_settled(node)
 
     def _common_names(self) -> tuple[str, str] | None:
-        """What the lambdas call path and value, if the other filters know no such names."""
+        """The names of path and value in the first lambda; None if other filters use them."""
         lambdas = [each for each in self._filters if _names_of(each) is not None]
         names = _names_of(lambdas[0]) if lambdas else None
         if names is None:
@@ -124,7 +124,7 @@ def filter_refusal(node: ast.expr) -> str:
 
 
 def filter_acts(node: ast.expr) -> bool:
-    """Whether making a filter may do more than have a value."""
+    """True if making a filter may do more than compute its value."""
     if isinstance(node, ast.Lambda):
         return any(may_act(each) for each in (*node.args.defaults, *node.args.kw_defaults) if each)
     return may_act(node)
@@ -138,7 +138,7 @@ def _names_in(filters: Sequence[ast.expr]) -> set[str]:
 
 
 def _names_of(node: ast.expr) -> tuple[str, str] | None:
-    """What a lambda calls the path and the value; None if it is none that takes just these."""
+    """The names that a lambda gives path and value; None if it does not take just these."""
     if not isinstance(node, ast.Lambda):
         return None
     given = node.args

@@ -60,7 +60,7 @@ def _number(node: ast.expr) -> Any:
 
 
 def may_act(node: ast.expr) -> bool:
-    """Whether an expression may do more than have a value, so that when it is run matters."""
+    """True if an expression may do more than compute its value, so that its time matters."""
     return any(
         isinstance(each, _ACTS) or (isinstance(each, ast.Call) and not _is_known(each))
         for each in ast.walk(node)
@@ -124,7 +124,7 @@ _REPEATED = (
 
 
 class Settled:
-    """Answers that for the names of one file.
+    """Tells which names of one file are bound once before they are used, and never again.
 
     Args:
       document: the file.
@@ -134,7 +134,7 @@ class Settled:
         self._document = document
 
     def __call__(self, node: ast.expr) -> bool:
-        """Whether an expression is a name that is bound once before it is used, and never again."""
+        """True if an expression is a name that is bound once before it is used, and never again."""
         scope = walk_of(self._document).names.get(node) if isinstance(node, ast.Name) else None
         if scope is None:
             return False
@@ -148,7 +148,7 @@ class Settled:
         return node.id in parameter_names_of(home.node) or self._is_assigned_once(node.id, home)
 
     def _is_assigned_once(self, name: str, home: Scope) -> bool:
-        """Whether the only binding of a name is an assignment that is run once, if at all."""
+        """True if the only binding of a name is an assignment that is run once at most."""
         (binding,) = home.bindings[name]
         # The cell of a notebook can be run again.
         in_cell = home.parent is None and self._document.path.suffix == ".ipynb"

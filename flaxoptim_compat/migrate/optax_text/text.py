@@ -104,7 +104,7 @@ def _injects(parts: Sequence[Part]) -> bool:
 
 
 def _inject_each(parts: Sequence[Part]) -> bool:
-    """Whether each of several parts has its hyper-parameters, under the names that they have."""
+    """True if each of several parts has its own hyper-parameters, under their usual names."""
     return len(parts) > 1 and all(
         name == called for part in parts for name, called in part.injected.items()
     )

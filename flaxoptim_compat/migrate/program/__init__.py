@@ -1,1 +1,1 @@
-"""What the text of a program is: its files, notebooks and imports, read and parsed."""
+"""The text of a program: its files, notebooks and imports, read and parsed."""

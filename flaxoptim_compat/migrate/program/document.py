@@ -37,7 +37,7 @@ FIELDS = _Fields()
 
 
 class _Seen(NamedTuple):
-    """What one walk over a tree, from above to below, has seen."""
+    """The result of one walk over a tree, from the outermost nodes to the innermost."""
 
     parents: dict[ast.AST, ast.AST]
     imports: list[ast.Import | ast.ImportFrom]
@@ -70,7 +70,7 @@ class Document:
 
     @property
     def is_gin(self) -> bool:
-        """Whether it is a file of gin, which has names of Python in it and is none."""
+        """True for a file of gin, which has names of Python in it but is not Python."""
         return self.path.suffix == ".gin"
 
     @functools.cached_property
@@ -139,7 +139,7 @@ class Document:
 
     @property
     def is_too_deep(self) -> bool:
-        """Whether its nodes are nested too deeply for those who walk the tree recursively."""
+        """True if its nodes are nested too deeply for a recursive walk over the tree."""
         return self._seen.depth > _MOST_NESTED
 
     @functools.cached_property
@@ -190,17 +190,17 @@ class Document:
         return min([statement.lineno, *(each.lineno for each in decorators)])
 
     def before(self, statement: ast.stmt) -> str:
-        """What stands before a statement on its first line."""
+        """The text before a statement on its first line."""
         start = self.span(statement)[0]
         return self.text[self.text.rfind("\n", 0, start) + 1 : start]
 
     def behind(self, statement: ast.stmt) -> str:
-        """What stands behind a statement on its last line."""
+        """The text behind a statement on its last line."""
         end = self.span(statement)[1]
         return self.text[end : self.line_end(end)]
 
     def has_its_lines(self, statement: ast.stmt) -> bool:
-        """Whether no other statement shares the lines of one; a comment may."""
+        """True if a statement shares its lines with no other statement; a comment may be there."""
         behind = self.behind(statement).strip()
         return not self.before(statement).strip() and behind[:1] in ("", "#")
 
@@ -217,7 +217,7 @@ class Document:
     def variables_of(
         self, node: ast.AST
     ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module:
-        """The same with ``lambda``: outside of it, a name is another variable."""
+        """The function, ``def`` or ``lambda``, whose variables a node sees first; else the file."""
         while not isinstance(
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
         ):
@@ -225,7 +225,7 @@ class Document:
         return node
 
     def is_in_f_string(self, node: ast.AST) -> bool:
-        """Whether it stands in an f-string, in which quotation marks may end the string."""
+        """True if a node stands in an f-string, in which quotation marks may end the string."""
         while not isinstance(node, ast.stmt):
             if isinstance(node, ast.JoinedStr):
                 return True

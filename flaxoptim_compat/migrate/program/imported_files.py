@@ -1,4 +1,4 @@
-"""Which file of a program an import means. Nothing else works that out."""
+"""The file of a program that an import means; nothing else works that out."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def meant(name: str, module: str, is_package: bool, modules: Container[str]) -> 
 
 
 def in_one_tree(module: str, other: str) -> bool:
-    """Whether a file that no import names may be run by its name all the same.
+    """True if one file may run another one by its name, although no import names it.
 
     Args:
       module: that of the file which may run it; with no dots, it is above all files.

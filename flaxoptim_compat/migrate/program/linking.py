@@ -23,7 +23,7 @@ _MOST_TOGETHER = 1_000
 
 
 class Part(NamedTuple):
-    """What is known of a file of the program, so far.
+    """One file of the program, with what is known of it so far.
 
     Args:
       file: where it is.
@@ -127,7 +127,7 @@ class Links:
         return seen
 
     def _may_import(self, number: int, modules: set[str], words: set[bytes]) -> bool:
-        """Whether a file that was not parsed may import one of these: its words tell."""
+        """True if a file that was not parsed may import one of these modules, as its words tell."""
         file, mentions, its_words, _ = self._parts[number]
         package = package_of(file.module, file.is_package)
         around = {package.rsplit(".", count)[0] for count in range(package.count(".") + 1)}
@@ -139,7 +139,7 @@ class Links:
         )
 
     def _fixtures_above(self, number: int) -> set[int]:
-        """What pytest gives to a test comes from the folders above."""
+        """The numbers of the ``conftest.py`` above a file, whose fixtures pytest gives to tests."""
         path = self._parts[number].file.path
         return {n for n in self._fixtures if self._parts[n].file.path.parent in path.parents}
 
@@ -161,7 +161,7 @@ _RUNS_TEXT = re.compile(r"\bexec\b")
 
 
 class Processes:
-    """What imports tell of that.
+    """The files that can run in one process, as far as imports tell.
 
     Two files are together in a process if one of them, or a third file, imports both, however far.
     Two scripts that import the same helpers are not.
@@ -231,7 +231,7 @@ def _reached(start: Collection[Node], along: Mapping[Node, Collection[Node]]) ->
 
 
 def _components(along: Mapping[Node, Collection[Node]]) -> Iterator[frozenset[Node]]:
-    """What is connected, however far and in whichever direction."""
+    """The groups of nodes that are connected, however far and in whichever direction."""
     neighbours: dict[Node, set[Node]] = {each: {*others} for each, others in along.items()}
     for node, others in along.items():
         for each in others:

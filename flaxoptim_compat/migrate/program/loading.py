@@ -1,4 +1,4 @@
-"""Which files a run is about, and from each to a document, or to the reason why it is none."""
+"""The files that a run is about, each as a document or with the reason why it is none."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def _why_not_written(file: FoundFile, source: bytes) -> str:
 
 
 def is_read_only(path: Path) -> bool:
-    """Whether a file is not to be written to."""
+    """True if the permissions of a file say that it is not to be written to."""
     try:
         mode = os.stat(path).st_mode
     except OSError:

@@ -1,4 +1,4 @@
-"""What a file can have to do with, told from its bytes alone: most files need not be parsed."""
+"""Flags for what a file may mention, from its bytes alone: most files need not be parsed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _IMPORTED = re.compile(rb'^[ \t\f"]*(?:import|from)[ \t]+([\w., \t]+)', re.MULTI
 
 
 class Mentions(NamedTuple):
-    """What a file may have to do with.
+    """Flags for what a file may have to do with.
 
     Args:
       optimizers: optimizers of flax.optim.
@@ -48,7 +48,7 @@ class Mentions(NamedTuple):
 
 
 def mentions_in(source: bytes) -> Mentions:
-    """What a file may have to do with.
+    """Search the bytes of a file for what it may have to do with.
 
     Args:
       source: the content of the file.
@@ -65,7 +65,7 @@ def mentions_in(source: bytes) -> Mentions:
 
 
 def mentions_in_gin(source: bytes) -> bool:
-    """Whether a file of gin may name something of flax.optim.
+    """True if a file of gin may name something of flax.optim.
 
     Args:
       source: the content of the file.
@@ -74,7 +74,7 @@ def mentions_in_gin(source: bytes) -> bool:
 
 
 def packages_in(source: bytes) -> frozenset[str]:
-    """What the import statements of a file name, without what stands behind a dot.
+    """The names in the import statements of a file, each up to its first dot.
 
     Args:
       source: the content of the file.

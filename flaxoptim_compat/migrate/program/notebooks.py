@@ -223,7 +223,7 @@ def foreign_names(source: str) -> Iterator[int]:
 
 
 def _kept_of_magic(line: str) -> str | None:
-    """What of a line goes before the mask; None if the line is no magic."""
+    """The part of a line that goes before the mask; None if the line is no magic."""
     for pattern in (_STATEMENT, _ASSIGNMENT, _HELP):
         match = pattern.fullmatch(line)
         if match is not None:

@@ -96,7 +96,7 @@ class Releases(NamedTuple):
         return row if row is not None and self.are_before(row.package, row.since) else None
 
     def are_before(self, package: str, version: str) -> bool:
-        """Whether the version of a package is older than another one."""
+        """True if the version of a package is known, and older than another one."""
         # They are released together.
         known = dict(self.versions).get(package.replace("jaxlib", "jax"))
         return known is not None and numbers(known) < numbers(version)

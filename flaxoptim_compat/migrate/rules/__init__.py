@@ -25,14 +25,14 @@ class Registered(NamedTuple):
 
     Args:
       rule: what people read of it.
-      sees: what it is about in a file.
+      sees: finds the places in a file that the rule is about.
     """
 
     rule: Rule
     sees: Callable[[Reading], Iterator[Finding | Found]]
 
     def find(self, reading: Reading) -> Iterator[Finding]:
-        """What it finds in a file."""
+        """The findings of the rule in a file."""
         for each in self.sees(reading):
             found = each.finding(self.rule.code, reading) if isinstance(each, Found) else each
             if found is not None:
@@ -55,7 +55,7 @@ def rule_modules() -> dict[str, Registered]:
 
 @functools.cache
 def recognisers() -> Recognisers:
-    """What the rules about optimizers recognise, in the order of their codes."""
+    """The recognisers of the rules about optimizers, in the order of their codes."""
     found = [each for each in _modules() if hasattr(each, "RECOGNISES")]
     return Recognisers(each.RECOGNISES for each in sorted(found, key=_first_code))
 

@@ -38,7 +38,7 @@ class _Called(NamedTuple):
     """A call of one of the functions.
 
     Args:
-      call: it, or the call of ``functools.partial`` with the function.
+      call: the call, or that of ``functools.partial`` with the function.
       function: the function in it.
       name: its full name.
       row: what it took.
@@ -108,7 +108,7 @@ class _Argument(NamedTuple):
     """An argument of a call.
 
     Args:
-      node: it, with its name if it is given by name.
+      node: the argument, with its name if it is given by name.
       value: its value.
       parameter: what it is given for; None if the table does not know it.
       place: where the parameter stands.
@@ -129,7 +129,7 @@ class _Argument(NamedTuple):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it is an error today."""
+        """True if it is an error today to give the argument in this way."""
         if self.parameter is None:
             return False
         if not self.is_by_name:
@@ -140,7 +140,7 @@ class _Argument(NamedTuple):
 
     @property
     def becomes(self) -> str:
-        """How it is given today.
+        """The way in which it is given today: by name, by place, not at all, or as it is.
 
         Raises:
           _Doubtful: it is not certain.
@@ -176,14 +176,14 @@ def _arguments(called: _Called) -> Iterator[_Argument]:
 
 
 def _is_without_effect(node: ast.expr) -> bool:
-    """Whether nothing else happens when it is computed."""
+    """True if computing an expression has no effect."""
     while isinstance(node, ast.Attribute | ast.UnaryOp):
         node = node.value if isinstance(node, ast.Attribute) else node.operand
     return isinstance(node, ast.Constant | ast.Name)
 
 
 def _change(reading: Reading, called: _Called, arguments: Sequence[_Argument]) -> Change:
-    """What makes it a call of today."""
+    """The change that makes a call one of today."""
     if any(each.is_unpacked for each in arguments):
         raise _Doubtful("the keywords that are unpacked here are not known")
     becomes = [each.becomes for each in arguments]

@@ -51,7 +51,7 @@ def _use(asked: Asked) -> Use | None:
 
 
 def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:
-    """Whether it is as in ``jax.jit(definition.create)(params)``, or ``jax.eval_shape`` has it."""
+    """True if it is as in ``jax.jit(definition.create)(params)``, or ``jax.eval_shape`` has it."""
     maker = document.parents[create]
     if not isinstance(maker, ast.Call):
         return False
@@ -64,7 +64,7 @@ def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attr
 
 
 def _is_followed(points_to: PointsTo, create: ast.Attribute) -> bool:
-    """Whether all that becomes of it is seen, and it is called with nothing but parameters."""
+    """True if all uses of ``create`` are seen, and it is called with nothing but parameters."""
     sites = {each.site for each in points_to.values(create) if isinstance(each, Create)}
     is_called = False
     for document in points_to.documents:

@@ -45,7 +45,7 @@ def _use(asked: Asked) -> Use:
 
 
 def _is_step_replaced(document: Document, node: ast.Attribute) -> bool:
-    """Whether this is ``state.replace`` in ``x.replace(state=x.state.replace(step=n))``."""
+    """True for ``state.replace`` in ``x.replace(state=x.state.replace(step=n))``."""
     call = document.parents[node]
     if not (isinstance(call, ast.Call) and [each.arg for each in call.keywords] == ["step"]):
         return False

@@ -97,7 +97,7 @@ def _made_beside(points_to: PointsTo, document: Document) -> Sites:
 
 
 def _is_given(document: Document, node: ast.expr) -> bool:
-    """Whether it is an argument, as of isinstance, or in one."""
+    """True if a node is an argument of a call, as of isinstance, or stands in one."""
     inner: ast.AST = node
     while isinstance(inner, ast.expr | ast.keyword):
         inner = document.parents[inner]
@@ -156,7 +156,7 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def _names_definition(reading: Reading, node: ast.expr) -> bool:
-    """Whether it is the class of definitions, and not that of optimizers."""
+    """True if a node names the class of definitions, and not that of optimizers."""
     assert reading.facts is not None
     values = reading.facts.points_to.values(node)
     return not any(

@@ -71,7 +71,7 @@ def _of_copy(points_to: PointsTo, document: Document, made: ast.Dict) -> Iterato
 
 
 def _may_be_another(points_to: PointsTo, document: Document, holder: ast.expr) -> bool:
-    """Whether a variable with a state dict is also given something of which nothing is known."""
+    """True if a variable with a state dict may also hold something that is not known to be one."""
     if not isinstance(holder, ast.Name):
         return False
     scope = points_to.scopes[document].binder(holder, holder.id)

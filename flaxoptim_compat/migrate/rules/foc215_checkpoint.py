@@ -37,7 +37,7 @@ def find(reading: Reading) -> Iterator[Finding]:
 
 
 def _moves_something(facts: Facts, document: Document) -> bool:
-    """Whether an optimizer becomes a TrainState where a file runs."""
+    """True if an optimizer becomes a TrainState in a process in which a file may run."""
     together = facts.points_to.processes.together_with(document)
     moving = (unit for unit in facts.units if unit.sites and unit.converts)
     return any(not together.isdisjoint(unit.documents) for unit in moving)

@@ -1,4 +1,4 @@
-"""What a rule about names and calls says of a place: what becomes of it is one for both targets."""
+"""A place that a rule about names and calls is about, with one change for both targets."""
 
 from __future__ import annotations
 

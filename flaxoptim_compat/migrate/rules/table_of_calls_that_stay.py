@@ -80,7 +80,7 @@ def _donations(reading: Reading) -> Iterator[Found]:
 
 
 def _lives_on(reading: Reading, call: ast.Call, name: str) -> bool:
-    """Whether the statements that follow a call in its block read a name before they bind it."""
+    """True if the statements that follow a call in its block read a name before they bind it."""
     statement = reading.document.statement(call)
     if not all(_reads(reading, statement, name)):
         return False  # the result takes its name

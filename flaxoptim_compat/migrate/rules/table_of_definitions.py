@@ -102,7 +102,7 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
 
 
 def _is_part_of_another(facts: Facts, site: Site) -> bool:
-    """Whether a call stands among the arguments of a MultiOptimizer or a WeightNorm."""
+    """True if a call stands among the arguments of a MultiOptimizer or a WeightNorm."""
     around = site.document.parents[site.node]
     if isinstance(around, ast.keyword):
         around = site.document.parents[around]

@@ -39,7 +39,7 @@ _MAGIC = re.compile(r"[ \t]*(%(?:re)?load_ext[ \t]+flaxoptim_compat)[ \t]*(?:#.*
 
 
 def find(code: str, reading: Reading) -> Iterator[Found]:
-    """What one of these rules is about; most names are served from elsewhere now."""
+    """The places that one of these rules is about; most names are served from elsewhere now."""
     if code != "FOC108":
         yield from (_named(reading, use) for use in _uses(reading).get(code, ()))
     if code in _BESIDE:
@@ -135,7 +135,7 @@ def _imported_by_name(reading: Reading, node: ast.expr, old: str, new: str) -> t
 
 
 def _lookups(reading: Reading) -> Iterator[Found]:
-    """What is looked up in flax.optim while the program runs."""
+    """The calls that look something up in flax.optim while the program runs."""
     for call in reading.names.lookups:
         function = call.func.id if isinstance(call.func, ast.Name) else ""
         base = reading.names.full_name(call.args[0]) or ""
@@ -166,7 +166,7 @@ def _strings(reading: Reading) -> Iterator[Found]:
 
 
 def _is_in_modules_of_sys(reading: Reading, node: ast.Constant) -> bool:
-    """Whether a string names an entry of ``sys.modules``.
+    """True if a string names an entry of ``sys.modules``.
 
     As in ``sys.modules["flax.optim"]``, ``sys.modules.setdefault("flax.optim", fake)`` and
     ``mock.patch.dict("sys.modules", {"flax.optim": fake})``.

@@ -87,7 +87,7 @@ def _indices(reading: Reading) -> Iterator[Found]:
 
 
 def _is_slice(node: ast.expr) -> bool:
-    """Whether a list with this in it stood for a tuple."""
+    """True if a list with this in it stood for a tuple."""
     if isinstance(node, ast.Constant):
         return node.value in (None, ...)
     return isinstance(node, (*_LISTS, ast.Call))

@@ -38,7 +38,7 @@ def find(code: str, reading: Reading) -> Iterator[Found]:
 
 
 def _of_arrays(reading: Reading) -> Iterator[Found]:
-    """What evident arrays are asked for, and what compiled functions return, which may be one."""
+    """Lost methods of evident arrays, and of results of compiled functions, which may be arrays."""
     for node in reading.document.of_kind(ast.Attribute):
         call = reading.document.parents[node]
         whole = call if isinstance(call, ast.Call) and call.func is node else node
@@ -94,7 +94,7 @@ def _edits(
 
 
 def _is_of_a_frozen_dict(reading: Reading, call: ast.Call, method: ast.Attribute) -> bool:
-    """Whether what is called is evidently no method of something else."""
+    """True if a call is evidently of a method of FrozenDict, and of nothing else."""
     holder = method.value
     is_own = isinstance(holder, ast.Name) and holder.id in ("self", "cls")
     if is_own or isinstance(holder, _NEW) or reading.names.full_name(holder) is not None:
@@ -114,7 +114,7 @@ def _is_of_a_frozen_dict(reading: Reading, call: ast.Call, method: ast.Attribute
 
 
 def _has_two_results(around: ast.AST, call: ast.Call, key: str) -> bool:
-    """Whether both get names, or one is taken by its index; that of a dict has one."""
+    """True if both results of ``pop`` get names, or one is taken by its index; a dict's has one."""
     match around:
         case ast.Subscript(value=value, slice=ast.Constant(value=0 | 1)) if value is call:
             return key in _COLLECTIONS
@@ -124,7 +124,7 @@ def _has_two_results(around: ast.AST, call: ast.Call, key: str) -> bool:
 
 
 def _are_keywords(reading: Reading, holder: ast.expr) -> bool:
-    """Whether it is the dict that a function gets its keywords in."""
+    """True for the dict of keywords, ``**kwargs``, of the function around it."""
     here = reading.document.variables_of(holder) if isinstance(holder, ast.Name) else None
     keywords = here.args.kwarg if isinstance(here, ast.FunctionDef) else None
     return keywords is not None and keywords.arg == ast.unparse(holder)

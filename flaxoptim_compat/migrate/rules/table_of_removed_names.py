@@ -271,7 +271,7 @@ def _dotted(path: str) -> str:
 
 
 def _shown(found: Successor) -> str:
-    """What replaces a name, for people: a stand-in is not the last word."""
+    """The text on what replaces a name, for people: a stand-in is not the last word."""
     if not found.is_stand_in:
         return found.dotted
     if found.today == SERVED_NN:

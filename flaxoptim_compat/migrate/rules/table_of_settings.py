@@ -72,7 +72,7 @@ def _freezes(reading: Reading) -> Iterator[tuple[ast.expr, str]]:
 
 
 def _has_to_do_with_optimizers(reading: Reading) -> bool:
-    """Whether a file names flax.optim, or does something with an optimizer of another file."""
+    """True if a file names flax.optim, or does something with an optimizer of another file."""
     if any(f"{use.name}.".startswith("flax.optim.") for use in reading.names.uses):
         return True
     facts = reading.facts

@@ -51,7 +51,7 @@ def _use(asked: Asked, takes: str) -> Use:
 
 
 def _order_matters(asked: Asked, step: ast.Call) -> bool:
-    """Whether computing the gradients may change hyper-parameters, which optax is set before."""
+    """True if computing the gradients may change hyper-parameters, which optax gets before."""
     given = [each.value for each in step.keywords if each.arg not in ("grads", "loss_fn")]
     inside = _inside(gradients_of(step))
     acts = any(isinstance(each, _ACT) and not _is_of_jax(asked, each) for each in inside)
@@ -59,7 +59,7 @@ def _order_matters(asked: Asked, step: ast.Call) -> bool:
 
 
 def _is_of_jax(asked: Asked, node: ast.AST) -> bool:
-    """Whether it is a call of a function of jax, such as ``pmean``, that calls no other."""
+    """True for a call of a function of jax, such as ``pmean``, that is given no function."""
     if not isinstance(node, ast.Call):
         return False
     names = asked.points_to.package_names(node.func)
@@ -71,7 +71,7 @@ _ACT = (ast.Await, ast.Call, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
 def _stays(document: Document, node: ast.expr) -> bool:
-    """Whether an expression has its value whatever is called before."""
+    """True if an expression keeps its value, whatever is called before."""
     if not isinstance(node, ast.Name):
         return isinstance(node, ast.Constant)
     shared = [each.names for each in document.of_kind(ast.Global)]

@@ -15,7 +15,7 @@ IsGone = Callable[[ast.AST], bool]
 
 
 def is_for_another_version(document: Document, node: ast.AST, is_gone: IsGone) -> bool:
-    """Whether a lost name stands where the program is ready for its absence.
+    """True if a lost name stands where the program is ready for its absence.
 
     That is in a ``try`` or in a branch of ``hasattr``, if what runs instead uses no lost name.
 
@@ -34,7 +34,7 @@ def is_for_another_version(document: Document, node: ast.AST, is_gone: IsGone) -
 
 
 def _instead(outer: ast.AST, inner: ast.AST) -> Sequence[ast.AST]:
-    """What runs instead of a part of a statement or expression on another version."""
+    """The code that runs instead of a part of a statement or expression on another version."""
     match outer:
         case ast.Try() if inner in outer.body:
             return [each for handler in _handlers(outer) for each in handler.body]
@@ -57,7 +57,7 @@ def _handlers(statement: ast.Try) -> Iterator[ast.ExceptHandler]:
 
 
 def _asks(test: ast.expr) -> bool:
-    """Whether a condition is ``hasattr(...)``, or not that."""
+    """True if a condition is ``hasattr(...)`` or ``not hasattr(...)``."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
     return isinstance(test, ast.Call) and last_name(test.func) == "hasattr"

@@ -1,4 +1,4 @@
-"""What all rules find in the files of a program, for both targets of ``rewrite``."""
+"""The findings of all rules in the files of a program, for both targets of ``rewrite``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Ignored = Mapping[Path, Mapping[int, frozenset[str]]]
 
 
 class FileFindings(NamedTuple):
-    """What there is to say about one file.
+    """The findings in one file, with its unknown names, imports and optimizers.
 
     Args:
       document: the file.

@@ -30,7 +30,7 @@ TENSORFLOW_IS_MISSING = "FOC160"
 
 
 class Task(NamedTuple):
-    """What a run is to do.
+    """The options of a run: what it is to do, and for which versions.
 
     Args:
       target: ``shim`` or ``optax``; "" if nothing is to be rewritten.
@@ -52,12 +52,12 @@ class Task(NamedTuple):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Those whose edits are wanted."""
+        """The targets whose edits are wanted."""
         return (self.target,) if self.target else ()
 
 
 class Examined(NamedTuple):
-    """What one file is by itself.
+    """The result of examining one file by itself.
 
     Args:
       part: what tells to which others it belongs.
@@ -106,14 +106,14 @@ def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Exami
 
 
 def report_alone(loaded: Loaded, task: Task) -> FileReport:
-    """What was found in a file without regard to others."""
+    """The report on a file that is read without regard to others."""
     ignored = ignored_in(loaded, task)
     found = analyse_alone(loaded.document, ignored, task.targets, task.releases)
     return report_of(loaded, found, task)
 
 
 def ignored_in(loaded: Loaded, task: Task) -> Ignored:
-    """What is not to be reported in a file."""
+    """The codes that are not to be reported in a file, in single lines or in all of it."""
     everywhere = task.settings.ignored_in(loaded.file.path, task.codes)
     if task.target and loaded.off_limits:
         # An optimizer that a file which stays has a part in must stay itself.
@@ -124,7 +124,7 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
 
 
 def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
-    """What was found in a file, with its new bytes if it is to be rewritten."""
+    """The report on a file, with its new bytes if it is to be rewritten."""
     report = FileReport(loaded.file, is_parsed=True, off_limits=loaded.off_limits)
     report.unread += loaded.broken
     report.findings = [_noted(loaded, each) for each in found.findings]
@@ -149,7 +149,7 @@ def report_of(loaded: Loaded, found: FileFindings, task: Task) -> FileReport:
 
 
 def unread(file: FoundFile, error: Exception) -> FileReport:
-    """What is said of a file that could not be read."""
+    """The report on a file that could not be read."""
     if isinstance(error, OSError | Unreadable):
         why = (error.strerror if isinstance(error, OSError) else "") or str(error)
     else:
@@ -158,7 +158,7 @@ def unread(file: FoundFile, error: Exception) -> FileReport:
 
 
 def mistake(error: Exception) -> str:
-    """What is said of an error that should not be."""
+    """The message about an error that should not happen."""
     said = ": ".join(filter(None, [type(error).__name__, str(error)]))
     return f"flaxoptim-compat made a mistake in it: {said}"
 

@@ -103,7 +103,7 @@ class _Run:
         return [self._reports[number] for number in range(len(self._files))]
 
     def imported(self) -> frozenset[str]:
-        """What the files import, without what stands behind a dot."""
+        """The names that the files import, each up to its first dot."""
         return frozenset[str]().union(*(each.packages for each in self._examined))
 
     def _say(self, numbers: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ class _Run:
             self._reports[number] = examined.report
 
     def _imports_of(self, number: int) -> frozenset[str]:
-        """What a file imports that was not parsed before, since it names nothing in question."""
+        """The imports of a file that was not parsed before, since it names nothing in question."""
         file = self._files[number]
         try:
             loaded = load(file, file.path.read_bytes())
@@ -196,7 +196,7 @@ class _Run:
         return reports
 
     def _evidence(self, loaded: Mapping[int, Loaded], elsewhere: bool) -> Evidence | None:
-        """What a run showed of files, as far as they have not changed since."""
+        """The evidence of a run about files that have not changed since; None without a run."""
         if self._task.uses is None:
             return None
         files = {os.path.abspath(each.file.path): each for each in loaded.values()}
@@ -232,7 +232,7 @@ class _Run:
         return {each.file.path: ignored_in(each, self._task) for each in loaded.values()}
 
     def _by_itself(self, loaded: Loaded, error: Exception) -> FileReport:
-        """What can be said of a file if reading it together with others has failed."""
+        """The report on a file by itself, when reading it together with others has failed."""
         loaded.off_limits = loaded.off_limits or mistake(error)
         try:
             report = report_alone(loaded, self._task)

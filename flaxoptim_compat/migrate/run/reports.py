@@ -1,4 +1,4 @@
-"""What a run has found, file by file, and of optimizers as a whole; and what to do first."""
+"""The report of a run: files and their findings, optimizers as a whole, and what to do first."""
 
 from __future__ import annotations
 
@@ -81,13 +81,13 @@ class UnitReport(NamedTuple):
 
     @property
     def optimizers(self) -> int:
-        """How many there are; what comes from elsewhere counts as one."""
+        """The number of optimizers; what comes from elsewhere counts as one."""
         return max(len(self.made), 1)
 
 
 @dataclasses.dataclass
 class FileReport:
-    """What is known of one file.
+    """The report on one file.
 
     Args:
       file: where it is.
@@ -169,7 +169,7 @@ class Report:
 
     @property
     def unread(self) -> list[tuple[Path, Place | None, str]]:
-        """All that could not be read."""
+        """The files, folders and places that could not be read, and why."""
         found: list[tuple[Path, Place | None, str]] = []
         found += [(path, None, why) for path, why in self.unreadable]
         found += [(each.path, *why) for each in self.files for why in each.unread]
@@ -177,13 +177,13 @@ class Report:
 
     @property
     def is_trouble(self) -> bool:
-        """Whether something could not be read, or there is nothing to read."""
+        """True if something could not be read, or there is nothing to read."""
         is_asked_for = any(why == EXCLUDED for _, why in self.left_out)
         return bool(self.unread) or not (self.files or is_asked_for)
 
     @property
     def left(self) -> list[Noted]:
-        """What stays as it is."""
+        """The findings that stay as they are."""
         return [
             one for each in self.files for one in (each.findings if each.off_limits else each.left)
         ]
@@ -215,7 +215,7 @@ def name_of(path: Path) -> str:
 def unit_reports(
     units: Iterable[Unit], loaded: Mapping[Document, Loaded], has_run: bool = False
 ) -> Iterator[UnitReport]:
-    """What becomes of each unit that makes an optimizer, or uses one that comes from elsewhere.
+    """A report on each unit that makes an optimizer, or uses one that comes from elsewhere.
 
     Args:
       units: the units.
@@ -263,7 +263,7 @@ _REASONS = 5
 
 
 class Reason(NamedTuple):
-    """Why ``rewrite --to optax`` leaves places.
+    """A reason for which ``rewrite --to optax`` leaves places.
 
     Args:
       number: how many it leaves for it.

@@ -82,7 +82,7 @@ def _compile(text: str) -> None:
 
 
 def _is_done(finding: Finding, target: str) -> bool:
-    """Whether it is rewritten: not so a use of an optimizer that works on the shim as it is."""
+    """True if a finding is rewritten, and no use of an optimizer that works on the shim."""
     edits = finding.edits(target)
     works = target == "shim" and finding.code.startswith(OF_OPTIMIZERS)
     return bool(edits) or (edits is not None and not works)

@@ -1,4 +1,4 @@
-"""What the user's pyproject.toml says, in its table ``[tool.flaxoptim-compat]``."""
+"""The settings in the user's pyproject.toml, in its table ``[tool.flaxoptim-compat]``."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Settings(NamedTuple):
     versions: tuple[str, ...] = ()
 
     def is_excluded(self, path: Path) -> bool:
-        """Whether a file or folder is left out."""
+        """True if the settings leave a file or folder out."""
         return any(self._matches(path, pattern) for pattern in self.exclude)
 
     def ignored_in(self, path: Path, codes: Iterable[str]) -> frozenset[str]:
-        """Those of all codes that are not reported in a file."""
+        """The codes, out of all given ones, that are not reported in a file."""
         ignored = list(self.ignore)
         for pattern, prefixes in self.per_file_ignores:
             if self._matches(path, pattern):

@@ -1,1 +1,1 @@
-"""What takes the place of each name that jax, flax and numpy dropped."""
+"""The successors of the names that jax, flax and numpy dropped."""

@@ -1,4 +1,4 @@
-"""What an expression evidently is: an array, or a result of something compiled or named."""
+"""Tests for what an expression evidently is: an array, or the result of certain functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COMPILE = frozenset({"jax.jit", "jax.pmap", "jax.experimental.pjit.pjit"})
 
 
 def is_array(reading: Reading, node: ast.expr) -> bool:
-    """Whether an expression is an array of jax in every program that runs.
+    """True if an expression is an array of jax in every program that runs.
 
     Args:
       reading: the file.
@@ -40,14 +40,14 @@ def _is_array(reading: Reading, node: ast.expr, asked: frozenset[str]) -> bool:
 
 
 def _is_update(node: ast.Call) -> bool:
-    """Whether it is ``x.at[index].set(y)`` or the like."""
+    """True for ``x.at[index].set(y)`` and the like."""
     subscript = node.func.value if isinstance(node.func, ast.Attribute) else None
     at = subscript.value if isinstance(subscript, ast.Subscript) else None
     return isinstance(at, ast.Attribute) and at.attr == "at"
 
 
 def is_partial(reading: Reading, call: ast.Call) -> bool:
-    """Whether a call gives ``functools.partial`` a function first.
+    """True for a call of ``functools.partial`` that gives it a function first.
 
     Args:
       reading: the file.
@@ -58,7 +58,7 @@ def is_partial(reading: Reading, call: ast.Call) -> bool:
 
 
 def is_result(reading: Reading, node: ast.expr) -> bool:
-    """Whether it is a result of a compiled function, or a name of nothing but parts of such.
+    """True for a result of a compiled function, or a name for only such results or their parts.
 
     Args:
       reading: the file.
@@ -71,7 +71,7 @@ def is_result(reading: Reading, node: ast.expr) -> bool:
 
 
 def _is_compiled(reading: Reading, function: ast.expr) -> bool:
-    """Whether what is called was compiled in this file."""
+    """True if the function that is called was compiled in this file."""
     if not isinstance(function, ast.Name):
         return isinstance(function, ast.Call) and _compiles(reading, function.func)
     found = [
@@ -93,14 +93,14 @@ def _decorates(reading: Reading, node: ast.expr) -> bool:
 
 
 def _compiles(reading: Reading, node: ast.expr) -> bool:
-    """Whether it is ``jax.jit`` or the like, or a partial of it."""
+    """True for ``jax.jit`` and the like, or a partial of it."""
     if isinstance(node, ast.Call) and is_partial(reading, node):
         node = node.args[0]
     return name_of_today(reading.names.full_name(node)) in _COMPILE
 
 
 def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> bool:
-    """Whether it is what one of these returns, as far as can be seen in its function.
+    """True for a result of one of these makers, as far as can be seen in the function around it.
 
     Args:
       reading: the file.
@@ -116,7 +116,7 @@ def is_made_by(reading: Reading, node: ast.expr, makers: tuple[str, ...]) -> boo
 
 
 def _assigned(reading: Reading, node: ast.Name, *, in_parts: bool = False) -> list[ast.expr | None]:
-    """What is assigned to a name in its function; None for what is not a plain assignment.
+    """The values that a name gets in its function; None for what is not a plain assignment.
 
     With ``in_parts`` it may also be a part of what is assigned, as in ``x, y = f()``.
     """
@@ -125,7 +125,7 @@ def _assigned(reading: Reading, node: ast.Name, *, in_parts: bool = False) -> li
 
 
 class _Binding(NamedTuple):
-    """What a name gets: a value or a part of it; None for what is no plain assignment."""
+    """The value that a name gets, or gets a part of; None for what is no plain assignment."""
 
     value: ast.expr | None
     is_part: bool
@@ -133,7 +133,7 @@ class _Binding(NamedTuple):
 
 @functools.lru_cache(maxsize=4)  # one function comes after the other
 def _bindings(reading: Reading, around: ast.AST) -> dict[str, list[_Binding]]:
-    """What is assigned to each name in a function, or in a file."""
+    """The bindings of each name in a function, or in a file."""
     found: dict[str, list[_Binding]] = {}
     for node in ast.walk(around):
         for name, value in _bound_by(node, reading.document.parents):

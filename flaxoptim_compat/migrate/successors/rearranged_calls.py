@@ -26,7 +26,7 @@ _ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.List, ast.Tuple,
 
 @dataclasses.dataclass(frozen=True)
 class Rearranged:
-    """What becomes of a use.
+    """The change of a use that is written anew.
 
     Args:
       span: what changes.
@@ -161,7 +161,7 @@ def _arguments(call: ast.Call) -> dict[str, ast.expr] | None:
 
 
 def is_inlined(lost: LostUse) -> bool:
-    """Whether it is a ``jax.ops.index`` that is part of an update which is written anew.
+    """True for a ``jax.ops.index`` that is part of an update which is written anew.
 
     Args:
       lost: a use of any name.
@@ -190,7 +190,7 @@ def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:
 
 
 def _inside(lost: LostUse, index: ast.expr) -> Span:
-    """What stands in the brackets."""
+    """The place of what stands in the brackets."""
     assert isinstance(index, ast.Subscript)
     text = lost.reading.document.text
     start = text.index("[", lost.span(index.value).end) + 1
@@ -306,7 +306,7 @@ def _second(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterat
 
 
 def _is_idle(lost: LostUse, given: list[ast.expr]) -> bool:
-    """Whether computing the first argument has no effect."""
+    """True if computing the first argument has no effect."""
     node = given[0]
     while isinstance(node, ast.Attribute | ast.Subscript):
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, _WITHOUT_EFFECT):

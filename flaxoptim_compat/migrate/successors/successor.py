@@ -1,4 +1,4 @@
-"""Which name of today, or which stand-in of this package, takes the place of one that is gone."""
+"""The name of today, or the stand-in of this package, for a name that is gone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ SERVED_NN = "flaxoptim_compat.nn"
 
 
 class Successor(NamedTuple):
-    """What takes the place of a name.
+    """The name, or the advice, that takes the place of a name that is gone.
 
     Args:
       old: the full name that is gone; of a module that is gone, with the name inside of it.
@@ -86,7 +86,7 @@ class Successor(NamedTuple):
 
     @property
     def is_stand_in(self) -> bool:
-        """Whether it is one of this package."""
+        """True if the name of today is one of this package, which stands in for the old one."""
         return self.today.startswith((ERA, SERVED_NN))
 
     @property
@@ -96,7 +96,7 @@ class Successor(NamedTuple):
 
     @property
     def what(self) -> str:
-        """What the name is, for people."""
+        """A description of the old name for people, such as since when it is gone."""
         if self.old.startswith(TENSORBOARD):
             return f"{self.old}, which needs TensorFlow"
         return f"{self.old}, gone since {self.gone_since}" if self.gone_since else self.old
@@ -104,7 +104,7 @@ class Successor(NamedTuple):
 
 @functools.cache
 def successor(name: str) -> Successor | None:
-    """What takes the place of a full name, or of the first part of it that is gone.
+    """The successor of a full name, or of the longest beginning of it that is gone.
 
     Args:
       name: such as ``jax.tree_map`` or ``jax.api.jit.lower``.
@@ -150,7 +150,7 @@ def _known(name: str, inside: list[str]) -> Successor | None:
 
 
 def _inside(entry: Entry, attribute: str) -> Successor:
-    """What takes the place of a name in a module that is gone."""
+    """The successor of a name in a module that is gone."""
     name = f"{entry.name}.{attribute}"
     if entry.name.startswith(NN) and attribute in LINEN_INSTEAD_OF_NN:
         today = f"{entry.served_by}:{attribute}"
