@@ -31,7 +31,7 @@ class Change:
     unless: ast.expr | None = None
 
     def made(self, imports: ImportPlan) -> tuple[Edit, ...]:
-        """The edits."""
+        """The edits; where a function makes them, it is given these imports."""
         return self.edits(imports) if callable(self.edits) else self.edits
 
 

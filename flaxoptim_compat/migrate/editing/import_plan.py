@@ -197,7 +197,7 @@ class ImportPlan:
         return is_used and self._released.issuperset(readers)
 
     def _is_in_vain(self, imported: _Imported) -> bool:
-        """True if an import would bring a name of this package that the file does not mention."""
+        """True if an import would bring a name of this package that nothing else here names."""
         moved = self._moved.get(imported.alias)
         is_ours = moved is not None and root_of(moved.full_name) == _OURS
         if not is_ours or self._keeps_unused or imported.written.name == "*":

@@ -28,7 +28,7 @@ _UNCLEAR = re.compile('[\'#\\\\]|"""')
 
 
 def room(document: Document, line: int) -> int:
-    """How many characters a line may have behind its indentation.
+    """The number of characters that a line may have behind its indentation.
 
     Args:
       document: the file.
@@ -57,7 +57,7 @@ def hanging(document: Document) -> str:
 
 @functools.lru_cache(maxsize=1)
 def width_of(document: Document) -> int:
-    """How long the lines of a file may be."""
+    """The number of columns that the lines of a file may have."""
     # Quotes and comments are as long as they are.
     code = (each for each in document.lines if not any(map(each.__contains__, "#'\"")))
     is_rule = sum(len(each) - 1 > _LONG[0] for each in code) > 1
@@ -75,7 +75,7 @@ def margin_of(line: str) -> str:
 
 
 def columns(margin: str) -> int:
-    """How wide the blanks or tabs are that a line begins with."""
+    """The width, in columns, of the blanks or tabs that a line begins with."""
     return len(margin.expandtabs(_TAB))
 
 
@@ -231,7 +231,7 @@ def _columns_of_code(line: str) -> int:
 
 
 def _changed_statements(document: Document, edits: Iterable[Edit]) -> Iterator[tuple[int, int]]:
-    """Where each statement stands, or the head of one with a body, that edits are made in."""
+    """The place of each statement that edits are made in, or of its head if it has a body."""
     changed = {document.position(each.start)[0] for each in edits}
     for node in document.parents:
         if not isinstance(node, ast.stmt) or isinstance(node, _OTHERS):

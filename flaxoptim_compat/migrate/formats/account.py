@@ -76,7 +76,7 @@ def _left_in(file: FileReport) -> list[Noted]:
 
 
 def _left(report: Report) -> Iterator[str]:
-    """Lines on what is left: whole files, and places, with how many others stay for each."""
+    """Lines on what is left: whole files, and places, each with the number that stay for it."""
     places = [each for file in report.files if not file.off_limits for each in file.left]
     reasons = {each.reason for each in places if each.reason}
     others = collections.Counter(each.cause for each in places if each.cause in reasons)

@@ -295,7 +295,7 @@ def as_concise(report: Report) -> Iterator[str]:
 
 
 def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
-    """How many findings there are: of each kind, and in each file.
+    """The numbers of findings: of each kind, and in each file.
 
     Args:
       report: what was found.

@@ -48,7 +48,7 @@ class Held(NamedTuple):
 
 
 def how_many(report: Report) -> str:
-    """How many optimizers become TrainStates, and how many stay; "" if there are none."""
+    """A sentence on how many optimizers become TrainStates and how many stay; "" without any."""
     becoming, stay = report.becoming, sum(each.optimizers for each in report.staying)
     if not becoming + stay:
         return ""
@@ -74,7 +74,7 @@ def held(staying: Sequence[UnitReport]) -> Iterator[Held]:
 
 
 def others(staying: Sequence[UnitReport]) -> str:
-    """How many lines more there are than are listed; "" if all are."""
+    """A line on how many more there are than are listed; "" if all are listed."""
     number = len(staying) - MOST_HELD
     return f"and {number:,} more, which scan --format concise lists" if number > 0 else ""
 
@@ -189,7 +189,7 @@ def counts(report: Report) -> Iterator[str]:
 
 
 def found(report: Report) -> str:
-    """How many findings there are, in how many files."""
+    """A sentence on how many findings there are, in how many files."""
     if not report.files:
         return f"No Python file was found: no name ends in {', '.join(SUFFIXES)}."
     with_findings = sum(bool(each.findings) for each in report.files)
@@ -198,10 +198,10 @@ def found(report: Report) -> str:
 
 
 def unread_files(report: Report) -> int:
-    """How many files or folders were not read, or not all of them."""
+    """The number of files or folders that were not read, or not all of them."""
     return sum(bool(each.unread) for each in report.files) + len(report.unreadable)
 
 
 def unknown_names(report: Report) -> int:
-    """How many names were not understood."""
+    """The number of names that were not understood."""
     return sum(len(each.unknown) for each in report.files)

@@ -67,7 +67,7 @@ class Project:
         return name
 
     def in_star(self, module: str) -> dict[str, str]:
-        """The full name of each name that ``import *`` takes from a file which imported it."""
+        """The full names of what ``import *`` takes from a file that has it from elsewhere."""
         file = self._file(module)
         exported = self._exports.of[file] if file is not None else {}
         return {name: full for name, full in exported.items() if not name.startswith("_")}
@@ -182,7 +182,7 @@ class Meanings:
         return [each for each in found if each is not None]
 
     def of_stars(self, home: Scope) -> dict[str, str]:
-        """The known names that each ``import *`` of a file brings; it passes on all of them."""
+        """The known names that each ``import *`` of a file brings; the file passes them all on."""
         found: dict[str, str] = {}
         for each in home.bindings.get("*", ()):
             brought = self._in_star(each.full_name)
@@ -352,7 +352,7 @@ class Exporter(Mapping[str, str]):
                     yield meaning.name
 
     def _brought(self) -> Mapping[str, str]:
-        """The known names that each ``import *`` of the file brings; it passes on all of them."""
+        """The known names that each ``import *`` of the file brings; all are passed on."""
         if self._of_stars is None:
             self._of_stars = {}  # so that circles end
             self._of_stars = self.meanings.of_stars(self._top)

@@ -141,7 +141,7 @@ class Names:
 
     @functools.cached_property
     def readers(self) -> dict[tuple[Scope, str], list[ast.Name]]:
-        """For the names that each scope binds where they are read or deleted."""
+        """The nodes that read or delete a name, by the scope that binds it and by the name."""
         found: dict[tuple[Scope, str], list[ast.Name]] = {}
         for node, scope in self._scopes.items():
             home = scope.binder(node.id, (node.lineno, node.col_offset))

@@ -1,4 +1,4 @@
-"""Which argument of a constructor call is which hyper-parameter, read without running anything."""
+"""The hyper-parameter that each argument of a constructor call is; nothing is run for that."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Bound:
         return None if given is None or (given.is_literal and given.value is None) else given
 
     def owner_of(self, name: str) -> Bound | None:
-        """The call, this one or the one inside, that has a hyper-parameter of this name."""
+        """The call, this or the one inside, that has a hyper-parameter of this name; or None."""
         if name in BY_NAME[self.name].hyper_params and name not in (WRAPPED, DTYPE):
             return self
         return None if self.inner is None else self.inner.owner_of(name)
@@ -165,7 +165,7 @@ def _fits(name: str, parameter: str, value: Any) -> bool:
 
 
 def _effects(bound: Bound) -> str:
-    """Why running the arguments in the order of the text would not be the same; "" if it is."""
+    """The reason why the order of the text would change what the arguments do; "" if not."""
     found = acting(bound)
     for owner, name in found:
         if name in BY_NAME[owner.name].repeated:
@@ -193,7 +193,7 @@ def _given(bound: Bound) -> Iterator[tuple[Bound, str, Stated]]:
 
 
 def refusal(bound: Bound, injected: Collection[str] = (), scheduled: bool = False) -> str:
-    """Why there is no text for a call that is understood; "" if there is one.
+    """The reason why there is no text for a call that is understood; "" if there is one.
 
     Args:
       bound: the call.

@@ -116,7 +116,7 @@ class Labels:
 
 
 def filter_refusal(node: ast.expr) -> str:
-    """Why a filter cannot be put into a text; "" if it can."""
+    """The reason why a filter cannot be put into a text; "" if it can."""
     pauses = (ast.Await, ast.Yield, ast.YieldFrom)
     if isinstance(node, ast.Starred) or any(isinstance(each, pauses) for each in ast.walk(node)):
         return "the filter of a traversal does more than select"
@@ -124,7 +124,7 @@ def filter_refusal(node: ast.expr) -> str:
 
 
 def filter_acts(node: ast.expr) -> bool:
-    """True if making a filter may do more than compute its value."""
+    """True if making a filter may do more than give a value."""
     if isinstance(node, ast.Lambda):
         return any(may_act(each) for each in (*node.args.defaults, *node.args.kw_defaults) if each)
     return may_act(node)

@@ -60,7 +60,7 @@ def _number(node: ast.expr) -> Any:
 
 
 def may_act(node: ast.expr) -> bool:
-    """True if an expression may do more than compute its value, so that its time matters."""
+    """True if an expression may do more than give a value, so that when it is run matters."""
     return any(
         isinstance(each, _ACTS) or (isinstance(each, ast.Call) and not _is_known(each))
         for each in ast.walk(node)

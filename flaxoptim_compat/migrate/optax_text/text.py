@@ -85,7 +85,7 @@ class Part:
 
 
 def partition_refusal(parts: Sequence[Part]) -> str:
-    """Why there is no text for these parts together; "" if there is one."""
+    """The reason why there is no text for these parts together; "" if there is one."""
     for part in parts:
         reason = filter_refusal(part.selects)
         if not reason and isinstance(part.optimizer, Bound):

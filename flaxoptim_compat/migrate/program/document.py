@@ -95,7 +95,7 @@ class Document:
         return self.line_starts[line - 1] + column
 
     def span(self, node: ast.expr | ast.stmt | ast.alias | ast.keyword) -> tuple[int, int]:
-        """Where a node starts and ends."""
+        """The offsets at which a node starts and ends."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         start = self.offset(node.lineno, node.col_offset)
         return start, self.offset(node.end_lineno, node.end_col_offset)
@@ -180,7 +180,7 @@ class Document:
         return next(each for each in blocks if isinstance(each, list) and statement in each)
 
     def line_end(self, offset: int) -> int:
-        """Where the line of a place ends."""
+        """The offset at which the line of a place ends."""
         found = self.text.find("\n", offset)
         return len(self.text) if found < 0 else found
 
@@ -205,7 +205,7 @@ class Document:
         return not self.before(statement).strip() and behind[:1] in ("", "#")
 
     def place(self, node: ast.expr | ast.stmt) -> str:
-        """Where a node is, for somebody who knows the folder."""
+        """The place of a node, for somebody who knows the folder."""
         return f"{self.path.name}:{node.lineno}"
 
     def function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module:
@@ -217,7 +217,7 @@ class Document:
     def variables_of(
         self, node: ast.AST
     ) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module:
-        """The function, ``def`` or ``lambda``, whose variables a node sees first; else the file."""
+        """The innermost function or ``lambda`` that a node is or stands in; else the file."""
         while not isinstance(
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
         ):

@@ -1,4 +1,4 @@
-"""Which files of a program belong together: by what they import, or in one process.
+"""The files of a program that belong together: by what they import, or in one process.
 
 In one process, one file may be given what another one makes.
 """
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class Links:
-    """Which files are to be read together: those that imports connect.
+    """The files that are to be read together: those that imports connect.
 
     A file that names nothing in question is parsed only if it stands between others: if a file with
     optimizers imports it, whose functions may be given one, or if it imports such a file, which may

@@ -176,7 +176,7 @@ def _module(path: Path, root: Path) -> tuple[str, bool]:
 
 
 def _why_off_limits(path: Path) -> str:
-    """Why the place of a file keeps it from being rewritten."""
+    """The reason why the place of a file keeps it from being rewritten; "" if it does not."""
     absolute = Path(os.path.abspath(path))
     if _OPTIM.search(absolute.as_posix()):
         return "it is a copy of flax.optim itself"

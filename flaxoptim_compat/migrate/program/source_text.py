@@ -70,7 +70,7 @@ def without_line_ends(text: str) -> str:
 
 
 def line_ends(text: str) -> tuple[str, ...]:
-    """How the lines end."""
+    """The line ends of a text, in their order."""
     return tuple(_LINE_END.findall(text)) if "\r" in text else ("\n",) * text.count("\n")
 
 

@@ -21,7 +21,7 @@ _FILE = re.compile(r"foc[0-9]{3}_\w+|table_\w+")
 
 
 class Registered(NamedTuple):
-    """A rule with its eyes.
+    """A rule, and the function that finds its places.
 
     Args:
       rule: what people read of it.

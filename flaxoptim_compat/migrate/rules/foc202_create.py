@@ -51,7 +51,7 @@ def _use(asked: Asked) -> Use | None:
 
 
 def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attribute) -> bool:
-    """True if it is as in ``jax.jit(definition.create)(params)``, or ``jax.eval_shape`` has it."""
+    """True for ``jax.jit(definition.create)(params)`` and the like, or in ``jax.eval_shape``."""
     maker = document.parents[create]
     if not isinstance(maker, ast.Call):
         return False

@@ -112,7 +112,7 @@ def _annotated_sites(
     node: ast.expr,
     kind: type[Optimizer | Definition],
 ) -> Sites:
-    """Where the optimizers, or the definitions, come from that an annotation is about."""
+    """The places that the optimizers or definitions of an annotation come from."""
     inner: ast.AST = node
     while isinstance(parent := document.parents[inner], ast.expr):
         if isinstance(parent, ast.Call):

@@ -22,7 +22,7 @@ class Rule(NamedTuple):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """For which of ``shim`` and ``optax`` code is rewritten; none if it is only reported."""
+        """The targets that code is rewritten for by this rule; none if it is only reported."""
         if not self.is_rewritten:
             return ()
         return ("optax",) if self.code.startswith(OF_OPTIMIZERS) else ("shim", "optax")

@@ -34,7 +34,7 @@ RULES = (
 
 
 def _use(asked: Asked) -> Use | None:
-    """Whatever the program asks a definition for."""
+    """A use for whatever the program asks a definition for."""
     if isinstance(asked.node.ctx, ast.Store):
         return None
     return asked.use("FOC201", f"The program asks the definition for `{asked.node.attr}`.")

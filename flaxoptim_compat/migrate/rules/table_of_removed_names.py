@@ -242,7 +242,7 @@ def _bound_to(reading: Reading, node: ast.expr) -> str:
 
 
 def _lacking(reading: Reading, found: Successor, today: str) -> str:
-    """Why what takes the place of a name is not written for these versions; "" if it is."""
+    """The reason why a successor is not written for these versions; "" if it is."""
     form = YOUNG.get(found.old, today)
     lacking = reading.releases.lacking(form)
     if lacking is None:
@@ -255,7 +255,7 @@ def _lacking(reading: Reading, found: Successor, today: str) -> str:
 
 
 def _stays_inside(reading: Reading, module: Successor) -> str:
-    """Why a name in a module is not written anew for these versions, so that its import stays."""
+    """The reason why a name in a module, and so its import, stays for these versions; or ""."""
     for use in reading.names.uses:
         if isinstance(use.node, ast.alias) or not use.name.startswith(f"{module.old}."):
             continue

@@ -51,7 +51,7 @@ def _use(asked: Asked, takes: str) -> Use:
 
 
 def _order_matters(asked: Asked, step: ast.Call) -> bool:
-    """True if computing the gradients may change hyper-parameters, which optax gets before."""
+    """True if computing the gradients may change hyper-parameters that optax gets earlier."""
     given = [each.value for each in step.keywords if each.arg not in ("grads", "loss_fn")]
     inside = _inside(gradients_of(step))
     acts = any(isinstance(each, _ACT) and not _is_of_jax(asked, each) for each in inside)
@@ -80,7 +80,7 @@ def _stays(document: Document, node: ast.expr) -> bool:
 
 
 def _one_statement(document: Document, call: ast.Call) -> str:
-    """Why a statement with ``optimize`` cannot become two, for gradient and step; "" if it can."""
+    """The reason why a statement with ``optimize`` cannot become two statements; "" if it can."""
     results = taken_apart(document, call)
     if not results or isinstance(results[0], ast.Tuple | ast.List):
         return NOT_TAKEN_APART

@@ -143,12 +143,12 @@ class Report:
 
     @property
     def findings(self) -> int:
-        """How many findings there are."""
+        """The number of findings."""
         return sum(len(each.findings) for each in self.files)
 
     @property
     def becoming(self) -> int:
-        """How many optimizers become TrainStates with ``rewrite --to optax``."""
+        """The number of optimizers that become TrainStates with ``rewrite --to optax``."""
         return sum(each.optimizers for each in self.moved)
 
     @property

@@ -82,7 +82,7 @@ def _compile(text: str) -> None:
 
 
 def _is_done(finding: Finding, target: str) -> bool:
-    """True if a finding is rewritten, and no use of an optimizer that works on the shim."""
+    """True if a finding is rewritten; False for a use that works on the shim as it is."""
     edits = finding.edits(target)
     works = target == "shim" and finding.code.startswith(OF_OPTIMIZERS)
     return bool(edits) or (edits is not None and not works)
@@ -198,7 +198,7 @@ def _keeps(edit: Edit, place: int) -> bool:
 
 
 def _comments(document: Document) -> Iterator[tuple[int, str]]:
-    """Where each comment starts, and its text."""
+    """The offset at which each comment starts, and its text."""
     for token in tokenize.generate_tokens(io.StringIO(document.text).readline):
         if token.type == tokenize.COMMENT:
             line, column = token.start

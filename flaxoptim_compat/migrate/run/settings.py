@@ -18,7 +18,7 @@ class SettingsError(Exception):
 
 
 class Settings(NamedTuple):
-    """Which rules and files count.
+    """The rules and files that count.
 
     Args:
       select: the codes, or their beginnings, that are reported; all if there are none.

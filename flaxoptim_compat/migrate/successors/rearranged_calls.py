@@ -67,7 +67,7 @@ class LostUse:
         return parent if isinstance(parent, ast.Call) and parent.func is self.node else None
 
     def span(self, node: ast.expr) -> Span:
-        """Where a node stands."""
+        """The place of a node."""
         return Span(*self.reading.document.span(node))
 
     def plain_arguments(self, names: str, most: int | None = None) -> list[ast.expr] | None:
