@@ -177,7 +177,7 @@ def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[
       where: the path of the two, for messages.
 
     Returns:
-      the same, and what does not fit: ``warn_of`` that when all is restored.
+      these values, and what does not fit: ``warn_of`` that when all is restored.
 
     Raises:
       ValueError: flax refuses the state dict, or ``strict()`` does; the message names the first
@@ -207,7 +207,7 @@ def warn_of(misfits: Sequence[Misfit]) -> None:
 
 
 def restore_strictly(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
-    """The same of a state dict that fits.
+    """The values of a state dict in the structure of ``like``, which the state dict must fit.
 
     Raises:
       ValueError: an entry is missing, unexpected or of another shape; the message names it.

@@ -63,7 +63,7 @@ class Formula(Protocol):
         """The transformation, with these hyper-parameters."""
 
     def expression(self, terms: Values) -> ast.expr:
-        """The same as a syntax tree, with terms in place of the hyper-parameters."""
+        """The transformation as a syntax tree, with terms in place of the hyper-parameters."""
 
     def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
         """The trees that go into each optax state, out of the per-parameter states."""
@@ -82,13 +82,13 @@ class OwnCode(enum.Flag):
     """
 
     NONE = 0
-    # It moves the parameters, and no chain does.
+    # The code moves the parameters, and no chain does.
     STEP = enum.auto()
     # An apply_gradient of its own is called, which may then call that of the class.
     AROUND = enum.auto()
-    # It moves some of the parameters: it is in a part that is called as a whole.
+    # The code moves some of the parameters: it is in a part that is called as a whole.
     PART = enum.auto()
-    # It says something else, such as the first state. The step is the same, and no text says all.
+    # The code says something else, such as the first state. The step is the same; no text says all.
     ELSEWHERE = enum.auto()
 
     @property

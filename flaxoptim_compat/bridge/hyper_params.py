@@ -43,7 +43,7 @@ def flatten(hyper_params: HyperParams) -> dict[str, Any]:
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether a hyper-parameter is all of those of a wrapped optimizer."""
+    """True if a hyper-parameter holds all hyper-parameters of a wrapped optimizer."""
     # Each step outside jit asks this of every number, of which Python knows at once.
     return type(value) is not float and dataclasses.is_dataclass(value)
 
@@ -57,7 +57,7 @@ def with_values(hyper_params: HyperParams, values: Mapping[str, Any]) -> HyperPa
         for name, value in fields.items()
         if _is_nested(value) or name in values
     }
-    # Those of a subclass may be anything, such as a list, which has none by name.
+    # Hyper-parameters of a subclass may be anything, such as a list, which has none by name.
     return dataclasses.replace(hyper_params, **changes) if changes else hyper_params
 
 
@@ -71,7 +71,7 @@ def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
 
 
 def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
-    """Those of another class as a dataclass: flax read them by name, off whatever has the names.
+    """Hyper-parameters of another class as the definition's dataclass; flax read them by name.
 
     Args:
       hyper_params: the dataclass, a named tuple, a class of settings.
@@ -169,7 +169,7 @@ def refuse_missing_rate(owner: str, created: str, values: Mapping[str, Any]) -> 
 
 
 def is_array(value: Any) -> bool:
-    """Whether a hyper-parameter is no plain number but an array, perhaps a traced one."""
+    """True if a hyper-parameter is an array, perhaps a traced one, and no plain number."""
     return isinstance(value, jax.Array | np.ndarray)
 
 
@@ -207,7 +207,7 @@ def dynamic_names(
 
 
 def separate(hyper_params: HyperParams, defaults: HyperParams) -> tuple[HyperParams, PyTree]:
-    """What is built into a compiled step, and what is handed to it: ``join`` puts them together."""
+    """Split hyper-parameters into constants and arguments of a compiled step, for ``join``."""
     if isinstance(hyper_params, list | tuple):
         # Of a MultiOptimizer, some of whose optimizers may be left out.
         pairs = [separate(*each) for each in zip(hyper_params, defaults, strict=False)]
@@ -218,7 +218,7 @@ def separate(hyper_params: HyperParams, defaults: HyperParams) -> tuple[HyperPar
 
 
 def builds_in_overrides(hyper_params: HyperParams, defaults: HyperParams) -> bool:
-    """Whether this call overrides a number that is built into a compiled step."""
+    """True if this call overrides a number that is built into a compiled step."""
     if isinstance(hyper_params, list | tuple):
         return any(map(builds_in_overrides, hyper_params, defaults))
     values, usual = flatten(hyper_params), flatten(defaults)
@@ -244,7 +244,7 @@ def float_dtype(leaves: Iterable[Leaf]) -> np.dtype:
 
 
 def rounds(leaves: Iterable[Leaf], dtype: DTypeLike) -> bool:
-    """Whether some parameters have another floating-point dtype than the injected floats."""
+    """True if some parameters have another floating-point dtype than the injected floats."""
     dtypes = set(map(dtype_of, leaves))
     return any(each != dtype for each in dtypes if jnp.issubdtype(each, jnp.floating))
 

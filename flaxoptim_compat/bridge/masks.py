@@ -124,7 +124,7 @@ def _selected(
     if kind not in listed:
         names = listed[kind] = []
         listing: Any = object.__new__(kind)
-        # It is asked about everything, and accepts nothing: append returns None.
+        # The filter is asked about everything, and accepts nothing: append returns None.
         listing._filter_fn = lambda name, value: names.append((name, value))
         list(listing.iterate(tree))
     accepts = traversal._filter_fn

@@ -32,7 +32,8 @@ _Unit: TypeAlias = list[core.JaxprEqn]
 # The argument that is always zero.
 ZERO = np.uint32(0)
 
-# These hand numbers on as they are. What is computed before them meets what is computed after.
+# These operations hand numbers on as they are. What is computed before them meets what is
+# computed after.
 _HANDS_ON = frozenset(
     {
         "abs",

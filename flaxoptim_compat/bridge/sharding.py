@@ -172,9 +172,9 @@ def _checked(params: PyTree, param_specs: PyTree, what: str) -> PyTree:
 
 
 def _shortened(spec: PartitionSpec) -> PartitionSpec:
-    """The same without the Nones at its end, as jit names the placement of what it returns.
+    """The PartitionSpec without the Nones at its end, as jit names the placement of its results.
 
-    By any other name it would compile a step a second time.
+    By any other name jit would compile a step a second time.
     """
     entries = list(spec)
     while entries and entries[-1] is None:
@@ -226,7 +226,7 @@ def _param_path(path: Path, known: Container[Path]) -> Path | None:
 
 
 def _of_factor(path: Path, array: Leaf, param: Leaf, spec: PyTree) -> PartitionSpec | None:
-    """That of Adafactor's row and column means, which are over the two largest dimensions."""
+    """The PartitionSpec of Adafactor's mean over one of the two largest dimensions, or None."""
     shape = np.shape(param)
     means_over = {GetAttrKey("v_row"): -1, GetAttrKey("v_col"): -2}
     for key in path:

@@ -110,7 +110,7 @@ def _in_jax(
 def _let_broadcast(
     definition: Definition, hyper_params: HyperParams, target: Target, gradients: Sequence[Leaf]
 ) -> bool:
-    """Whether some gradients have other shapes than their parameters, of which it warns.
+    """Warn of gradients of other shapes than their parameters, and return True if there are any.
 
     Raises:
       ValueError: flax refused them, or ``strict()`` does.

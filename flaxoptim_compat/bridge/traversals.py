@@ -211,6 +211,6 @@ class TraverseTree(Traversal):
 
 t_identity = TraverseId()
 
-# Those of Flax, as long as there are any.
+# The classes of Flax, as long as there are any.
 FLAX_TRAVERSAL: type[Any] = getattr(traverse_util, "Traversal", Traversal)
 FLAX_MODEL_PARAM_TRAVERSAL: type[Any] = getattr(traverse_util, "ModelParamTraversal", Traversal)

@@ -54,7 +54,7 @@ def dot_product_attention(
     attended = _attended(axis, ndim)
     others = tuple(number for number in range(ndim - 1) if number not in attended)
     batched = tuple(range(len(others)))
-    # Those that are attended over come last, and the channels after or before them.
+    # The dimensions that are attended over come last, and the channels after or before them.
     order = (*others, *attended, ndim - 1)
     query = query.transpose(order) / jnp.sqrt(query.shape[-1]).astype(dtype)
     key = key.transpose(order)

@@ -396,7 +396,7 @@ def module_method(fn: Callable[..., Any]) -> Any:
 
     def method_of(cls: Any) -> type:
         if cls not in made:
-            # It is a module itself, of the same class, so that it can call the other methods.
+            # The method is a module itself, of the same class, so that it can call other methods.
             derived = _ModuleMeta(fn.__name__, (cls,), {"apply": fn, "__module__": cls.__module__})
             derived.__qualname__ = f"{cls.__qualname__}.{fn.__name__}"
             made[cls] = derived

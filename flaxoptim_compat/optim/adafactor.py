@@ -166,7 +166,7 @@ class Adafactor(OptimizerDef):
     def param_state_axes(
         self, param: Leaf, state: ParamState, axes: PyTree
     ) -> _AdafactorParamState:
-        """Those of the parameter; of the factors, those that are not averaged over."""
+        """The axes of the parameter; for the factors, those that are not averaged over."""
         found = super().param_state_axes(param, state, axes)
         shape = np.shape(param)
         dims = self._factored_dims(shape)
@@ -176,7 +176,7 @@ class Adafactor(OptimizerDef):
         return found.replace(v_row=row, v_col=column)  # type: ignore[no-any-return]
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
-        """The same as ever, where optax does the step that the class and the object say."""
+        """Normalise hyper-parameters, and refuse overridden methods that optax would not ask."""
         asked = [
             name
             for name in ("_decay_rate_pow", "_factored_dims")
@@ -192,12 +192,12 @@ class Adafactor(OptimizerDef):
         return super().normalise(hyper_params)
 
     def values(self, hyper_params: HyperParams) -> Values:
-        """Those that decide the shapes of a state are the definition's, whatever a step has."""
+        """The values for the formula; those that decide shapes are always the definition's."""
         values = super().values(hyper_params)
         return {**values, **({} if isinstance(values["factored"], Term) else self._lasting())}
 
     def step_structure(self) -> tuple[object, ...]:
-        """Those hyper-parameters that hold for the life of the definition belong to it too."""
+        """The usual structure, and hyper-parameters that hold for the life of the definition."""
         return (*super().step_structure(), self._lasting())
 
     def _lasting(self) -> dict[str, bool | int]:

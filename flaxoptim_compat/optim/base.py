@@ -301,7 +301,7 @@ class OptimizerDef(ByValue):
         return self.formula.transformation(self.values(hyper_params))
 
     def expression(self, terms: HyperParams) -> ast.expr:
-        """The same as a syntax tree, with terms in place of the hyper-parameters.
+        """The chain as a syntax tree, with terms in place of the hyper-parameters.
 
         Its names are ``optax``, ``jnp``, the ``transforms`` of this package, ``labels`` in a
         MultiOptimizer, and those of hyper-parameters that are no numbers.
@@ -361,7 +361,7 @@ class OptimizerDef(ByValue):
         return [Assignment(self, hyper_params, tuple(eligible))]
 
     def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
-        """Those of all leaves, out of a tree of some: here, each leaf needs its own."""
+        """The gradients of all leaves, out of a tree of some; None here, as each needs its own."""
         del params, grads
         return None
 

@@ -122,7 +122,7 @@ class Static:
 
 def _agree(a: Settings, b: Settings | None) -> bool:
     """True if a definition does the same with both."""
-    # They hold the very same objects, unless hyper-parameters were assigned or made anew.
+    # Both hold the very same objects, unless hyper-parameters were assigned or made anew.
     return b is not None and a[0] == b[0] and (all(map(is_, a[1], b[1])) or same(a[1], b[1]))
 
 

@@ -108,7 +108,7 @@ class Stage:
         return made
 
     def with_arguments(self, **arguments: Any) -> Self:
-        """The same with other arguments, which it takes by name."""
+        """The stage with other arguments, which it takes by name."""
         return dataclasses.replace(self, named={**self.named, **arguments})
 
 

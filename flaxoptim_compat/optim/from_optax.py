@@ -139,7 +139,7 @@ class FromOptax(OptimizerDef):
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
-        """Those of the parameter for every array that belongs to one, none for the others."""
+        """The axes of the parameter for every array that belongs to one, none for the others."""
         tx, _ = self._transformation(self.hyper_params, params)
         specs = jax.tree.unflatten(
             jax.tree.structure(params), leaves_like(params, param_axes, "param_axes")
@@ -195,7 +195,7 @@ class FromOptax(OptimizerDef):
     def sorted_out(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[HyperParams, list[str]]:
-        """These without what nobody takes in a step, and the names of that.
+        """These hyper-parameters without those that nobody takes in a step, and the names of those.
 
         Args:
           hyper_params: those of a step, with its extra arguments.

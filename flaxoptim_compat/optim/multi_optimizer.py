@@ -109,7 +109,7 @@ class MultiOptimizer(OptimizerDef):
         return f"{type(self).__name__}({', '.join(pairs)})"
 
     def own_code(self) -> OwnCode:
-        """That of a subclass, and that of the parts: a step calls those that must be asked."""
+        """Where a subclass or a part has code of its own: a step calls parts that must be asked."""
         overridden = self._overridden()
         parts = [definition.own_code() for definition in self.sub_optimizers]
         code = OwnCode.AROUND if "apply_gradient" in overridden else OwnCode.NONE
@@ -168,7 +168,7 @@ class MultiOptimizer(OptimizerDef):
         return assignments
 
     def partial_gradients(self, params: PyTree, grads: PyTree) -> list[Leaf] | None:
-        """Those of all leaves, where only what the traversals select has one, as flax took them.
+        """The gradients of all leaves, where only what the traversals select has one, as in flax.
 
         A leaf that no optimizer moves stands for its own gradient, which nothing asks for.
         """

@@ -36,7 +36,7 @@ class _Part:
     state: OptimizerState
 
     def own(self, values: Sequence[PyTree]) -> tuple[PyTree, ...]:
-        """Those of one value for each parameter of the whole target."""
+        """The values for the parameters of this part, out of one for each of the whole target."""
         return tuple(values[index] for index in self.leaves)
 
 

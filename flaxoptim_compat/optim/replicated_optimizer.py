@@ -35,7 +35,7 @@ class ReplicatedOptimizer(OptimizerDef):
         super().__init__(optimizer_def.hyper_params)
 
     def unreplicated(self) -> OptimizerDef:
-        """The other definition."""
+        """The definition around which this one averages gradients."""
         return self.optimizer_def
 
     def shown(self, hyper_params: HyperParams) -> str:

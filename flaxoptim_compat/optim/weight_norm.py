@@ -109,7 +109,7 @@ class _Normed:
         return AROUND.transformation({**values, "inner": inner})
 
     def expression(self, terms: Values) -> ast.expr:
-        """The same as a syntax tree."""
+        """The chain of the wrapped definition, on directions and scales, as a syntax tree."""
         inner = self._inner.expression(terms["inner"])
         return AROUND.expression({**terms, "inner": inner})
 
@@ -178,7 +178,7 @@ class WeightNorm(OptimizerDef):
     # The wrapped definition owns its hyper-parameters; a copy here could only go stale.
     @property
     def hyper_params(self) -> HyperParams:
-        """Those of this definition, with those of the wrapped one as ``inner``."""
+        """The hyper-parameters of this definition, with those of the wrapped one as ``inner``."""
         return _WeightNormHyperParams(self.wrapped_optimizer.hyper_params, *self._own)
 
     @hyper_params.setter
@@ -194,7 +194,7 @@ class WeightNorm(OptimizerDef):
 
     @property
     def formula(self) -> Formula | None:  # type: ignore[override]
-        """That of the wrapped definition, around which the parameters are taken apart."""
+        """The formula of the wrapped definition, around which the parameters are taken apart."""
         inner = self.wrapped_optimizer.formula
         return None if inner is None else _Normed(inner)
 
@@ -205,7 +205,7 @@ class WeightNorm(OptimizerDef):
         return f"{type(self).__name__}({inner}, {own})"
 
     def values(self, hyper_params: HyperParams) -> Values:
-        """Those of the wrapped definition as ``inner``."""
+        """The values for the formula, with those of the wrapped definition as ``inner``."""
         inner = self.wrapped_optimizer.values(hyper_params.inner)
         return {**super().values(hyper_params), "inner": inner}
 
@@ -234,7 +234,7 @@ class WeightNorm(OptimizerDef):
         return hp.normalise(type(self).__name__, hyper_params.replace(inner=inner))
 
     def own_code(self) -> OwnCode:
-        """That of a subclass, and that of a wrapped definition; one by names steps by itself."""
+        """Where a subclass or what is wrapped has code of its own; one by names steps by itself."""
         code, wrapped = super().own_code(), self.wrapped_optimizer.own_code()
         by_names = isinstance(self.wrapped_optimizer, MultiOptimizer | WeightNorm)
         if by_names or wrapped.asks:
@@ -252,7 +252,7 @@ class WeightNorm(OptimizerDef):
     def state_axes(
         self, params: PyTree, state: OptimizerState, param_axes: PyTree
     ) -> OptimizerState:
-        """Those of the parameter for the direction, of its last dimension for the scale."""
+        """The axes of the parameter for the direction, and of its last dimension for the scale."""
         treedef: PyTreeDef = jax.tree.structure(params)
         specs = treedef.unflatten(leaves_like(params, param_axes, "param_axes"))
         factors, inner = _taken_apart(params, state)
@@ -299,7 +299,7 @@ class WeightNorm(OptimizerDef):
         return (*direction, state.scale, state.scale_state, grads[1])
 
     def step_structure(self) -> tuple[object, ...]:
-        """That of the wrapped definition."""
+        """The class, and the structure of the wrapped definition."""
         return (type(self), self.wrapped_optimizer.step_structure())
 
     def upgrade_param_state(self, param: Leaf, entry: PyTree) -> ParamState:
@@ -336,7 +336,7 @@ def _taken_apart(params: PyTree, state: OptimizerState) -> tuple[dict[str, PyTre
 
 
 def _joined(params: PyTree, factors: Mapping[str, PyTree], inner: OptimizerState) -> OptimizerState:
-    """The same as one state for each parameter."""
+    """The factors and the state of the wrapped definition, as one state for each parameter."""
     states = jax.tree.map(
         lambda _, *fields: _WeightNormParamState(*fields),
         params,

@@ -16,14 +16,14 @@ from flaxoptim_compat.versions.of_jax import with_weak_type
 
 
 def dtype_of(leaf: Any) -> Any:
-    """What ``jnp.result_type`` says of an array or a number."""
+    """The dtype of an array or a number, as ``jnp.result_type`` has it."""
     if isinstance(leaf, jax.Array) and not leaf.weak_type:
         return leaf.dtype
     return jnp.result_type(leaf)
 
 
 def with_dtype(array: Any, dtype: Any) -> Any:
-    """What ``array.astype(dtype)`` returns: the array itself if it has the dtype.
+    """The result of ``array.astype(dtype)``: the array itself if it has the dtype.
 
     A number of Python becomes an array. A real dtype takes the real part of complex numbers, which
     jax will have written out.
@@ -38,14 +38,14 @@ def with_dtype(array: Any, dtype: Any) -> Any:
 
 
 def with_update(param: Any, update: Any) -> Any:
-    """What ``optax.apply_updates`` makes of a parameter; what is no array of jax yet stays none."""
+    """The parameter after ``optax.apply_updates``; what is no array of jax yet stays none."""
     if isinstance(param, jax.Array) or isinstance(update, jax.Array):
         return optax.apply_updates(param, update)
     return param + update
 
 
 def is_like_a_python_number(value: Any) -> bool:
-    """Whether a number takes the dtype of the array that it is multiplied with."""
+    """True if a number takes the dtype of the array that it is multiplied with."""
     return isinstance(value, int | float) or getattr(value, "weak_type", False)
 
 

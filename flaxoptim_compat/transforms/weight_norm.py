@@ -22,7 +22,7 @@ class WeightNormState(NamedTuple):
 
 
 def is_normalised(param: Any) -> bool:
-    """Whether a parameter is more than one vector: biases and scalars are left as they are."""
+    """True if a parameter is more than one vector: biases and scalars are left as they are."""
     return np.ndim(param) > 0 and param.size > param.shape[-1]
 
 
