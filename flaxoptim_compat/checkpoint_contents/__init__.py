@@ -1,1 +1,1 @@
-"""What a checkpoint holds: its optimizers, found without importing jax, and shown as text."""
+"""The contents of a checkpoint: its optimizers, found without importing jax, and shown as text."""

@@ -59,7 +59,7 @@ WEIGHT_NORM_ENTRIES = (
 
 @dataclasses.dataclass(frozen=True)
 class Kind:
-    """What optimizes a parameter, as far as the fields of its state tell.
+    """The kind of optimizer that moves a parameter, as far as the fields of its state tell.
 
     Args:
       names: the optimizers that have these fields; none, if no optimizer of flax.optim does.

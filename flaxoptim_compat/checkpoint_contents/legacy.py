@@ -15,7 +15,7 @@ from flaxoptim_compat.checkpoint_files.stored import is_index
 
 
 def kind_of_entry(entry: Any) -> Kind | None:
-    """What optimizes the parameter that has this state; None where nothing does."""
+    """The kind of optimizer that moves the parameter with this state; None where nothing does."""
     if entry is None:
         return None
     if not isinstance(entry, Mapping):
@@ -32,7 +32,7 @@ def kind_of_entry(entry: Any) -> Kind | None:
 
 
 def is_list_of_states(state: Any) -> bool:
-    """Whether a MultiOptimizer of Flax 0.3.2 or earlier had this state: one for each optimizer."""
+    """True for the state of a MultiOptimizer of Flax 0.3.2 or earlier: one for each optimizer."""
     if not isinstance(state, Mapping) or not state:
         return False
     return all(
@@ -45,7 +45,7 @@ def is_list_of_states(state: Any) -> bool:
 
 
 def states_of_list(state: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Those states, in the order of the optimizers."""
+    """The states of the optimizers in such a state of a MultiOptimizer, in their order."""
     for name in sorted(state, key=int):
         yield state[name]
 

@@ -36,7 +36,7 @@ class Moments:
     weight_norm: bool
 
     def covers(self, parameter: Path) -> bool:
-        """Whether it has values for this parameter."""
+        """True if the moments have values for this parameter."""
         tree = self.node[self.fields[0]]
         if self.weight_norm and frozenset(self.node) != WEIGHT_NORM_STATE:
             factors = [self.node[field] for field in self.fields]
@@ -53,7 +53,7 @@ class Moments:
         return not isinstance(tree, Mapping) or self.fields == ("param_states",)
 
     def holds_anything(self) -> bool:
-        """Whether it has values for any parameter."""
+        """True if the moments have values for any parameter."""
         return any(_has_arrays(self.node[field]) for field in self.fields)
 
 
@@ -94,7 +94,7 @@ def _walk(node: Any, path: Path, weight_norm: bool) -> Iterator[Moments | Path]:
 
 
 def kind_of_moments(found: list[Moments], parameter: Path) -> Kind | None:
-    """What optimizes a parameter; None where others have moments and it has none."""
+    """The kind of optimizer that moves a parameter; None if only others have moments."""
     mine = [each for each in found if each.covers(parameter)]
     if found and not mine:
         return None
@@ -129,7 +129,7 @@ def with_inner_states(opt_state: Any) -> Any:
 
 
 def may_be_frozen_or_not(opt_state: Any, kinds: Collection[Kind | None]) -> bool:
-    """Whether parameters without moments may be frozen, or moved by GradientDescent, or both.
+    """True if parameters without moments may be frozen, or moved by GradientDescent, or both.
 
     Args:
       opt_state: the optax state.

@@ -75,13 +75,13 @@ class FoundOptimizer:
 
     @property
     def alone(self) -> bool:
-        """Whether nothing stands beside them."""
+        """True if no other entries stand beside the optimizer's."""
         inside = _ENTRIES["train-state"] if self.form == "nnx" else self.entries
         return set(self.node) <= {*inside}
 
     @property
     def entry_of_parameters(self) -> str:
-        """The one of them that holds the parameters."""
+        """The name of the optimizer's entry that holds the parameters."""
         return "target" if self.form == "legacy" else "params"
 
     @property
@@ -134,7 +134,7 @@ def _is_step(number_of_steps: Any) -> bool:
 
 
 def number(value: Any) -> Any:
-    """What a stored number or array of numbers holds; None if it is neither."""
+    """The value of a stored number or array of numbers; None if it is neither."""
     if isinstance(value, StoredArray) and value.dtype.kind in "iuf":
         values = value.read()
         return values.item() if values.size == 1 else values

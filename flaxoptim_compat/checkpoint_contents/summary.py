@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as text for people."""
+"""The contents of a checkpoint as text for people."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _optimizer(found: FoundOptimizer) -> str:
 
 
 def _old_shapes(found: FoundOptimizer) -> Iterator[str]:
-    """What there is to know of parameters as GroupNorm had them, if there are any."""
+    """A remark on parameters in the shapes that GroupNorm had, if there are any."""
     layers: dict[Path, dict[str, Any]] = {}
     for each in found.parameters:
         layers.setdefault(each.path[:-1], {})["/".join(each.path[-1:])] = each.value

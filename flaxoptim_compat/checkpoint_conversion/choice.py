@@ -65,7 +65,7 @@ class Choice(NamedTuple):
         )
 
     def lacks_rate(self) -> bool:
-        """Whether the TrainState needs a learning rate that is not known."""
+        """True if the TrainState needs a learning rate that is not known."""
         if self.rate != "settable":
             return False
         rates = [hp.flatten(each.hyper_params).get("learning_rate") for each in self.assignments]
@@ -111,7 +111,7 @@ def _complete(definition: Any, hyper_params: Any) -> Any:
 
 
 def _with_rate(choice: Choice, rate: Rate) -> Choice:
-    """The same with the learning rate there; a schedule is any function of the step."""
+    """The choice with the learning rate there; a schedule is any function of the step."""
     if rate != "scheduled":
         return choice._replace(rate=rate)
     schedule = {"learning_rate": lambda step: step * math.nan}
@@ -159,7 +159,7 @@ def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
 
 
 def _layout(choice: Choice) -> str:
-    """What distinguishes the optax states of two definitions, before there are moments in them."""
+    """The structure of an optax state without parameters, which tells definitions apart."""
     return str(jax.tree.structure(_empty_state(choice)))
 
 
@@ -260,7 +260,7 @@ def _options(
 
 
 def _has_momentum(found: FoundOptimizer) -> bool:
-    """Whether any ``m`` of Adafactor is in use; one that is not has shape (1,)."""
+    """True if any ``m`` of Adafactor is in use; one that is not has shape (1,)."""
     if found.form != "legacy":
         return "ema" in found.kinds[0].fields
     states = found.node["state"]["param_states"]

@@ -1,4 +1,4 @@
-"""What a conversion did, and what to write in the program that restores the result."""
+"""The report of a conversion, and what to write in the program that restores the result."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def report(
     to: Form,
     converted: Sequence[Converted],
 ) -> str:
-    """What was done and what to do next.
+    """The text of a report: what was done and what to do next.
 
     Args:
       path: of the new checkpoint.

@@ -1,4 +1,4 @@
-"""Whether a converted checkpoint fits what a program restores into, asked before it is written."""
+"""Check that a converted checkpoint fits what a program restores into, before it is written."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from flaxoptim_compat.checkpoint_files.trees import Path, at
 
 
 def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str, Any]:
-    """What ``nnx.to_pure_dict`` makes of a model and the optimizer that goes on from a TrainState.
+    """The ``nnx.to_pure_dict`` of a model and the optimizer that goes on from a TrainState.
 
     Args:
       train_state: its state dict.
@@ -119,7 +119,7 @@ def _with_moments(
 
 
 def _moved(tree: Any, places: Mapping[Path, Path]) -> dict[str, Any]:
-    """What stands at some paths of a tree, at others; what is missing stays so."""
+    """The values at some paths of a tree, put at other paths; what is missing stays so."""
     moved: dict[str, Any] = {}
     # In the order of jax, in which Flax wrote them.
     for old, new in sorted(places.items(), key=lambda place: place[1]):

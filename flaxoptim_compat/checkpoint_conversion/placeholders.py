@@ -13,7 +13,7 @@ from flaxoptim_compat.checkpoint_files.stored import StoredArray, array_in_memor
 
 
 class Placeholders:
-    """What stands for stored arrays: objects with shape and dtype, which jax takes as leaves."""
+    """Placeholders of stored arrays: objects with shape and dtype, which jax takes as leaves."""
 
     def __init__(self) -> None:
         self._stored: dict[int, StoredArray] = {}

@@ -14,7 +14,7 @@ from flaxoptim_compat.bridge import checkpoints
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
-# Those that give a parameter the same state wherever it stands.
+# The methods that give a parameter the same state wherever it stands.
 _LEAF_BY_LEAF = (optim.OptimizerDef.init_state, optim.WeightNorm.init_state)
 
 
@@ -69,7 +69,7 @@ def fresh_states(params: Any, choice: Choice) -> list[Any]:
 
 
 def _fresh_of(definition: Any, params: list[Any]) -> list[Any]:
-    """The same of the parameters of one definition."""
+    """The state of every parameter of one definition before the first step, as shapes."""
     # A thousand layers have a handful of shapes, and tracing takes a while for each.
     if type(definition).init_state in _LEAF_BY_LEAF:
         # A damaged checkpoint may have a Python number here.

@@ -32,12 +32,12 @@ def dtype_named(name: str) -> np.dtype[Any] | None:
 
 
 def is_number(dtype: np.dtype[Any]) -> bool:
-    """Whether it is the dtype of numbers, and not of objects, text, dates or records."""
+    """True for a dtype of numbers, and not of objects, text, dates or records."""
     return dtype_named(dtype.name) is not None
 
 
 def is_possible_shape(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
-    """Whether numpy can have an array of this shape, even if one dimension is zero."""
+    """True if numpy can have an array of this shape and dtype; dimensions of zero count as one."""
     if len(shape) > LARGEST_RANK or min(shape, default=0) < 0:
         return False
     return math.prod([dtype.itemsize, *(max(length, 1) for length in shape)]) <= LARGEST_SIZE

@@ -39,7 +39,7 @@ def steps_in(directory: Path) -> tuple[Step, ...]:
 
 
 def is_step(name: str) -> bool:
-    """Whether a checkpoint in a directory of several would be called so."""
+    """True for a name that a checkpoint in a directory of several may have."""
     return bool(_OF_FLAX.fullmatch(name) or _OF_ORBAX.fullmatch(name))
 
 

@@ -213,7 +213,7 @@ class _Reader:
 
 
 def _announces(head: bytes, size: int) -> bool:
-    """Whether values of this size begin so."""
+    """True if ``head`` is what msgpack has before values of this size."""
     width = _VALUES.get(head[0], 0) if head else 0
     if not width:
         return head == bytes([0xA0 + size]) if size < 32 else False

@@ -21,7 +21,7 @@ from flaxoptim_compat.checkpoint_files.stored import (
 # The first bytes of what has a length of so many bytes.
 _BYTES = {1: 0xC4, 2: 0xC5, 4: 0xC6}
 _EXTENSIONS = {1: 0xC7, 2: 0xC8, 4: 0xC9}
-# Those of extensions that have one of these lengths.
+# The first bytes of extensions that have one of these lengths.
 _FIXED = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}
 
 
@@ -71,7 +71,7 @@ def _array(array: StoredArray) -> Iterator[bytes | memoryview]:
 
 
 def _head(shape: tuple[int, ...], array: StoredArray, kind: int) -> bytes:
-    """What comes before the values of an array: the package would want these in memory twice."""
+    """The bytes before the values of an array: msgpack would want the values in memory twice."""
     size = math.prod(shape) * array.dtype.itemsize
     triple: bytes = msgpack.packb((shape, array.dtype.name, None))[:-1] + _sized(_BYTES, size)
     length = len(triple) + size

@@ -59,7 +59,7 @@ def open_checkpoint(path: str | os.PathLike[str]) -> Iterator[Checkpoint]:
 
 
 def _found(path: Path) -> tuple[Path, tuple[Step, ...]]:
-    """What to read, and the checkpoints of which it is the newest."""
+    """The file or directory to read, and the checkpoints of which it is the newest."""
     if not path.is_dir():
         return path, ()
     if (directory := _orbax_directory(path)) is not None:

@@ -15,5 +15,5 @@ IN_SEQUENCE, IN_MAPPING = 1, 2
 
 
 def is_inside(place: str) -> bool:
-    """Whether the folder of an array is in the directory of its checkpoint, and not elsewhere."""
+    """True if the folder of an array is in the directory of its checkpoint, and not elsewhere."""
     return "\0" not in place and not any(part in ("", ".", "..") for part in place.split("/"))

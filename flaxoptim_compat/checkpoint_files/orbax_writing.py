@@ -38,7 +38,7 @@ _NAMED = frozenset(
         "float8_e5m2fnuz",
     ]
 )
-# Those of numpy that it does not know.
+# The dtypes of numpy that tensorstore does not know.
 _UNKNOWN = frozenset(["float128", "complex256"])
 
 

@@ -11,7 +11,7 @@ from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
 
 def is_no_directory(path: Path) -> bool:
-    """Whether something is there that is to be opened as a file, be it one or not."""
+    """True if something that is no directory is there, to be opened as a file, be it one or not."""
     return os.path.lexists(path) and not path.is_dir()
 
 

@@ -1,4 +1,4 @@
-"""What metadata promise, held against the bytes that are there, before memory is taken for it."""
+"""Compare the bytes that metadata promise with those that are there, before memory is taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checkpoints consist of: nested mappings, whose arrays stay in the file until read."""
+"""The parts of checkpoints: nested mappings, whose arrays stay in the file until read."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class StoredArray:
 
 
 def is_index(name: str) -> bool:
-    """Whether a name is the place of an entry in a list: Python refuses numbers of 5,000 digits."""
+    """True if a name is the index of an entry in a list: Python refuses numbers of 5,000 digits."""
     return name.isdecimal() and len(name) < 20
 
 
