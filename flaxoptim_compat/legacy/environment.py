@@ -91,7 +91,7 @@ def _refuse_foreign(path: Path) -> None:
 
 
 def serving() -> str | None:
-    """What a program that starts now is served: ``era``, ``optim`` or, if nothing, None."""
+    """The way a program that starts now is served: ``era``, ``optim`` or, if not at all, None."""
     # Asked of a new Python, because a file that is there may still not take effect.
     done = subprocess.run(
         [sys.executable, "-c", _PROBE], capture_output=True, text=True, check=False
@@ -106,7 +106,7 @@ def versions() -> dict[str, str | None]:
 
 
 def conflicts(served: str | None) -> list[str]:
-    """What keeps old programs from running here, one sentence each.
+    """The problems that keep old programs from running here, one sentence each.
 
     Args:
       served: what ``serving`` says, which takes a new Python to find out.

@@ -122,7 +122,7 @@ def start_from_environment() -> None:
 
 
 def reports() -> bool:
-    """Whether this process is the program of ``run``, and says at its end what it used."""
+    """True if this process is the program of ``run``, which says at its end what it used."""
     # The children of the program inherit the variable, and its number tells them apart.
     return os.environ.get(REPORT, "").partition(":")[0] == str(os.getpid())
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.text_table import rows
 
-# Those that took them until jax 0.1.76, when a compiled function still knew what comes of known
-# numbers, as in x.reshape(-1, jnp.prod(x.shape[1:])). mean, std, cumsum and others never did.
+# Functions that took lists until jax 0.1.76, when a compiled function still knew what comes of
+# known numbers, as in x.reshape(-1, jnp.prod(x.shape[1:])). mean, std, cumsum and others never did.
 KNOWN_WHEN_COMPILED = frozenset(
     f"jax.numpy.{name}"
     for name in ("all", "amax", "amin", "any", "max", "min", "prod", "ptp", "sum")

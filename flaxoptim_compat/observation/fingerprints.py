@@ -24,7 +24,7 @@ def digest(array: Array) -> bytes:
 
 
 class Fingerprint(NamedTuple):
-    """What is kept of an array.
+    """The fingerprint of an array: its hash, and numbers by which to compare it.
 
     Args:
       digest: the hash of its bytes.
@@ -47,20 +47,20 @@ class Fingerprint(NamedTuple):
         return max(1, -(-count // NUMBERS))
 
     def as_json(self) -> list[Any]:
-        """The same for a line of a record."""
+        """The fingerprint as a list, for a line of a record."""
         numbers = base64.b64encode(self.numbers.tobytes()).decode()
         return [self.digest, self.dtype, self.shape, numbers, self.largest]
 
     @classmethod
     def from_json(cls, entries: list[Any]) -> Fingerprint:
-        """What ``as_json`` wrote."""
+        """The fingerprint that ``as_json`` wrote."""
         bits, dtype, shape, numbers, largest = entries
         values = np.frombuffer(base64.b64decode(numbers), np.float64)
         return cls(bits, dtype, tuple(shape), values, largest)
 
 
 def fingerprint(array: Array, bits: bytes) -> Fingerprint:
-    """What is kept of an array, of which the hash is known."""
+    """The fingerprint of an array, of which the hash is known."""
     numbers = sketch(array)
     parts = _blocks(array)
     largest = max(

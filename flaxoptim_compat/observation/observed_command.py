@@ -15,7 +15,7 @@ from flaxoptim_compat.observation.records import Record
 
 
 class Run(NamedTuple):
-    """What a command did.
+    """The outcome of a command, and what its processes recorded.
 
     Args:
       status: its exit status.

@@ -47,7 +47,7 @@ class Position:
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """What was asked at a place, of which object.
+    """A use of an optimizer or a definition at a place in a program.
 
     Args:
       position: the attribute or, of what is made, the call.
@@ -89,11 +89,11 @@ class Uses:
         return {file: frozenset(digests) for file, digests in found.items()}
 
     def is_of(self, file: str, digest: str) -> bool:
-        """Whether a file with this digest is what was run."""
+        """True if the file was run with this digest."""
         return digest in self.files.get(file, ())
 
     def of_today(self, digests: Mapping[str, str]) -> Uses:
-        """What was seen in files as they are now, and in those that have not been run since.
+        """The uses seen in files as they are now, and in those that have not been run since.
 
         Args:
           digests: of files, by their full paths.
@@ -117,7 +117,7 @@ def from_here(file: str) -> str:
 
 
 def digest(content: bytes) -> str:
-    """What tells a content from another."""
+    """The SHA-256 hash of a content, which tells it from others."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -140,7 +140,7 @@ def new_folder() -> Path:
 
 
 def read(folder: Path) -> Uses:
-    """What all processes have written into a folder."""
+    """The uses that all processes have written into a folder."""
     seen: set[Seen] = set()
     for file in folder.rglob(f"*{SUFFIX}"):
         digests: dict[str, str] = {}
@@ -151,7 +151,7 @@ def read(folder: Path) -> Uses:
 
 
 def _seen(entry: Any, digests: dict[str, str]) -> set[Seen]:
-    """What a line says that was seen; of a file it notes the digest."""
+    """The use that a line tells of, if any; the digest of a file goes into ``digests``."""
     match entry:
         case ["file", str(name), str(of)]:
             digests[name] = of

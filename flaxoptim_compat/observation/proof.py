@@ -96,7 +96,7 @@ class Proof:
         return sorted({name for record in self._after for name in record.names})
 
     def account(self) -> Iterator[str]:
-        """What was compared, in a few lines."""
+        """A few lines that say what was compared."""
         runs = list(zip(self._before, self._after, strict=True))
         found = [compare(before, after) for before, after in runs]
         for trouble in sorted({each for run in runs for record in run for each in record.trouble}):

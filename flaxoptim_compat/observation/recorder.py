@@ -238,7 +238,7 @@ class Recorder:
 
 
 def _chosen(done: int, size: int) -> tuple[bool, bool]:
-    """Whether a state is looked at, and whether more than a hash is kept of it.
+    """Decide whether a state is looked at, and whether more than a hash is kept of it.
 
     Args:
       done: how many steps were done since the first state.
@@ -274,7 +274,7 @@ def _floats(tree: Any) -> list[Any]:
 
 
 def _is_here(leaf: Any) -> bool:
-    """Whether a leaf has numbers that can be read without an effect on the program."""
+    """True if a leaf has numbers that can be read without an effect on the program."""
     if isinstance(leaf, jax.Array):
         return (
             not isinstance(leaf, jax.core.Tracer)
@@ -287,7 +287,7 @@ def _is_here(leaf: Any) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _is_extended(dtype: Any) -> bool:
-    """Whether it is one of random keys."""
+    """True for a dtype of random keys."""
     return bool(jax.numpy.issubdtype(dtype, jax.dtypes.extended))
 
 
@@ -310,7 +310,7 @@ def _canonical(dtype: Any) -> Any:
 
 
 def _references(leaves: list[Any]) -> list[weakref.ref[Any]]:
-    """What knows these very arrays again; nothing where some can be written to."""
+    """Weak references, which know these very arrays again; none where some can be written to."""
     if not all(isinstance(leaf, jax.Array) for leaf in leaves):
         return []
     return [weakref.ref(leaf) for leaf in leaves]
@@ -341,7 +341,7 @@ def _place() -> tuple[_Place, bool, bool]:
 
 
 def _program() -> str:
-    """What tells this process from others of the command, and is the same in another run."""
+    """A name that tells this process from others of the command, and is the same in another run."""
     for word in sys.orig_argv[1:]:
         if not word.startswith("-"):
             return re.sub(r"\d+", "0", os.path.basename(word))[:80]

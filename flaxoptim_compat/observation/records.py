@@ -1,4 +1,4 @@
-"""What the processes of one run noted, put together."""
+"""The notes of the processes of one run, put together."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class State:
 
 @dataclasses.dataclass
 class Record:
-    """What a run of a command showed.
+    """The states of optimizers in a run of a command, and what else it showed.
 
     Args:
       states: of each kind, in the order of the run.
@@ -87,7 +87,7 @@ class Record:
 
 
 def read(folder: Path) -> Record:
-    """What is in a folder of records.
+    """The record of a run, out of a folder with the files of its processes.
 
     Processes of one program, such as the workers of a pool, may have seen the same state: it counts
     once. They are told apart by no number that differs from run to run.

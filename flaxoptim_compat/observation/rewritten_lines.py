@@ -25,11 +25,11 @@ class Change(Protocol):
 
     @property
     def old(self) -> bytes:
-        """What was in it."""
+        """The bytes that were in it."""
 
     @property
     def new(self) -> bytes:
-        """What is in it then."""
+        """The bytes that are in it then."""
 
 
 def quoted(place: Place, text: bytes | None = None) -> str:

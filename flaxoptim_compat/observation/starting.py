@@ -42,9 +42,9 @@ class Waiting:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """What the other finders find."""
+        """The spec that the other finders find, of a module to tell of; None for all others."""
         if self in sys.meta_path[1:]:
-            # That of pytest, which came later, finds modules of this package itself.
+            # The finder of pytest, which came later, finds modules of this package itself.
             sys.meta_path.remove(self)
             sys.meta_path.insert(0, self)
         if name not in self._told:

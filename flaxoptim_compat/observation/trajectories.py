@@ -81,7 +81,7 @@ class Parting:
 
 @dataclasses.dataclass(frozen=True)
 class Comparison:
-    """What two runs have in common.
+    """The result of a comparison of two runs.
 
     Args:
       optimizers: how many moved.
@@ -131,7 +131,7 @@ def _optimizers(record: Record) -> int:
 
 
 class _OfKind(NamedTuple):
-    """What two runs have in common of states that may be of one optimizer; see ``Comparison``."""
+    """The result for states of two runs that may be of one optimizer; see ``Comparison``."""
 
     steps: int
     all_steps: int
@@ -260,7 +260,7 @@ class _Measured:
         ]
 
     def gaps(self, before: State, after: State, is_first: bool) -> Iterator[Gap]:
-        """What differs in the bits: parameters, and moments where those came from the same ones.
+        """The gaps where bits differ: parameters, and moments where those came from the same ones.
 
         Args:
           before: a state of the first run.

@@ -48,7 +48,7 @@ _MADE = "_made_at"
 
 
 class Recorder:
-    """What this process has seen.
+    """A recorder of the uses of optimizers that this process has seen.
 
     Args:
       folder: where its file is to be.
@@ -168,7 +168,7 @@ def made_at(definition: Any) -> Position | None:
 
 
 def _kinds(target: Any) -> Iterator[str]:
-    """What of the parameters decides whether the TrainState of Flax takes them."""
+    """The kinds of parameters in a target that decide whether the TrainState of Flax takes them."""
     if isinstance(target, jax.Array | np.ndarray | np.generic | int | float):
         yield ARRAY
     elif not any(hasattr(target, each) for each in ("__contains__", "__getitem__", "__iter__")):

@@ -122,7 +122,7 @@ def _all_known(found: Iterable[Description | None]) -> list[Description] | None:
 
 
 def counterpart(subject: Any, module: Any) -> Any:
-    """The same in a flax.optim: itself, if it is of that one.
+    """The counterpart of a subject in a flax.optim: the subject itself, if it is of that one.
 
     Args:
       subject: a definition or an Optimizer of any flax.optim.

@@ -27,7 +27,7 @@ class Name(NamedTuple):
     own: str
 
     def of(self, factor: str) -> Name:
-        """The same of a factor of the parameter."""
+        """The name of the quantity for a factor of the parameter."""
         return Name(f"{self.optax} of {factor}", f"{self.own} of {factor}")
 
 

@@ -161,7 +161,7 @@ def _is_recording(path: Path) -> bool:
 
 
 def _parameters_in(path: Path) -> Any:
-    """Those of the optimizer in a checkpoint; where there is none, all that is in it."""
+    """The parameters of the optimizer in a checkpoint; without one, its ``params`` or all of it."""
     from flaxoptim_compat.checkpoint_contents.recognise import find_optimizers
 
     with open_checkpoint(path) as checkpoint:

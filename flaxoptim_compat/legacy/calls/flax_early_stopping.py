@@ -24,7 +24,7 @@ def unpacked(self: EarlyStopping) -> Iterator[Any]:
 
 
 def at(self: EarlyStopping, place: Any) -> Any:
-    """One of the two."""
+    """One of the two halves, by its place."""
     return _pair(self)[place]
 
 

@@ -7,7 +7,7 @@ from flaxoptim_compat.legacy.text_table import rows
 
 _FUNCTIONS = "flaxoptim_compat.legacy.calls.jax_functions:"
 
-# Those of which names and order are all that is other: module, function, what it took, as a Call
+# Functions of which only names and order are other: module, function, what it took, as a Call
 # says it, and how it is called today.
 _TABLE = """
 jax.numpy

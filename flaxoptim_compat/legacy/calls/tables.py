@@ -27,5 +27,5 @@ LOST_BY_MODULE: dict[str, list[Lost]] = {}
 for _lost in METHODS:
     LOST_BY_MODULE.setdefault(module_of(_lost.old), []).append(_lost)
 
-# Those that something is done to when they are imported.
+# The modules that something is done to when they are imported.
 MODULES = frozenset({*BY_MODULE, *ANSWERS_BY_MODULE, *LOST_BY_MODULE})

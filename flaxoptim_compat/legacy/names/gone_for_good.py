@@ -193,5 +193,5 @@ for _module, _row in rows(_TABLE):
     _names, _, _advice = _row.partition(" -> ")
     for _name in _names.split():
         GONE[f"{_module}.{_name}"] = _ADVICE.get(_advice, _advice)
-# Those that had one of these.
+# The modules that had one of these names.
 MODULES = frozenset(_module for _module, _ in rows(_TABLE))

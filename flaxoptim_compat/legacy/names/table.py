@@ -20,7 +20,7 @@ from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.text_table import rows
 
 STAND_INS = "flaxoptim_compat.legacy.stand_ins."
-# Those of whole modules, which rewritten programs import by these names.
+# The stand-ins of whole modules, which rewritten programs import by these names.
 ERA = "flaxoptim_compat.era."
 # How a row begins the name of a module of this package.
 _SHORT = {"~": STAND_INS, "era.": ERA, "nn": "flaxoptim_compat.nn"}

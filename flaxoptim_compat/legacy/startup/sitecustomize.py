@@ -1,6 +1,6 @@
-"""What Python runs first in a program of ``flaxoptim-compat run``, and in its child processes.
+"""The code that Python runs first in a program of ``flaxoptim-compat run`` and its child processes.
 
-They find it because its folder is the first on their PYTHONPATH.
+These processes find it because its folder is the first on their PYTHONPATH.
 """
 
 import importlib.machinery

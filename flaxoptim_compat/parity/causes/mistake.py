@@ -1,4 +1,4 @@
-"""One thing that people get wrong."""
+"""A known difference between flax.optim and what is taken for it: a mistake that people make."""
 
 from __future__ import annotations
 

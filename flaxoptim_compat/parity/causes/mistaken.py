@@ -37,24 +37,24 @@ class Mistaken(optim.OptimizerDef):
 
     @property
     def formula(self) -> Chain:  # type: ignore[override]
-        """That of the definition, with the mistakes."""
+        """The formula of the definition, with the mistakes."""
         plain: Any = self._definition.formula
         usual = self.recipe(self.values(self.hyper_params))
         return _WithMistakes(self.recipe, plain.state, **usual.stages)
 
     def recipe(self, values: Values) -> Recipe:
-        """That of the definition with the mistakes, and the values of a step."""
+        """The recipe of the definition with the mistakes, and the values of a step."""
         recipe = recipe_of(self._definition, values)
         for mistake in self._mistakes:
             recipe = mistake.made(recipe) or recipe
         return recipe
 
     def values(self, hyper_params: Any) -> Values:
-        """Those of the definition."""
+        """The values for the formula of the definition."""
         return self._definition.values(hyper_params)
 
     def init_param_state(self, param: Any) -> Any:
-        """That of the definition, with what the mistakes make of it."""
+        """The definition's state of one parameter, with what the mistakes make of it."""
         return self.adapt(self._definition.init_param_state(param))
 
     def adapt(self, state: Any) -> Any:

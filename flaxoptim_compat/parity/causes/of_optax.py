@@ -34,7 +34,7 @@ class _Stage(NamedTuple):
 
     @property
     def does_nothing(self) -> bool:
-        """As the weight decay of optax.adadelta where there is none."""
+        """True if it changes nothing, as the weight decay of optax.adadelta where there is none."""
         decay = self.settings.get("weight_decay") if self.maker == "add_decayed_weights" else None
         return self.maker == "identity" or (isinstance(decay, int | float) and decay == 0)
 
@@ -56,7 +56,7 @@ class _Pattern:
     stages: Sequence[_Stage]
 
     def hyper_params(self, stages: Sequence[_Stage]) -> dict[str, Any] | None:
-        """Those that a chain has, if it is one like this."""
+        """The hyper-parameters of a chain of these stages; None if the pattern does not fit it."""
         if [each.maker for each in stages] != [each.maker for each in self.stages]:
             return None
         values = dict(self.flags)

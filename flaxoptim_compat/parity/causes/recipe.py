@@ -35,38 +35,38 @@ class Recipe:
     starts: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def with_settings(self, **settings: Any) -> Self:
-        """The same with other hyper-parameters."""
+        """The recipe with other hyper-parameters."""
         return dataclasses.replace(self, settings={**self.settings, **settings})
 
     def with_dtypes(self, **dtypes: Any) -> Self:
-        """The same with fields of the state kept in other dtypes."""
+        """The recipe with fields of the state kept in other dtypes."""
         return dataclasses.replace(self, dtypes={**self.dtypes, **dtypes})
 
     def with_starts(self, **starts: float) -> Self:
-        """The same with fields of the state that start higher."""
+        """The recipe with fields of the state that start higher."""
         return dataclasses.replace(self, starts={**self.starts, **starts})
 
     def with_stages(self, **stages: Stage) -> Self:
-        """The same with these stages only."""
+        """The recipe with these stages only."""
         return dataclasses.replace(self, stages=stages)
 
     def replaced(self, name: str, **changes: Any) -> Self:
-        """The same with one stage changed, as by ``dataclasses.replace``."""
+        """The recipe with one stage changed, as by ``dataclasses.replace``."""
         changed = dataclasses.replace(self.stages[name], **changes)
         return self.with_stages(**{**self.stages, name: changed})
 
     def with_arguments(self, name: str, **arguments: Any) -> Self:
-        """The same with other arguments of one stage."""
+        """The recipe with other arguments of one stage."""
         return self.with_stages(
             **{**self.stages, name: self.stages[name].with_arguments(**arguments)}
         )
 
     def without(self, name: str) -> Self:
-        """The same without a stage."""
+        """The recipe without a stage."""
         return self.with_stages(**{key: each for key, each in self.stages.items() if key != name})
 
     def moved(self, name: str, after: str | None) -> Self:
-        """The same with one stage right after another one; None puts it first."""
+        """The recipe with one stage right after another one; None puts it first."""
         order = [key for key in self.stages if key != name]
         order.insert(0 if after is None else order.index(after) + 1, name)
         return self.with_stages(**{key: self.stages[key] for key in order})

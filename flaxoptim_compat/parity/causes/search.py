@@ -87,7 +87,7 @@ def explained(
 def _confirmed(
     close: Mapping[Variant, float], effective: set[Variant], confirm: Callable[[Variant], bool]
 ) -> list[Variant]:
-    """Those that fit in a compiled run as well; all that fit closely, or else the first one."""
+    """The variants that fit in a compiled run too: all that fit closely, or else the first one."""
     closely = [each for each in close if each in effective and close[each] <= LOOSER]
     fitting = [variant for variant in closely[:_MOST_CONFIRMED] if confirm(variant)]
     if fitting:
