@@ -34,7 +34,7 @@ class Pairing:
         return self.model.unflatten([found[leaf] for leaf in self.leaves])
 
     def to_target(self, tree: PyTree) -> PyTree:
-        """The way back."""
+        """The structure of the target for a tree like the model, or one that goes on below."""
         found = dict(zip(self.leaves, self.model.flatten_up_to(tree), strict=True))
         return self.target.unflatten([found[leaf] for leaf in range(len(found))])
 

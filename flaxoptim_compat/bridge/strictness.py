@@ -24,10 +24,10 @@ _HOW = "To make it an error, use flaxoptim_compat.strict() or set FLAXOPTIM_COMP
 def strict() -> Iterator[None]:
     """Refuse, for a block, what flax.optim let pass and is likely a mistake.
 
-    That is a checkpoint with surplus entries or with arrays of other shapes, gradients of other
-    shapes than their parameters, and a list of hyper-parameters of another length than that of the
-    optimizers. Under ``jit`` it counts what is set when a step is traced. The environment variable
-    ``FLAXOPTIM_COMPAT_STRICT=1`` does the same for a whole program.
+    A block refuses a checkpoint with surplus entries or with arrays of other shapes, gradients of
+    other shapes than their parameters, and a list of hyper-parameters of another length than that
+    of the optimizers. Under ``jit`` it counts what is set when a step is traced. The environment
+    variable ``FLAXOPTIM_COMPAT_STRICT=1`` does the same for a whole program.
     """
     before = _settings.strict
     _settings.strict = True

@@ -241,7 +241,7 @@ class InferenceState(struct.PyTreeNode):
 
     @property
     def param_states(self) -> NoReturn:
-        """There are none.
+        """Refuse: an InferenceState has no states of an optimizer.
 
         Raises:
           NotImplementedError: always.
@@ -296,8 +296,8 @@ class InferenceState(struct.PyTreeNode):
 def with_logical_axes(definition: Definition) -> Definition:
     """A copy of a definition that T5X can ask for the axes of its state.
 
-    It is of a subclass with the method ``derive_logical_axes`` and of the same name, and does in
-    everything else what the definition does.
+    The copy is of a subclass with the method ``derive_logical_axes`` and of the same name, and does
+    in everything else what the definition does.
 
     Args:
       definition: any definition; one that has the method already is returned as it is.

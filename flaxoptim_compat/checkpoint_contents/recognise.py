@@ -86,7 +86,7 @@ class FoundOptimizer:
 
     @property
     def place(self) -> str:
-        """The path, for messages."""
+        """The path of the optimizer in the checkpoint, for messages."""
         return printable("/".join(self.path)) or "the top of the checkpoint"
 
     @property

@@ -170,7 +170,7 @@ def _empty_state(choice: Choice) -> Any:
 
 
 def _in_its_place(found: FoundOptimizer, fitting: Sequence[Choice]) -> Choice:
-    """The one whose chain has its moments where they were found, or the first.
+    """The choice whose chain has its moments where they were found, or the first.
 
     A checkpoint of NNX does not have the parts of a chain that have no state.
     """

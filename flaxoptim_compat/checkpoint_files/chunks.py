@@ -19,7 +19,7 @@ LARGEST_CHUNK = 2**30
 
 
 def joined(entries: Mapping[str, Tree], path: Path) -> StoredArray:
-    """The array that such a map stands for.
+    """The array that a map of shorter ones stands for.
 
     Args:
       entries: the map.

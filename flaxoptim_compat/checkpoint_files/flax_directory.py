@@ -21,8 +21,9 @@ class Step(NamedTuple):
 def steps_in(directory: Path) -> tuple[Step, ...]:
     """The checkpoints in a directory, oldest first.
 
-    They are named as flax.training.checkpoints does, such as ``checkpoint_10``, or as orbax does,
-    such as ``10``. Unfinished ones, and directories with the arrays of several processes, are not.
+    The checkpoints are named as flax.training.checkpoints does, such as ``checkpoint_10``, or as
+    orbax does, such as ``10``. Unfinished ones, and directories with the arrays of several
+    processes, are not.
     """
     entries = sorted(directory.iterdir())
     of_flax = [

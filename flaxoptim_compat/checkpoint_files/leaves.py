@@ -72,7 +72,7 @@ def values_of(array: StoredArray) -> np.ndarray[Any, Any]:
 def pieces(values: np.ndarray[Any, Any], begin: int = 0, end: int | None = None) -> Iterator[Any]:
     """The bytes of the values from ``begin`` to ``end``, in C order and in the machine's own.
 
-    They are no copies where the array has that order already.
+    The bytes are no copies where the array has that order already.
     """
     end = values.size if end is None else end
     native = values.dtype.newbyteorder("=")

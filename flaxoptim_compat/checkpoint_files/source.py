@@ -21,7 +21,8 @@ COPY_AGAIN = (
 class Source:
     """An open file.
 
-    It is read and not mapped: a file that another process shortens is an error then, not a crash.
+    The file is read and not mapped: a file that another process shortens is an error then, not a
+    crash.
 
     Args:
       path: the file.

@@ -68,7 +68,7 @@ def is_index(name: str) -> bool:
 class StoredList(Mapping[str, "Tree"]):
     """A list in a msgpack file, as flax.serialization numbers lists: '0', '1' and so on.
 
-    It is written as a list again.
+    The list is written as a list again.
 
     Args:
       items: what it holds.

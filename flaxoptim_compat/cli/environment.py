@@ -55,7 +55,7 @@ def enable(arguments: argparse.Namespace) -> int:
 
 
 def disable(arguments: argparse.Namespace) -> int:
-    """Delete that file."""
+    """Delete the file that Python reads at every start."""
     from flaxoptim_compat.legacy import environment
 
     del arguments

@@ -177,7 +177,7 @@ def _print_patch(report: Report) -> None:
 
 
 def _proof(commands: list[str]) -> Proof:
-    """The commands run with the program as it is.
+    """Run the commands with the program as it is, and return the proof to go on with.
 
     Raises:
       VerificationError: a command fails.

@@ -18,8 +18,8 @@ from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_N
 class Alias(ModuleType):
     """A module whose attributes are those of another one.
 
-    It is not the other module itself, so that reading an attribute by the old name can be counted
-    and the other module never gets a second name and a second spec.
+    An alias is not the other module itself, so that reading an attribute by the old name can be
+    counted and the other module never gets a second name and a second spec.
     """
 
     def __init__(self, entry: Entry, registry: Registry) -> None:

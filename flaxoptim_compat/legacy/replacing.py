@@ -33,7 +33,7 @@ def replace(holder: Any, attribute: str, value: Any) -> Callable[[], None]:
 
 
 def all_of(undo: Iterable[Callable[[], None]]) -> Callable[[], None]:
-    """One function that calls several."""
+    """One function that calls all of these functions."""
 
     def undo_all() -> None:
         for function in undo:

@@ -81,12 +81,12 @@ class ModuleFrame:
 
     @property
     def is_init(self) -> bool:
-        """True if it is being initialized."""
+        """True if the module is being initialized."""
         return self.rng is not None
 
     @property
     def path(self) -> str:
-        """Where it is, such as ``/encoder/Dense_0``."""
+        """The path of the module, such as ``/encoder/Dense_0``."""
         if self.parent is None:
             return f"/{self.name or ''}"
         if self.parent.transparent:

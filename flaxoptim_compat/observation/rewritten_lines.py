@@ -21,15 +21,15 @@ class Change(Protocol):
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path of the file."""
 
     @property
     def old(self) -> bytes:
-        """The bytes that were in it."""
+        """The bytes of the file before."""
 
     @property
     def new(self) -> bytes:
-        """The bytes that are in it then."""
+        """The bytes of the file afterwards."""
 
 
 def quoted(place: Place, text: bytes | None = None) -> str:

@@ -94,7 +94,7 @@ class LegacyLoop:
         return optax.GradientTransformation(init, update)
 
     def expression(self, terms: Values) -> ast.expr:
-        """There is none."""
+        """Refuse: the definition has no text in optax."""
         raise NotImplementedError(f"{type(self._definition).__name__} has no text in optax.")
 
     def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:

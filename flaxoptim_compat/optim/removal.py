@@ -14,7 +14,7 @@ _PREMISES = {
 
 
 def notice(removed: str, kind: str, expression: str | None) -> str:
-    """The text.
+    """The text of the notice.
 
     Args:
       removed: what is gone from Flax.

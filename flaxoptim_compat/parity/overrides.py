@@ -29,7 +29,7 @@ class Overrides:
 
     @property
     def values(self) -> dict[str, Any]:
-        """All of them, by name."""
+        """The values of both kinds, by name."""
         return {**self.constant, **self.changing}
 
 

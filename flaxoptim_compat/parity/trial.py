@@ -60,7 +60,7 @@ def gradients(params: Any, step: Any) -> Any:
 def small(steps: int) -> tuple[Any, list[Any]]:
     """Parameters and gradients of a part of the model, since more take long to compile.
 
-    They are a matrix, a bias that starts as zeros, and a vector.
+    The parameters are a matrix, a bias that starts as zeros, and a vector.
     """
     params = {name: parameters()[name] for name in ("dense", "norm")}
     step_of = jax.jit(lambda step: gradients(params, step))

@@ -12,7 +12,8 @@ import optax
 def hold() -> optax.GradientTransformation:
     """Replace every update by the one that changes no bit of its parameter.
 
-    That is -0.0: adding 0.0, as ``optax.set_to_zero`` does, turns a parameter of -0.0 into 0.0.
+    The update is -0.0: adding 0.0, as ``optax.set_to_zero`` does, turns a parameter of -0.0 into
+    0.0.
     """
 
     def update(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:

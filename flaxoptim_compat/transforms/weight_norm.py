@@ -70,8 +70,8 @@ def merge(direction: Any, scale: Any, eps: Any) -> Any:
 def split_gradient(grads: Any, direction: Any, scale: Any, decay: Any, eps: Any) -> tuple[Any, Any]:
     """The gradients of the two factors, with ``decay · direction`` added to the first.
 
-    They are what ``jax.vjp`` makes of ``merge``, operation for operation. Outside jit that would
-    run, since jax 0.12, some of these together, and they would be rounded together.
+    The gradients are what ``jax.vjp`` makes of ``merge``, operation for operation. Outside jit that
+    would run, since jax 0.12, some of these together, and they would be rounded together.
     """
 
     def of_both(grad: jax.Array, vector: jax.Array, size: Any) -> tuple[jax.Array, Any]:

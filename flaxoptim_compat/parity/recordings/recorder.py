@@ -451,7 +451,7 @@ def _not_a_step(index: int, item: Any) -> str:
 def _record_calls(step: Callable[[int], Any], recording: Recording, number: int) -> None:
     """Record the updates in a function that is called with 0, 1, 2 and so on.
 
-    They are those of one optimizer: from the call of the given number on, each call on the
+    The updates are those of one optimizer: from the call of the given number on, each call on the
     parameters that the last one returned.
     """
     others = 0

@@ -63,7 +63,7 @@ def title_of_causes(report: Findings) -> str:
 
 
 def _when(parting: Parting, report: Findings) -> str:
-    """After which step."""
+    """The step at which two runs part, in words."""
     if not parting.step:
         return "before the first step"
     return f"at step {parting.step} of {report.steps}"
@@ -151,7 +151,7 @@ def _default(report: Findings) -> list[str]:
 
 
 def loop_text(report: Findings) -> str:
-    """Whose gradients they were."""
+    """The words that say whose gradients they were."""
     return _LOOPS.get(report.loop, report.loop)
 
 

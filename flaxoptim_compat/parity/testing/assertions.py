@@ -75,7 +75,7 @@ def assert_equal(report: Report, advice: str = "") -> None:
 
 
 def _within(steps: int | None, *sources: Any) -> int | None:
-    """So many steps, or as many as there are."""
+    """The number of steps, or of those that the sources have if these are fewer."""
     known = [each.steps for each in sources if isinstance(each, Recording)]
     known += [len(each) for each in sources[:1] if isinstance(each, list | tuple)]
     return steps if steps is None else min([steps, *known])
