@@ -59,7 +59,7 @@ class Row:
 
     @property
     def page(self) -> str:
-        """Its page in ``migration_guide/optimizers``."""
+        """The page of the optimizer in ``migration_guide/optimizers``."""
         return f"{self.name.lower()}.md"
 
     @property

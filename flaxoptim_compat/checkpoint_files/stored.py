@@ -47,7 +47,7 @@ class StoredArray:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def read(self) -> np.ndarray[Any, Any]:
-        """Its values, read from the file now and kept by the caller only; they are read-only.
+        """The values, read from the file now and kept by the caller only; they are read-only.
 
         Raises:
           CheckpointError: the file was closed, shortened or damaged.

@@ -147,12 +147,12 @@ class ModuleState:
 
     @property
     def name(self) -> str:
-        """Its name in the module."""
+        """The name of the state in the module."""
         return self._name
 
     @property
     def value(self) -> Any:
-        """Its value, which can be set where the collection can be changed."""
+        """The value of the state, which can be set where the collection can be changed."""
         values = self._collection.retrieve(default={})
         if self._name not in values:
             raise ValueError(

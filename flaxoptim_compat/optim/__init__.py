@@ -16,7 +16,7 @@ try:
     from flaxoptim_compat.optim.dynamic_scale import DynamicScale as DynamicScale
     from flaxoptim_compat.optim.multi_optimizer import MultiOptimizer as MultiOptimizer
 
-    # This module puts itself into OptimizerDef, and imports base.py, which must be there by then.
+    # The next one puts itself into OptimizerDef, and imports base.py, which must be there by then.
     from flaxoptim_compat.optim.replicated_optimizer import ReplicatedOptimizer as _  # noqa: F401
 except (AttributeError, ImportError) as error:
     from flaxoptim_compat.versions.allowed import refuse_old

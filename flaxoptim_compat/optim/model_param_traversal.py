@@ -18,8 +18,8 @@ from flaxoptim_compat.bridge.traversals import FLAX_MODEL_PARAM_TRAVERSAL
 class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
     """Selects the parameters whose path and value a function accepts.
 
-    It does what Flax's own class does, whether there is one or no more, and accepts the models of
-    ``flax.nn``, Flax's first module API, as well.
+    The class does what Flax's own class does, whether there is one or no more, and accepts the
+    models of ``flax.nn``, Flax's first module API, as well.
 
     Args:
       filter_fn: takes a path such as ``/encoder/dense/kernel`` and a value with ``shape`` and

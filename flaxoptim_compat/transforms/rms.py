@@ -16,7 +16,7 @@ def scale_by_rms(
 ) -> optax.GradientTransformation:
     """``optax.scale_by_rms``, or ``optax.scale_by_stddev`` where it is centered.
 
-    This is the choice that ``optax.rmsprop`` makes.
+    ``optax.rmsprop`` makes the same choice.
 
     Args:
       decay: of the averages.
