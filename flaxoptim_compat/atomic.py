@@ -77,7 +77,7 @@ def _renamed(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     except BaseException:
         _remove(unfinished)
         raise
-    # It is there, and no error may say that it is not.
+    # The file is there, and no error may say that it is not.
     with contextlib.suppress(OSError):
         directory_to_disk(path.parent)
 

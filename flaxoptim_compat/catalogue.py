@@ -20,9 +20,9 @@ DTYPE: Final = "dtype_momentum"
 # Optax computes 1 - x of these: as Python numbers that is exact, as float32 arrays it has four
 # digits less.
 COMPLEMENTED: Final = frozenset({"beta1", "beta2", "rho"})
-# These are counts, and deciding shapes or steps with them needs integers.
+# These hyper-parameters are counts, and deciding shapes or steps with them needs integers.
 INTEGERS: Final = frozenset({"min_dim_size_to_factor", "step_offset"})
-# This one decides shapes, so it can never be traced.
+# This hyper-parameter decides shapes, so it can never be traced.
 STRUCTURAL: Final = frozenset({"min_dim_size_to_factor"})
 
 
@@ -232,7 +232,7 @@ OPTIMIZERS: Final = (
     ),
 )
 BY_NAME: Final = {row.name: row for row in OPTIMIZERS}
-# Those that move parameters themselves.
+# The optimizers that move parameters themselves.
 PLAIN: Final = tuple(row for row in OPTIMIZERS if WRAPPED not in row.hyper_params)
 FLAGS: Final = frozenset(name for row in OPTIMIZERS for name in row.flags)
 # What flax computed with.

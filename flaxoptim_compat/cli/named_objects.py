@@ -62,7 +62,7 @@ def _value(text: str) -> Any:
 
 
 def state_named(text: str) -> Any:
-    """What the new program restores into: a TrainState, or what there is around it.
+    """The object that the new program restores into: a TrainState, or what there is around it.
 
     Args:
       text: ``MODULE:NAME`` of it, or of a function that returns it.
@@ -95,7 +95,7 @@ def parameters_named(text: str) -> Any:
 
 
 def _named(option: str, text: str) -> tuple[Any, str]:
-    """What a name of a module means, or what it returns; and how to say which of the two it is."""
+    """The object of a name in a module, or what it returns; and words that say which it is."""
     module, _, name = text.partition(":")
     if not module or not name:
         raise CheckpointError(

@@ -1,4 +1,4 @@
-"""What ``flaxoptim-compat parity`` does: the sides, the run, and the report of it."""
+"""The work of ``flaxoptim-compat parity``: the sides, the run, and the report of it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _parameters(text: str | None, sides: dict[str, Any], code: NamedCode) -> Any
 
 
 def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
-    """What OLD is elsewhere, what to call it, and what there is to say about the choice."""
+    """The counterpart of OLD, what to call it, and what there is to say about the choice."""
     definition = old.optimizer_def if is_optimizer(old) else old
     if not is_definition(definition):
         raise ParityError(
@@ -134,9 +134,9 @@ def _counterpart(text: str, old: Any, params: Any) -> tuple[Any, str, str]:
 
 
 def _genuine(old: Any, kind: str, params: Any) -> tuple[Any, str]:
-    """The same in the genuine flax.optim; None, and why, if it cannot be had although it is there.
+    """The counterpart in the genuine flax.optim; None, and why, if that is there but of no use.
 
-    Its absence needs no explanation.
+    The absence of the genuine flax.optim needs no explanation.
     """
     module = genuine.find()
     if module is None:

@@ -1,4 +1,4 @@
-"""What ``scan`` and ``rewrite`` have in common: their files, and which rules count."""
+"""The common parts of ``scan`` and ``rewrite``: their files, and which rules count."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 
 def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bool = False) -> Task:
-    """What a run is to do, by its options and the user's settings.
+    """The task of a run, by its options and the user's settings.
 
     Raises:
       SettingsError: one of them means nothing.

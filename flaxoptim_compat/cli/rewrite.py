@@ -227,7 +227,7 @@ def _write(
 
 
 def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[str]:
-    """What to do now that files have changed."""
+    """The lines that say what to do now that files have changed."""
     from flaxoptim_compat.migrate.formats.until_then import needs_run
     from flaxoptim_compat.versions.that_need_run import that_need_run
 
@@ -277,7 +277,7 @@ def _formatting(files: str) -> str:
 
 
 def _has_old_numbers(command: str) -> bool:
-    """Whether a command runs its program with the random numbers of before jax 0.5."""
+    """True if a command runs its program with the random numbers of before jax 0.5."""
     from flaxoptim_compat.legacy.installing import RANDOM
 
     return bool(re.search(r"--random[ =]then\b", command)) or os.environ.get(RANDOM) == "then"

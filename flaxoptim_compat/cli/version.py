@@ -1,4 +1,4 @@
-"""What ``--version`` prints: all that a report of a bug has to say about versions."""
+"""The text of ``--version``: all that a report of a bug has to say about versions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import platform
 from flaxoptim_compat import __version__
 from flaxoptim_compat.versions import allowed
 
-# They come with flax and optax. Any version will do, but what goes wrong may be theirs.
+# These packages come with flax and optax. Any version will do, but what goes wrong may be theirs.
 OPTIONAL = ("orbax-checkpoint", "chex")
 
 

@@ -1,1 +1,1 @@
-"""What the formulas of the optimizers are in a text: optax's functions, and their arguments."""
+"""The formulas of the optimizers as program text: optax's functions, and their arguments."""

@@ -1,4 +1,4 @@
-"""The same without jax: the stages of each class, and the parameters of what texts call.
+"""The formulas without jax: the stages of each class, and the parameters of what texts call.
 
 They are read off the classes and off optax by ``python -m tests.generate formulas``. A program is
 so rewritten in the time that reading it takes; importing jax, flax and optax takes longer.
@@ -17,7 +17,7 @@ from flaxoptim_compat.formula_text.stages import StageText
 
 
 def stages_of(name: str) -> list[StageText]:
-    """What a text says of the stages of a class, first to last; ``name`` is a row's."""
+    """The stages of a class as program text, first to last; ``name`` is a row's."""
     return [_stage(each) for each in _record()["stages"][name]]
 
 

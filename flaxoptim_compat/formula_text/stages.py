@@ -22,7 +22,7 @@ ParametersOf = Callable[[str], Mapping[str, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class StageText:
-    """What a text says of one stage.
+    """One stage of a chain as program text: a function, and its arguments.
 
     Args:
       function: makes the transformation.
@@ -44,7 +44,7 @@ class StageText:
     within: tuple[str, ...] = ()
 
     def is_idle(self, terms: Terms) -> bool:
-        """Whether it does nothing with these. An array, which may change, is never known to."""
+        """True if the stage does nothing with these terms; False for an array, which may change."""
         if not self.idle_without:
             return False
         value = _value(terms[self.idle_without])
@@ -52,15 +52,15 @@ class StageText:
 
 
 class Conditional(Protocol):
-    """What there may be another one for."""
+    """A stage that may be left out, or that another stage may stand in for."""
 
     @property
     def when(self) -> str:
-        """The hyper-parameter without which, as None or False, there is no such one."""
+        """The hyper-parameter without which, as None or False, there is no such stage."""
 
     @property
     def otherwise(self) -> Self | None:
-        """The one that there is then, if any."""
+        """The stage that there is then, if any."""
 
 
 AnyStage = TypeVar("AnyStage", bound=Conditional)
@@ -211,7 +211,7 @@ def written(
 
 
 def resolved(argument: Any, terms: Terms) -> Any:
-    """What an argument of a stage is: a constant, or what the name that it is stands for."""
+    """The value of an argument of a stage: a constant, or what a name stands for."""
     return terms[argument] if isinstance(argument, str) else argument
 
 
