@@ -11,7 +11,7 @@ import jax
 
 from flaxoptim_compat import optim, to_optax
 from flaxoptim_compat.cli.output import print_error, print_text
-from flaxoptim_compat.cli.progress import Progress, optimizers, steps
+from flaxoptim_compat.cli.progress import Progress
 from flaxoptim_compat.legacy.named_code import NamedCode, failure, place_of
 from flaxoptim_compat.parity import genuine, trial
 from flaxoptim_compat.parity.comparison import compare
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _survey() -> int:
     """Print every optimizer beside optax's namesake and beside ours; 1 if ours parts."""
-    with Progress(optimizers, _DELAY) as progress:
+    with Progress("optimizers", _DELAY) as progress:
         found = matrix(progress)
     print_text(str(found))
     return 0 if found.equal else 1
@@ -53,7 +53,7 @@ def _reported(arguments: argparse.Namespace) -> int:
     if path is not None:
         check(path)
     compared = _replayed if arguments.form == "replay" else _compared
-    with NamedCode() as code, Progress(steps, _DELAY) as progress:
+    with NamedCode() as code, Progress("steps", _DELAY) as progress:
         report = compared(arguments, code, progress)
     print_text(str(report))
     if path is not None:

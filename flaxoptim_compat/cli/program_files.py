@@ -92,8 +92,8 @@ def task_for(arguments: argparse.Namespace, target: str = "", accept_changes: bo
 
 def run_over(arguments: argparse.Namespace, task: Task) -> Report:
     """Read all files; if that takes more than a second, a line says how far it is."""
-    from flaxoptim_compat.cli.progress import FileProgress
+    from flaxoptim_compat.cli.progress import Progress
     from flaxoptim_compat.migrate.run import pipeline
 
-    with FileProgress(delay=1.0) as progress:
+    with Progress("files", delay=1.0) as progress:
         return pipeline.run(arguments.paths, task, progress)
