@@ -208,13 +208,16 @@ class ImportPlan:
         return spoken == len(word.findall(self._document.source(imported.statement)))
 
     def _is_bound_elsewhere(self, imported: _Imported) -> bool:
-        """True if another import certainly binds the same name in the same scope."""
+        """True if another import certainly binds the same name in the same scope as well."""
+        order = [*self._imported.values()]
         return any(
             (each.scope, each.written.bound) == (imported.scope, imported.written.bound)
             and each is not imported
             and not self._is_conditional(each)
             and not surface.is_of_flax_optim(each.name)
-            for each in self._imported.values()
+            # Of several that go, such as two submodules of jax, the first becomes `import jax`.
+            and (each.alias not in self._moved or number < order.index(imported))
+            for number, each in enumerate(order)
         )
 
     def _free(self, name: str, module: str) -> str:

@@ -24,6 +24,11 @@ def assigned_once(
     """
     if not isinstance(node, ast.Name):
         return node
+    scopes = points_to.scopes[document]
+    scope = scopes.binder(place, node.id)
+    # A parameter, an import and a pattern bind it as well.
+    if scope is None or len(scopes.of[scope].bindings[node.id]) != 1:
+        return node
     match list(assignments(points_to, document, place, node.id)):
         case [statement]:
             return _assigned_by(statement, node.id) or node
@@ -33,7 +38,7 @@ def assigned_once(
 def _assigned_by(statement: ast.stmt, name: str) -> ast.expr | None:
     """The expression that a statement assigns to a name; None if it is no plain assignment."""
     match statement:
-        case ast.Assign(targets=[ast.Name(), *_], value=value):
+        case ast.Assign(targets=[ast.Name(id=bound), *_], value=value) if bound == name:
             return value
         case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
             names = [each.id if isinstance(each, ast.Name) else "" for each in targets]

@@ -425,3 +425,16 @@ def test_an_optimizer_that_is_asked_twice_in_one_call_has_a_name(
     text = rewrite(program, "optax")
     assert ("legacy_2 := optim.Optimizer.from_train_state(optimizer)" in text) is is_bound
     assert text.count("from_train_state(") == (1 if is_bound else 2)
+
+
+@pytest.mark.parametrize("signature", ["lr=None", "lr"])
+def test_a_rate_that_a_parameter_may_have_is_set_in_each_step(signature: str) -> None:
+    text = (
+        "from flax import optim\n\ndef rate_at(step):\n    return 0.1 / (1 + step)\n\n"
+        "def make(params):\n    return optim.Adam(0.1).create(params)\n\n"
+        f"def step(optimizer: optim.Optimizer, grads, {signature}):\n"
+        "    if lr is None:\n        lr = rate_at(optimizer.state.step)\n"
+        "    return optimizer.apply_gradient(grads, learning_rate=lr)\n"
+    )
+    new = rewrite(text, "optax")
+    assert "learning_rate=lr" in new and "optax.adam(rate_at)" not in new

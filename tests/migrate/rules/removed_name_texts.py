@@ -180,6 +180,18 @@ FIXES: dict[str, tuple[str, str]] = {
             "np.sort(x, axis=0), np.isin(a, b, invert=True).ravel(), era.asfarray((x))\n"
         ),
     ),
+    # Each brought `jax`, and both go.
+    "submodules": (
+        (
+            "import jax.experimental.host_callback\nimport jax.lib.xla_bridge\n"
+            "jax.experimental.host_callback.id_print(jax.jit(f)(jax.lib.xla_bridge.get_backend()))\n"
+        ),
+        (
+            "import jax\nfrom flaxoptim_compat.era import host_callback\n"
+            "from jax.extend import backend\n"
+            "host_callback.id_print(jax.jit(f)(backend.get_backend()))\n"
+        ),
+    ),
     "spherical harmonics": (
         "from jax.scipy.special import sph_harm\nsph_harm(m, n, t, p, n_max=3)\n",
         "from jax.scipy import special\nspecial.sph_harm_y(n, m, p, t, n_max=3)\n",
