@@ -57,6 +57,8 @@ def convert_checkpoint(
         tree, converted = convert(checkpoint.tree, to, name, definitions, paths, rate, like)
         if fits is not None:
             refuse_misfits(tree, fits)
+        # Before there is a destination: it reads numbers of the source, which may be damaged.
+        text = report(os.fspath(destination), tree, format_, to, converted)
         # What NNX restores is a mapping with numbers for names.
         write_checkpoint(destination, tree, format_, progress, sequences=to != "nnx")
-        return report(os.fspath(destination), tree, format_, to, converted)
+        return text

@@ -147,7 +147,7 @@ def _convert(arguments: argparse.Namespace) -> int:
             fits = named_objects.state_named(arguments.fits)
         if arguments.like is not None:
             like = named_objects.parameters_named(arguments.like)
-    with Progress("bytes") as progress:
+    with Progress("bytes", delay=1.0) as progress:
         report = convert_checkpoint(
             arguments.source,
             arguments.destination,

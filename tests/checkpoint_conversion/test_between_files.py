@@ -17,8 +17,8 @@ from orbax.checkpoint import PyTreeCheckpointer
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
+from flaxoptim_compat.checkpoint_files import CheckpointError, write_checkpoint
 from flaxoptim_compat.cli import main
-from flaxoptim_compat.cli.progress import Progress
 from tests.data import goldens
 from tests.support.cases import case
 from tests.support.checkpoint_conversions import with_moments, written
@@ -232,15 +232,14 @@ def test_orbax_restores_into_a_nested_template(capsys: pytest.CaptureFixture[str
     assert_same(restored["optimizer"].params, optimizer.target)
 
 
-def test_progress_on_a_terminal_only(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Progress() as progress:
-        progress(1, 2)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    with Progress() as progress:
-        progress(500_000_000, 2_000_000_000)
-    shown = capsys.readouterr().err.split("\r\033[K")
-    assert re.fullmatch(r"\[#{8}\.{22}\] 500 of 2,000 MB, [\d,]+ MB/s", shown[1])
-    assert shown[2:] == [""]
+def test_a_rate_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
+    # What is said of the old rate is worked out before there is a destination.
+    state = optim.Adam(0.1).create({"w": jnp.ones(3)}).to_train_state()
+    old, new = tmp_path / "old", tmp_path / "new"
+    tree = jax.tree.map(np.asarray, serialization.to_state_dict(state))
+    write_checkpoint(old, tree, "orbax")
+    (rate,) = (each for each in old.glob("*learning_rate*/*") if each.name[0].isdigit())
+    rate.write_bytes(rate.read_bytes()[:1])
+    with pytest.raises(CheckpointError, match="cannot be read"):
+        convert_checkpoint(old, new, "legacy")
+    assert [each.name for each in tmp_path.iterdir()] == ["old"]

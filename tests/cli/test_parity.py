@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -234,13 +233,11 @@ def test_progress_is_shown_to_a_terminal_only(
     assert run(OLD, NEW) == 0
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
     assert run(OLD, NEW, "--steps", "5000") == 0
     out, err = capsys.readouterr()
     assert "\033" not in out
-    shown = err.split("\r\033[K")
-    assert shown[0] == "" and shown[-1] == ""
-    line = r"\[#*\.*\] step [\d,]+ of 5,000, [\d,]+ s left"
-    assert shown[1:-1] and all(re.fullmatch(line, each) for each in shown[1:-1])
+    assert "/5000" in err and " steps" in err and err.endswith("\033[2K")
 
 
 def test_help_of_each_form(capsys: pytest.CaptureFixture[str]) -> None:
