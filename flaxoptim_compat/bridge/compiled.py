@@ -20,7 +20,7 @@ from jax.tree_util import PyTreeDef
 from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge import hyper_params as hp
-from flaxoptim_compat.bridge.batches import batches
+from flaxoptim_compat.bridge.batches import LARGEST, batches
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.rounding import ZERO, rounding_each
@@ -127,7 +127,9 @@ def compiled(
     leaves: list[Leaf] = []
     new_states: list[ParamState] = []
     count = None
-    with collecting_later() if len(division.batches) > 1 else contextlib.nullcontext():
+    # Of fewer leaves there is less to search than the search is put off by.
+    is_large = len(target.leaves) > LARGEST
+    with collecting_later() if is_large else contextlib.nullcontext():
         for batch in division.batches:
             moved, count, moved_states = batch.run(
                 _at(batch.address, dynamic),

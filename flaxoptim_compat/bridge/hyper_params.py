@@ -26,6 +26,9 @@ from flaxoptim_compat.transforms.casting import (
     like_a_python_number,
 )
 
+# Of nearly all hyper-parameters this is all that each step asks.
+_PLAIN = frozenset({float, int, bool})
+
 
 def flatten(hyper_params: HyperParams) -> dict[str, Any]:
     """All hyper-parameters by name, those of a wrapped optimizer included.
@@ -144,9 +147,9 @@ def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
     """
     values = flatten(hyper_params)
     refuse_missing_rate(owner, f"{owner}(learning_rate=...)", values)
-    for name in NUMBERS.intersection(values):
-        if type(values[name]) is not float:
-            _refuse_no_number(owner, name, values[name])
+    for name, value in values.items():
+        if type(value) not in _PLAIN and name in NUMBERS:
+            _refuse_no_number(owner, name, value)
     normal = {name: _normalise(name, value) for name, value in values.items()}
     changed = {name: value for name, value in normal.items() if value is not values[name]}
     return with_values(hyper_params, changed) if changed else hyper_params

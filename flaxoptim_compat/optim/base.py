@@ -128,7 +128,7 @@ class OptimizerDef(ByValue):
           AssertionError: there is no learning rate.
           ValueError: the gradients do not fit the parameters.
         """
-        if OwnCode.STEP in self.own_code():
+        if self.own_code().step:
             return self.step_by_own_code(hyper_params, params, state, grads)
         new_params, count, param_states = run_step(
             self, hyper_params, params, state.step, state.param_states, grads
@@ -337,20 +337,18 @@ class OptimizerDef(ByValue):
     def own_code(self) -> OwnCode:
         """Where code of the program's own takes part in what this definition does."""
         overridden = self._overridden()
-        code = OwnCode.NONE
-        if self.formula is None or "apply_param_gradient" in overridden:
-            code |= OwnCode.STEP
-        if "apply_gradient" in overridden:
-            code |= OwnCode.AROUND
-        return OwnCode.ELSEWHERE if not code and overridden else code
+        step = self.formula is None or "apply_param_gradient" in overridden
+        around = "apply_gradient" in overridden
+        return OwnCode(step, around, elsewhere=bool(overridden) and not (step or around))
 
     def _overridden(self) -> set[str]:
         """The methods that subclasses, or the program, override since the formula was stated."""
-        order = type(self).__mro__
-        home = next(cls for cls in order if "formula" in vars(cls))
-        since = [vars(cls) for cls in order[: order.index(home)]]
         # A program may put a method on this very definition, as a test does.
-        names = set(vars(self)).union(*since)
+        names = [*vars(self)]
+        for home in type(self).__mro__:
+            if "formula" in vars(home):
+                break
+            names += vars(home)
         return {name for name in names if not name.startswith("__") and hasattr(home, name)}
 
     def assign(

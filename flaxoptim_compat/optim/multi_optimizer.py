@@ -112,10 +112,10 @@ class MultiOptimizer(OptimizerDef):
         """Where a subclass or a part has code of its own: a step calls parts that must be asked."""
         overridden = self._overridden()
         parts = [definition.own_code() for definition in self.sub_optimizers]
-        code = OwnCode.AROUND if "apply_gradient" in overridden else OwnCode.NONE
-        if any(own.asks or own.moves for own in parts):
-            code |= OwnCode.PART
-        return OwnCode.ELSEWHERE if not code and (overridden or any(parts)) else code
+        around = "apply_gradient" in overridden
+        part = any(own.asks or own.moves for own in parts)
+        elsewhere = not (around or part) and (bool(overridden) or any(parts))
+        return OwnCode(around=around, part=part, elsewhere=elsewhere)
 
     def expression(self, terms: HyperParams) -> ast.expr:
         """An ``optax.partition`` of the expressions of all parts, by their labels."""

@@ -238,8 +238,8 @@ class WeightNorm(OptimizerDef):
         code, wrapped = super().own_code(), self.wrapped_optimizer.own_code()
         by_names = isinstance(self.wrapped_optimizer, MultiOptimizer | WeightNorm)
         if by_names or wrapped.asks:
-            return code | OwnCode.STEP
-        return OwnCode.ELSEWHERE if not code and wrapped else code
+            return code._replace(step=True)
+        return code or OwnCode(elsewhere=bool(wrapped))
 
     def init_state(self, params: PyTree) -> OptimizerState:
         """The factors of every parameter, and the wrapped definition's state for them."""
