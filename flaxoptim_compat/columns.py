@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from flaxoptim_compat.printable import printable
+from flaxoptim_compat.printable import one_line
 
 
 def in_columns(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> list[str]:
@@ -16,7 +16,7 @@ def in_columns(rows: Sequence[Sequence[str]], right: Container[int] = ()) -> lis
       rows: as many texts each. Headings are a row like any other.
       right: the numbers of the columns whose texts end at the same place.
     """
-    rows = [[printable(text) for text in row] for row in rows]
+    rows = [[one_line(text) for text in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

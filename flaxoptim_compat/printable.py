@@ -1,20 +1,29 @@
-"""Names that others have chosen, such as keys of checkpoints and files, as text for a terminal."""
+"""Names and texts of others, such as keys of checkpoints and source code, for a terminal and a log.
+
+What moves the cursor, or hides what was printed, is an escape as in a literal of Python.
+"""
 
 from __future__ import annotations
 
-# To a terminal these are commands: it hides what is printed, or prints something else.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
-_IN_TEXT = {code: escape for code, escape in _CONTROLS.items() if chr(code) not in "\n\t"}
+from pathlib import Path
 
 
-def printable(name: str) -> str:
-    """A name in one line, with an escape of four characters for each control character.
+def one_line(name: str | Path) -> str:
+    """A name without line ends, nor anything else that could move the cursor.
 
-    Logs of a CI take a line that begins with two colons as a command, so that the first is escaped.
+    Logs of a CI take a line that begins with two colons as a command, so the first is escaped.
     """
-    return ("\\x3a" + name[1:] if name.startswith("::") else name).translate(_CONTROLS)
+    text = printable(str(name), keep="")
+    return f"\\x3a{text[1:]}" if text.startswith("::") else text
 
 
-def printable_text(text: str) -> str:
-    """A text of several lines, with an escape for each control character but tabs."""
-    return text.translate(_IN_TEXT)
+def printable(text: str, keep: str = "\n") -> str:
+    """Text without anything that could move the cursor, but for the letters to keep."""
+    # Nearly all lines are fine as they are, which Python knows at once.
+    if text.isprintable():
+        return text
+    if "\n" in keep and "\n" in text:
+        return "\n".join(printable(line, keep) for line in text.split("\n"))
+    return "".join(
+        letter if letter.isprintable() or letter in keep else repr(letter)[1:-1] for letter in text
+    )

@@ -25,7 +25,7 @@ from flaxoptim_compat.checkpoint_contents.optax_states import (
 )
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray
 from flaxoptim_compat.checkpoint_files.trees import Path, at, leaves_of
-from flaxoptim_compat.printable import printable
+from flaxoptim_compat.printable import one_line
 
 Form = Literal["legacy", "train-state", "nnx"]
 # The entries of each form in a checkpoint.
@@ -87,7 +87,7 @@ class FoundOptimizer:
     @property
     def place(self) -> str:
         """The path of the optimizer in the checkpoint, for messages."""
-        return printable("/".join(self.path)) or "the top of the checkpoint"
+        return one_line("/".join(self.path)) or "the top of the checkpoint"
 
     @property
     def frozen(self) -> int:

@@ -21,7 +21,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import (
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
 from flaxoptim_compat.checkpoint_files.stored import StoredArray
 from flaxoptim_compat.checkpoint_files.trees import Path, leaves_of, size_of
-from flaxoptim_compat.printable import printable
+from flaxoptim_compat.printable import one_line
 
 _OLD_SHAPES = """
   {} may be of a GroupNorm of Linen up to Flax 0.3.5, such as {}.
@@ -49,7 +49,7 @@ def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     leaves = [leaf for _, leaf in leaves_of(checkpoint.tree)]
     size = sum(leaf.nbytes for leaf in leaves if isinstance(leaf, StoredArray))
     lines = [
-        f"{printable(str(checkpoint.path))}: {checkpoint.format}, {size_text(size)} in"
+        f"{one_line(checkpoint.path)}: {checkpoint.format}, {size_text(size)} in"
         f" {_count(len(leaves), 'entry', 'entries')}"
     ]
     if len(steps) > 1:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flaxoptim_compat.cli.help_text import HelpText
 from flaxoptim_compat.cli.output import print_error, print_text
-from flaxoptim_compat.printable import printable
+from flaxoptim_compat.printable import one_line
 
 SUMMARY = "Show what a checkpoint holds, or convert the optimizers in it"
 
@@ -104,19 +104,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run one of the two; 2 if it could not be done."""
+    from flaxoptim_compat.checkpoint_contents.array_table import shortened
     from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 
     try:
         return _inspect(arguments) if arguments.command == "inspect" else _convert(arguments)
     except CheckpointError as error:
         # Keys of the checkpoint are in it, as long as they are and with the line breaks they have.
-        text = printable(str(error))
-        print_error(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+        print_error(shortened(one_line(str(error)), _LONGEST))
     except (MemoryError, RecursionError) as error:
         path = arguments.path if arguments.command == "inspect" else arguments.source
         what = "memory" if isinstance(error, MemoryError) else "depth"
         print_error(
-            f"{printable(str(path))} takes more {what} than there is, which checkpoints seldom do."
+            f"{one_line(path)} takes more {what} than there is, which checkpoints seldom do."
             " Look whether it is the right file, or do this on a larger machine. Nothing was"
             " written."
         )

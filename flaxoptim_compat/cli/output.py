@@ -7,7 +7,10 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
-from flaxoptim_compat.printable import printable_text
+from flaxoptim_compat.printable import printable
+
+# Code may have tabs.
+_KEPT = "\n\t"
 
 
 def print_text(text: str, exact: bool = False) -> None:
@@ -21,7 +24,7 @@ def print_text(text: str, exact: bool = False) -> None:
       SystemExit: it cannot be written, because the disk is full.
     """
     try:
-        print(text if exact else printable_text(text), flush=True)
+        print(text if exact else printable(text, _KEPT), flush=True)
     except OSError as error:
         # Python would complain about the rest at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -46,7 +49,7 @@ def print_styled(lines: Sequence[tuple[str, str]], exact: bool = False) -> None:
     console = Console(highlight=False)
     for line, style in lines:
         # However long it is, it stays one.
-        console.print(Text(printable_text(line), style=style), soft_wrap=True)
+        console.print(Text(printable(line, _KEPT), style=style), soft_wrap=True)
 
 
 def print_error(message: object) -> None:
@@ -54,7 +57,7 @@ def print_error(message: object) -> None:
 
     Code, which is indented, and long names stay as they are.
     """
-    lines = printable_text(f"flaxoptim-compat: {message}").split("\n")
+    lines = printable(f"flaxoptim-compat: {message}", _KEPT).split("\n")
     print("\n".join(map(_filled, lines)), file=sys.stderr)
 
 

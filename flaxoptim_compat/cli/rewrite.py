@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from flaxoptim_compat.cli import program_files
 from flaxoptim_compat.cli.output import print_error, print_styled, print_text
-from flaxoptim_compat.printable import printable
+from flaxoptim_compat.printable import one_line
 
 if TYPE_CHECKING:
     from flaxoptim_compat.migrate.editing.journal import Journal
@@ -263,7 +263,7 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
     changed = [each.path for each in report.files if each.new is not None]
     if python := [str(each) for each in changed if each.suffix != ".gin"]:
         files = shlex.join(python)
-        yield _formatting(files if len(python) <= 3 and printable(files) == files else "FILES")
+        yield _formatting(files if len(python) <= 3 and one_line(files) == files else "FILES")
 
 
 def _formatting(files: str) -> str:
@@ -311,9 +311,9 @@ def _conversions(report: Report) -> Iterator[str]:
 
 def _say_written(outcome: Outcome, removed: Iterable[Path]) -> None:
     for path in removed:
-        print_text(f"{printable(str(path))}: removed; a rewrite that was killed had left it behind")
+        print_text(f"{one_line(path)}: removed; a rewrite that was killed had left it behind")
     for path, why in outcome.failed:
-        print_error(f"{printable(str(path))}: not written: {why}")
+        print_error(f"{one_line(path)}: not written: {why}")
     if not outcome.written:
         print_text("No file was changed.")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from flaxoptim_compat.printable import printable
+from flaxoptim_compat.printable import one_line
 
 
 class Span(NamedTuple):
@@ -92,7 +92,7 @@ def unified_diff(path: Path, old: bytes, new: bytes) -> Iterator[str]:
       old: what is in it, in UTF-8.
       new: what would be in it.
     """
-    name = printable(str(path))
+    name = one_line(path)
     names = (name, name) if path.is_absolute() else (f"a/{name}", f"b/{name}")
     lines = [text.decode().split("\n") for text in (old, new)]
     # What stands after the last line end is a line only if there is something.

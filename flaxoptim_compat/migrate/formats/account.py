@@ -16,9 +16,11 @@ from flaxoptim_compat.migrate.formats.sentences import (
     optimizers,
     run_lines,
 )
-from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, name_of, place_of
+from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, place_of
 
 # Short on a whole repository as well; files that change, and changes of numbers, are listed all.
+from flaxoptim_compat.printable import one_line
+
 _LEFT = 12
 _WIDTH = 100
 _ASIDES = 5
@@ -52,7 +54,7 @@ def account(
             if each.change:
                 place = place_of(file.path, each.place)
                 yield f"{place}: {each.code} changes numbers: {each.change}"
-    files = [f"{name_of(each.path)}: {verb}: {_findings(each.done)}" for each in changed]
+    files = [f"{one_line(each.path)}: {verb}: {_findings(each.done)}" for each in changed]
     yield from first_of(files, _FILES, "the patch") if is_patch else files
     yield from old_comments(report, target)
     for lines in asides(report):
@@ -83,7 +85,7 @@ def _left(report: Report) -> Iterator[str]:
     for file in report.files:
         if file.off_limits and file.findings:
             count = _findings(file.findings)
-            yield f"{name_of(file.path)}: left alone, with {count}: {file.off_limits}"
+            yield f"{one_line(file.path)}: left alone, with {count}: {file.off_limits}"
             continue
         for each in file.left:
             if each.cause not in reasons:

@@ -31,12 +31,13 @@ from flaxoptim_compat.migrate.run.reports import (
     Report,
     UnitReport,
     line_of,
-    name_of,
     place_of,
     plan_of,
 )
 
 # With any number of files and findings it is about two screens long.
+from flaxoptim_compat.printable import one_line
+
 _WIDTH = 80
 _NAMED_FILES = 3
 _KINDS = 8
@@ -152,7 +153,7 @@ def _what_holds(unit: UnitReport, others: int) -> str:
 
 
 def _files(paths: Sequence[Path]) -> str:
-    named = [name_of(each) for each in paths[:_NAMED_FILES]]
+    named = [one_line(each) for each in paths[:_NAMED_FILES]]
     if others := len(paths) - len(named):
         return f"{', '.join(named)} and {counted(others, 'other file')}"
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
@@ -174,7 +175,7 @@ def _of_files(files: Sequence[FileReport]) -> Iterator[Line]:
     for file in files:
         shown += [
             ("", ""),
-            (f"{name_of(file.path)}: {counted(len(file.findings), 'finding')}", _HEADING),
+            (f"{one_line(file.path)}: {counted(len(file.findings), 'finding')}", _HEADING),
         ]
         shown += _plain(_entries(file, _LINES_OF_FINDINGS))
         if len(shown) > _LINES_OF_FINDINGS and len(files) > 1:
@@ -307,7 +308,7 @@ def as_statistics(report: Report, rules: Mapping[str, Rule]) -> Iterator[str]:
     for file in _most_first(report):
         codes = collections.Counter(each.code for each in file.findings)
         several = ", ".join(f"{number:,} {code}" for code, number in sorted(codes.items()))
-        yield f"{name_of(file.path)}: {counted(len(file.findings), 'finding')} ({several})"
+        yield f"{one_line(file.path)}: {counted(len(file.findings), 'finding')} ({several})"
     for lines in asides(report):
         yield from lines
     yield from counts(report)

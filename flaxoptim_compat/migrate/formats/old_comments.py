@@ -8,7 +8,8 @@ import tokenize
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
-from flaxoptim_compat.migrate.run.reports import Report, name_of
+from flaxoptim_compat.migrate.run.reports import Report
+from flaxoptim_compat.printable import one_line
 
 _OMNISTAGING = r"omnistaging"
 _OF_OPTIMIZERS = r"\w*opt(?:imizer)?\.(?:target|state)\b|flax\.optim\b|\bapply_gradient\b"
@@ -34,6 +35,6 @@ def old_comments(report: Report, target: str) -> Iterator[str]:
             found = gone.search(token.string) if token.type == tokenize.COMMENT else None
             if found and not list(marks_in(token.string)):
                 yield (
-                    f"{name_of(each.path)}:{token.start[0]}: the comment speaks of `{found[0]}`:"
+                    f"{one_line(each.path)}:{token.start[0]}: the comment speaks of `{found[0]}`:"
                     " see whether it still holds"
                 )

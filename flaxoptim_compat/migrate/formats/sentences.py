@@ -12,9 +12,9 @@ from flaxoptim_compat.migrate.run.reports import (
     Spot,
     UnitReport,
     line_of,
-    name_of,
     place_of,
 )
+from flaxoptim_compat.printable import one_line
 
 # What is listed for people of the lines that hold optimizers, and of those that make them.
 MOST_HELD = 10
@@ -166,12 +166,12 @@ def asides(report: Report) -> Iterator[list[str]]:
         for place, text in each.marks
     ]
     yield [
-        f"{place_of(path, place) if place else name_of(path)}: not read: {why}"
+        f"{place_of(path, place) if place else one_line(path)}: not read: {why}"
         for path, place, why in report.unread
     ]
-    yield [f"{name_of(path)}: left out: {why}" for path, why in report.left_out]
+    yield [f"{one_line(path)}: left out: {why}" for path, why in report.left_out]
     yield [
-        f"{name_of(path)}: left behind by a rewrite that was killed; it can be deleted"
+        f"{one_line(path)}: left behind by a rewrite that was killed; it can be deleted"
         for path in report.unfinished
     ]
 

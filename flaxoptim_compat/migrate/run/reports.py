@@ -14,7 +14,7 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.loading import EXCLUDED, FoundFile, Loaded
 from flaxoptim_compat.migrate.program.source_text import Place
 from flaxoptim_compat.migrate.values.objects import Site
-from flaxoptim_compat.printable import printable
+from flaxoptim_compat.printable import one_line
 
 
 class Noted(NamedTuple):
@@ -204,12 +204,7 @@ def place_of(path: Path, place: Place) -> str:
 def line_of(path: Path, place: Place) -> str:
     """A line as it is printed: ``path:line``, in a notebook with the cell."""
     cell = f"cell {place.cell}:" if place.cell else ""
-    return f"{name_of(path)}:{cell}{place.line}"
-
-
-def name_of(path: Path) -> str:
-    """The name of a file as it is printed."""
-    return printable(str(path))
+    return f"{one_line(path)}:{cell}{place.line}"
 
 
 def unit_reports(

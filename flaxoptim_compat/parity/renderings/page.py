@@ -38,13 +38,12 @@ from flaxoptim_compat.parity.renderings.wording import (
     headline,
     loop_text,
     meanings,
-    one_line,
-    printable,
     rest_of,
     title_of_causes,
     value_text,
     versions_text,
 )
+from flaxoptim_compat.printable import one_line, printable
 
 _ROWS = 10_000
 # What a reader may choose to see the error in.

@@ -17,11 +17,11 @@ from flaxoptim_compat.parity.renderings.rows import Row, rows
 from flaxoptim_compat.parity.renderings.wording import (
     headline,
     leaf_name,
-    one_line,
     quantity_name,
     shortened,
 )
 from flaxoptim_compat.parity.tolerance import Series
+from flaxoptim_compat.printable import one_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,14 +16,13 @@ from flaxoptim_compat.parity.renderings.wording import (
     headline,
     loop_text,
     meanings,
-    one_line,
-    printable,
     rest_of,
     shortened,
     title_of_causes,
     value_text,
     versions_text,
 )
+from flaxoptim_compat.printable import one_line, printable
 
 _WIDTH = 100
 _ROWS = 20

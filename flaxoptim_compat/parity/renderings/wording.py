@@ -9,6 +9,7 @@ import numpy as np
 
 from flaxoptim_compat.parity.findings import PARAMETER, Findings, Parting, Track
 from flaxoptim_compat.parity.renderings.rows import METRICS, Row
+from flaxoptim_compat.printable import one_line
 
 HEADINGS = ("leaf", "quantity", *METRICS.values(), "parts at")
 _MEANINGS = {
@@ -205,16 +206,6 @@ def cells(row: Row) -> list[str]:
 def value_text(value: Any) -> str:
     """A value with all the digits that tell it from its neighbours."""
     return str(value[()] if isinstance(value, np.ndarray) else value)
-
-
-def one_line(text: str) -> str:
-    """A name without line ends, nor anything else that could move the cursor."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-
-
-def printable(text: str) -> str:
-    """Text of some lines, without anything else that could move the cursor."""
-    return "\n".join(map(one_line, text.split("\n")))
 
 
 def shortened(text: str, width: int) -> str:
