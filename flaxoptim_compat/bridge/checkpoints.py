@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from flax import serialization
 from flax.core import FrozenDict
@@ -18,6 +17,7 @@ from jax.tree_util import PyTreeDef
 
 from flaxoptim_compat.bridge.definition import Leaf, PyTree
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
+from flaxoptim_compat.bridge.trees import numbers
 
 _ARRAYS = (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct)
 
@@ -301,11 +301,10 @@ def refuse_no_count(state_dict: PyTree) -> None:
       state_dict: that of an ``OptimizerState``, or anything else. Axes may be in place of a step.
     """
     step = state_dict.get("step") if isinstance(state_dict, Mapping) else None
-    dtype = getattr(step, "dtype", None)
-    if isinstance(dtype, np.dtype):
-        is_count = dtype.kind in "biuf" or jnp.issubdtype(dtype, jnp.floating)
-    elif isinstance(step, int):
+    if isinstance(step, int):
         is_count = -(2**31) <= step < 2**31
+    elif isinstance(step, jax.Array | np.ndarray | np.generic):
+        is_count = numbers(step) == "real"
     else:
         is_count = not isinstance(step, str | bytes | list | Mapping | complex)
     if not is_count:

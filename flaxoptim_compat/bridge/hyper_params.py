@@ -18,6 +18,7 @@ import optax
 from jax.typing import DTypeLike
 
 from flaxoptim_compat.bridge.definition import HyperParams, Leaf, PyTree
+from flaxoptim_compat.bridge.trees import numbers
 from flaxoptim_compat.catalogue import COMPLEMENTED, INTEGERS, NUMBERS, STRUCTURAL
 from flaxoptim_compat.transforms import keep_dtypes
 from flaxoptim_compat.transforms.casting import (
@@ -111,14 +112,10 @@ def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -
 
 
 def _refuse_no_number(owner: str, name: str, value: Any) -> None:
-    dtype = getattr(value, "dtype", None)
-    if is_array(value) and isinstance(dtype, np.dtype):
-        is_real = jnp.issubdtype(dtype, jnp.floating) or dtype.kind in "biu"
-    else:
-        # Not a list of what is a number: flax multiplied with whatever multiplies arrays.
-        is_real = not isinstance(value, str | bytes | list | tuple | dict | set | complex)
-    if not is_real:
-        shown = f"an array of {dtype}" if is_array(value) else repr(value)
+    # Else not a list of what is a number: flax multiplied with whatever multiplies arrays.
+    is_other = isinstance(value, str | bytes | list | tuple | dict | set | complex)
+    if is_other or (is_array(value) and numbers(value) != "real"):
+        shown = f"an array of {value.dtype}" if is_array(value) else repr(value)
         raise TypeError(
             f"{owner} was given {name}={shown}, which is no real number. Give a number, or an array"
             " of real numbers."

@@ -6,7 +6,7 @@ import contextlib
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache, partial
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -71,9 +71,9 @@ class Target:
         """A clause that says at which path a gradient has another shape."""
         path = keystr(tree_flatten_with_path(self.tree)[0][index][0]) or "the root"
         param = self.leaves[index]
-        if not _is_numeric(param):
+        if not numbers(param):
             return f"The parameter at {path} has {_describe(param)}, and cannot be moved"
-        if _is_complex(grad) > _is_complex(param):
+        if _is_complex_for_real(grad, param):
             return f"The gradient at {path} is complex, its parameter is real"
         return (
             f"The gradient at {path} has {_describe(grad)}, its parameter has shape"
@@ -83,7 +83,7 @@ class Target:
     def broadcast_shape(self, index: int, grad: Leaf) -> tuple[int, ...] | None:
         """The shape of a parameter and its gradient together; None if they have none."""
         shape, param = _shape(grad), self.leaves[index]
-        if shape is None or not _is_numeric(param) or _is_complex(grad) > _is_complex(param):
+        if shape is None or not numbers(param) or _is_complex_for_real(grad, param):
             return None
         try:
             return np.broadcast_shapes(shape, np.shape(param))
@@ -162,33 +162,41 @@ def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
 def _fits(grad: Leaf, param: Leaf) -> bool:
     # Of nearly all leaves this is all that is asked, and each trace asks it of each.
     dtype = getattr(grad, "dtype", None)
-    if dtype is not None and dtype == getattr(param, "dtype", None) and _numbers(dtype):
+    if dtype is not None and dtype == getattr(param, "dtype", None) and _numbers_of(dtype):
         return bool(grad.shape == param.shape)
-    return _shape(grad) == _shape(param) and not _is_complex(grad) > _is_complex(param)
+    return _shape(grad) == _shape(param) and not _is_complex_for_real(grad, param)
 
 
 def _shape(leaf: Leaf) -> tuple[int, ...] | None:
-    return np.shape(leaf) if _is_numeric(leaf) else None
+    return np.shape(leaf) if numbers(leaf) else None
+
+
+def _is_complex_for_real(grad: Leaf, param: Leaf) -> bool:
+    return (numbers(grad), numbers(param)) == ("complex", "real")
+
+
+Numbers: TypeAlias = Literal["real", "complex", ""]
+
+
+def numbers(leaf: Any) -> Numbers:
+    """The kind of numbers in an array, or of a number of Python; "" if jax cannot compute with it.
+
+    Such are texts, objects, keys, and ``float0``, the derivative of integers.
+    """
+    dtype = getattr(leaf, "dtype", None)
+    if dtype is not None:
+        return _numbers_of(dtype)
+    if isinstance(leaf, complex):
+        return "complex"
+    return "real" if isinstance(leaf, bool | int | float) else ""
 
 
 @cache
-def _numbers(dtype: Any) -> str:
-    """``real`` or ``complex``; "" if jax cannot compute with it, such as ``float0`` and keys."""
+def _numbers_of(dtype: Any) -> Numbers:
     if jnp.issubdtype(dtype, jnp.complexfloating):
         return "complex"
-    return "real" * any(jnp.issubdtype(dtype, kind) for kind in (jnp.number, np.bool_))
-
-
-def _is_numeric(leaf: Leaf) -> bool:
-    dtype = getattr(leaf, "dtype", None)
-    if dtype is None:
-        return isinstance(leaf, bool | int | float | complex)
-    return bool(_numbers(dtype))
-
-
-def _is_complex(leaf: Leaf) -> bool:
-    dtype = getattr(leaf, "dtype", None)
-    return isinstance(leaf, complex) if dtype is None else _numbers(dtype) == "complex"
+    is_real = any(jnp.issubdtype(dtype, kind) for kind in (jnp.number, np.bool_))
+    return "real" if is_real else ""
 
 
 def _describe(grad: Leaf) -> str:
@@ -197,7 +205,7 @@ def _describe(grad: Leaf) -> str:
             "no numbers but float0, the derivative of integers (leave them out by"
             " create(target, focus=...))"
         )
-    if not _is_numeric(grad):
+    if not numbers(grad):
         dtype = getattr(grad, "dtype", None)
         return f"no array but {type(grad).__name__}" if dtype is None else f"no numbers but {dtype}"
     return f"shape {np.shape(grad)}"
