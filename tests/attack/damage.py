@@ -102,9 +102,9 @@ OF_TEXT: list[Mutation] = [
 ]
 
 
-_MISSING = object()
+MISSING = object()
 _ODD_VALUES: list[Any] = [
-    *(_MISSING, None, {}, {"a": 1}, {"0": {}}, {"inner_state": {}}, [], [1, {"a": None}]),
+    *(MISSING, None, {}, {"a": 1}, {"0": {}}, {"inner_state": {}}, [], [1, {"a": None}]),
     *(True, 5, -1, 2**63, 2**64 - 1, 2.5, float("nan"), float("inf"), 1j),
     *("text", b"bytes", "9" * 5000, "\x1b[2J\n::error::"),
 ]
@@ -112,32 +112,33 @@ _ODD_VALUES: list[Any] = [
 
 def of_tree(tree: Any, source: random.Random) -> Any:
     """Nested dicts with one entry that is none, is of another kind, or is called otherwise."""
-    paths = list(_paths(tree))
+    paths = list(paths_in(tree))
     if not paths:
         return source.choice(_ODD_VALUES[1:])
     path = source.choice(paths)
     if source.random() < 0.2:
-        return _changed(tree, path, _MISSING, source.choice(["", "0", "state", "\n", "9" * 5000]))
-    return _changed(tree, path, source.choice(_ODD_VALUES), path[-1])
+        return changed(tree, path, MISSING, source.choice(["", "0", "state", "\n", "9" * 5000]))
+    return changed(tree, path, source.choice(_ODD_VALUES))
 
 
-def _paths(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def paths_in(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of everything in a tree but the tree itself."""
     for name in tree if isinstance(tree, Mapping) else ():
         yield (*path, name)
-        yield from _paths(tree[name], (*path, name))
+        yield from paths_in(tree[name], (*path, name))
 
 
-def _changed(tree: Any, path: tuple[str, ...], value: Any, name: str) -> Any:
-    """The tree with another value at a path, or with another name for it."""
+def changed(tree: Any, path: tuple[str, ...], value: Any, name: str | None = None) -> Any:
+    """The tree with another value at a path, without one, or with another name for it."""
     first, *rest = path
     if rest:
-        return {**tree, first: _changed(tree[first], tuple(rest), value, name)}
-    changed = {}
+        return {**tree, first: changed(tree[first], tuple(rest), value, name)}
+    entries = {}
     for key, child in tree.items():
         if key != first:
-            changed[key] = child
-        elif value is not _MISSING:
-            changed[key] = value
-        elif name != first:
-            changed[name] = child
-    return changed
+            entries[key] = child
+        elif value is not MISSING:
+            entries[key] = value
+        elif name is not None:
+            entries[name] = child
+    return entries

@@ -48,10 +48,10 @@ class Attacks:
         for attack in self._attacks.values():
             attack.close()
 
-    def round(self, part: float = 1) -> None:
-        """Do some attempts of each kind, or a part of them."""
+    def round(self) -> None:
+        """Do some attempts of each kind."""
         for name, (_, count) in _ROUND.items():
-            for _ in range(max(1, round(count * part))):
+            for _ in range(count):
                 self._attempt(name)
 
     def _attempt(self, name: str) -> None:

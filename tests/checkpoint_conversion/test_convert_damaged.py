@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from flaxoptim_compat.checkpoint_contents.summary import summary
 from flaxoptim_compat.checkpoint_conversion.convert import convert
 from flaxoptim_compat.checkpoint_files import CheckpointError, array_in_memory
 from flaxoptim_compat.checkpoint_files.opening import Checkpoint
+from tests.attack.damage import MISSING, changed, paths_in
 from tests.support.cases import case
 from tests.support.options import each
 from tests.support.training import create
@@ -32,7 +32,6 @@ NAMES = [
     "RMSProp-centered",
     "WeightNorm-over_Adam",
 ]
-MISSING = object()
 ODD: list[Any] = [
     MISSING,
     None,
@@ -52,21 +51,6 @@ ODD: list[Any] = [
 ]
 
 
-def nodes(tree: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of everything in a tree but the tree itself."""
-    for name in tree if isinstance(tree, dict) else ():
-        yield (*path, name)
-        yield from nodes(tree[name], (*path, name))
-
-
-def replaced(tree: Any, path: tuple[str, ...], value: Any) -> Any:
-    name, *rest = path
-    if rest:
-        return {**tree, name: replaced(tree[name], tuple(rest), value)}
-    kept = {key: value if key == name else tree[key] for key in tree}
-    return {key: child for key, child in kept.items() if child is not MISSING}
-
-
 @pytest.mark.parametrize("name", each(NAMES, ["Adafactor-default", "WeightNorm-over_Adam"]))
 def test_no_entry_that_is_not_what_it_should_be_is_more_than_an_error(name: str) -> None:
     entry = case(name)
@@ -80,7 +64,7 @@ def test_no_entry_that_is_not_what_it_should_be_is_more_than_an_error(name: str)
     for _ in range(100):
         form = choose.randrange(2)
         tree = stored[form]
-        tree = replaced(tree, choose.choice([*nodes(tree)]), choose.choice(ODD))
+        tree = changed(tree, choose.choice([*paths_in(tree)]), choose.choice(ODD))
         # A step that is none is refused by that, too.
         with contextlib.suppress(CheckpointError):
             summary(Checkpoint(Path("damaged"), "msgpack", tree))
