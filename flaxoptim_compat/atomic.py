@@ -2,7 +2,7 @@
 
 They are written beside their place as ``unfinished-NAME-XXXXXXXX``, with eight random hexadecimal
 digits, brought to the disk, and renamed. A program that is killed leaves at most such a file or
-directory, which nothing reads and which can be deleted: ``remove_unfinished`` does.
+directory, which nothing reads and which can be deleted: ``remove_left_of`` does.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def appearing_file(
     Raises:
       OSError: it cannot be written.
     """
-    with _renamed(path, check) as unfinished, _on_disk(unfinished, mode) as file:
+    with _renamed(path, check) as temporary, _on_disk(temporary, mode) as file:
         yield file
 
 
@@ -69,26 +69,29 @@ def file_in(directory: Path, name: str | Path) -> Iterator[BinaryIO]:
 def _renamed(path: Path, check: Callable[[], None]) -> Iterator[Path]:
     """A name beside ``path``; what the block puts there is renamed, or removed after an error."""
     check()
-    unfinished = path.with_name(f"unfinished-{path.name}-{os.urandom(4).hex()}")
+    temporary = path.with_name(f"unfinished-{path.name}-{os.urandom(4).hex()}")
     try:
-        yield unfinished
+        yield temporary
         check()
-        os.replace(unfinished, path)
+        os.replace(temporary, path)
     except BaseException:
-        _remove(unfinished)
+        _remove(temporary)
         raise
     # The file is there, and no error may say that it is not.
     with contextlib.suppress(OSError):
         directory_to_disk(path.parent)
 
 
-def remove_unfinished(path: Path) -> None:
+def unfinished(name: str) -> re.Pattern[str]:
+    """Matches what such files are called until they are renamed; ``name`` is a pattern itself."""
+    return re.compile(rf"unfinished-(?:{name})-[0-9a-f]{{8}}")
+
+
+def remove_left_of(path: Path) -> None:
     """Remove what writers of ``path`` that were killed have left beside it, as far as one may."""
-    pattern = re.compile(rf"unfinished-{re.escape(path.name)}-[0-9a-f]{{8}}")
     with contextlib.suppress(OSError):
-        for name in os.listdir(path.parent):
-            if pattern.fullmatch(name):
-                _remove(path.parent / name)
+        for name in filter(unfinished(re.escape(path.name)).fullmatch, os.listdir(path.parent)):
+            _remove(path.parent / name)
 
 
 def _remove(path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from flaxoptim_compat.atomic import appearing_file, remove_unfinished
+from flaxoptim_compat.atomic import appearing_file, remove_left_of
 from flaxoptim_compat.legacy import installing
 from flaxoptim_compat.versions import allowed
 
@@ -61,7 +61,7 @@ def enable(era: bool) -> Path:
     if old := _too_old(versions()):
         raise RuntimeError(" ".join([*old, "What to do is in migration_guide/versions.md."]))
     path = hook_file()
-    remove_unfinished(path)
+    remove_left_of(path)
     with appearing_file(path, lambda: _refuse_foreign(path)) as file:
         file.write(_text(era, path).encode())
         # All who run this Python read it, whatever the umask is.
@@ -77,7 +77,7 @@ def disable() -> Path | None:
       RuntimeError: the file by this name is not one of this package.
     """
     path = hook_file()
-    remove_unfinished(path)
+    remove_left_of(path)
     if not path.exists():
         return None
     _refuse_foreign(path)

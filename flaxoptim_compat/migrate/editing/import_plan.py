@@ -209,16 +209,19 @@ class ImportPlan:
 
     def _is_bound_elsewhere(self, imported: _Imported) -> bool:
         """True if another import certainly binds the same name in the same scope as well."""
-        order = [*self._imported.values()]
-        return any(
-            (each.scope, each.written.bound) == (imported.scope, imported.written.bound)
-            and each is not imported
-            and not self._is_conditional(each)
-            and not surface.is_of_flax_optim(each.name)
-            # Of several that go, such as two submodules of jax, the first becomes `import jax`.
-            and (each.alias not in self._moved or number < order.index(imported))
-            for number, each in enumerate(order)
-        )
+        is_before = True
+        for each in self._imported.values():
+            if each is imported:
+                is_before = False
+            elif (
+                (each.scope, each.written.bound) == (imported.scope, imported.written.bound)
+                and not self._is_conditional(each)
+                and not surface.is_of_flax_optim(each.name)
+                # Of several that go, as submodules of jax may, the first becomes `import jax`.
+                and (is_before or each.alias not in self._moved)
+            ):
+                return True
+        return False
 
     def _free(self, name: str, module: str) -> str:
         taken = self._names.taken | {each.bound for each in self._new.values()}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
+from flaxoptim_compat.atomic import unfinished
 from flaxoptim_compat.catalogue import MODULES
 from flaxoptim_compat.migrate.program.document import Document, Unparsable, parse
 from flaxoptim_compat.migrate.program.notebooks import Notebook
@@ -32,8 +33,8 @@ _NOT_THE_PROGRAM = {
 _VENDORED = {"_vendor", "_vendored", "third_party", "vendor", "vendored"}
 _OPTIM = re.compile(rf"flax/optim/(__init__|{'|'.join(MODULES)})\.py$")
 EXCLUDED = "excluded by the settings"
-# How an unfinished file is called while it is written; see atomic.
-UNFINISHED = re.compile(r"unfinished-.+\.(?:py|pyi|ipynb|gin)-[0-9a-f]{8}")
+# What a rewrite that was killed has left of a source.
+UNFINISHED = unfinished(r".+\.(?:py|pyi|ipynb|gin)")
 # How the file is called that a rewrite has until it ends. Hidden, so that nothing looks into it.
 JOURNAL = ".flaxoptim-compat-before"
 
