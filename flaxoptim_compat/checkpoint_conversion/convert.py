@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import optax
 
@@ -133,8 +134,8 @@ def _converted(
 ) -> tuple[Any, Choice]:
     try:
         found = _with_named_fields(found)
-        _refuse_texts(found)
         with _precision_of(found):
+            _refuse_no_arrays(found)
             if found.form == "nnx":
                 found = as_train_state(found, paths)
             if to == "nnx":
@@ -218,9 +219,12 @@ def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:
     return dataclasses.replace(named, path=found.path)
 
 
-def _refuse_texts(found: FoundOptimizer) -> None:
+def _refuse_no_arrays(found: FoundOptimizer) -> None:
+    """Refuse texts as parameters, and Python's integers that are too large for an array of jax."""
+    integers = jnp.iinfo(jnp.result_type(int))
     for path, leaf in leaves_of(found.node[found.entry_of_parameters]):
-        if isinstance(leaf, str | bytes):
+        is_text = isinstance(leaf, str | bytes)
+        if is_text or (isinstance(leaf, int) and not integers.min <= leaf <= integers.max):
             raise CheckpointError(f"the parameter {'/'.join(path)} is no array, but {leaf!r:.40}.")
 
 

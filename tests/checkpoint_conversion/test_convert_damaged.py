@@ -41,6 +41,7 @@ ODD: list[Any] = [
     {"inner_state": {}},
     True,
     5,
+    2**64 - 1,
     2.5,
     1j,
     "text",
