@@ -163,16 +163,23 @@ def _asked_for(document: Document, values: Objects, node: ast.Attribute) -> Iter
 
     Who goes through all entries of a flat one takes them as they are, but for those he names.
     """
-    takes_all = node.attr in _ALL_ENTRIES and not _names_entries(document.function(node))
+    takes_all = node.attr in _ALL_ENTRIES and document.function(node) not in _naming(document)
     for each in values:
         if not (isinstance(each, StateDict) and each.is_flat and takes_all):
             yield each
 
 
-def _names_entries(function: ast.AST) -> bool:
-    """True if a function names an entry that only an optimizer has in its nested dicts."""
-    constants = (node.value for node in ast.walk(function) if isinstance(node, ast.Constant))
-    return any(isinstance(each, str) and names_entry(each) for each in constants)
+@functools.lru_cache(maxsize=1)  # one file after the other
+def _naming(document: Document) -> frozenset[ast.AST]:
+    """The functions, and all else, that name an entry only optimizers have in nested dicts."""
+    found: set[ast.AST] = set()
+    for node in document.of_kind(ast.Constant):
+        if isinstance(node.value, str) and names_entry(node.value):
+            around: ast.AST | None = node
+            while around is not None and around not in found:
+                found.add(around)
+                around = document.parents.get(around)
+    return frozenset(found)
 
 
 _ALL_ENTRIES = frozenset({"items", "keys", "values"})

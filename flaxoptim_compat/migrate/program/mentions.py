@@ -64,6 +64,18 @@ def mentions_in(source: bytes) -> Mentions:
     return Mentions(optimizers, checkpoints, bool(_RUNS_OTHERS.search(source)), old)
 
 
+def may_use_optimizers(text: str) -> bool:
+    """True if a file may make optimizers, ask them or their checkpoints for something, or run any.
+
+    Args:
+      text: the content of the file.
+    """
+    source = text.encode(errors="replace")
+    mentions = mentions_in(source)
+    more = (b".create(" in source, _ENTRY.search(source))
+    return mentions.optimizers or mentions.others or any(more)
+
+
 def mentions_in_gin(source: bytes) -> bool:
     """True if a file of gin may name something of flax.optim.
 

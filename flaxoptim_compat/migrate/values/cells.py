@@ -38,7 +38,7 @@ class Cells:
         self._waiting: dict[ast.AST, None] = {}
         # How often functions were read, all together, and which.
         self.readings = 0
-        self._were_read: set[ast.AST] = set()
+        self._were_read: dict[ast.AST, None] = {}
         # The function that is being read, and what is not told apart in it.
         self.reader: ast.AST | None = None
         self.beyond: Unknown
@@ -83,8 +83,13 @@ class Cells:
             self._waiting.update(dict.fromkeys(self._readers.get(cell, ())))
 
     def let_wait(self, function: ast.AST) -> None:
-        """Have a function read, once more if it was."""
-        self._waiting[function] = None
+        """Have a function read, if it was not."""
+        if function not in self._were_read:
+            self._waiting[function] = None
+
+    def let_all_wait(self) -> None:
+        """Have all functions that were read read once more."""
+        self._waiting.update(dict.fromkeys(self._were_read))
 
     def waiting(self) -> Iterator[ast.AST]:
         """The functions to read, one by one, until nothing changes any more."""
@@ -92,7 +97,7 @@ class Cells:
             function = next(iter(self._waiting))
             del self._waiting[function]
             self.readings += 1
-            self._were_read.add(function)
+            self._were_read[function] = None
             self.reader = function
             yield function
         self.reader = None

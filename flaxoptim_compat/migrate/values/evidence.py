@@ -84,6 +84,11 @@ class Evidence:
                 others.setdefault(made, []).append(each)
 
     @functools.cached_property
+    def documents(self) -> frozenset[Document]:
+        """The files in which a run used an optimizer, as far as they have not changed since."""
+        return frozenset(self._ends)
+
+    @functools.cached_property
     def nodes(self) -> frozenset[ast.AST]:
         """The expressions of which a run showed what they hold, and those that make definitions."""
         return frozenset([*(node for node, _ in self.shown), *self.makers])

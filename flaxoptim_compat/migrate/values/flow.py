@@ -18,6 +18,7 @@ from flaxoptim_compat.migrate.names.walk import defaults, parameters
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import joined
 from flaxoptim_compat.migrate.program.linking import Processes
+from flaxoptim_compat.migrate.program.mentions import may_use_optimizers
 from flaxoptim_compat.migrate.values import known_names
 from flaxoptim_compat.migrate.values.calls import MOST_SLOTS, Call, Calls, Given
 from flaxoptim_compat.migrate.values.cells import Cell
@@ -53,6 +54,7 @@ from flaxoptim_compat.migrate.values.scopes import Scopes, Stars
 _TRANSPARENT = frozenset({"Annotated", "ClassVar", "Final", "Optional", "Union"})
 _CONTAINERS = frozenset({"dict", "iterable", "iterator", "list", "mapping", "sequence", "tuple"})
 _PROPERTIES = frozenset({"cached_property", "property"})
+_ONE, _NONE = frozenset[Object]({ONE}), frozenset[Object]({NONE})
 
 
 class Flow:
@@ -72,7 +74,7 @@ class Flow:
         evidence: Evidence,
         processes: Processes,
     ) -> None:
-        self.memory = Memory(evidence, processes, documents[0])
+        self.memory = Memory(evidence, processes, documents)
         self.cells = self.memory.cells
         self.calls = Calls(self.memory, documents)
         self.held: dict[ast.AST, Objects] = {}
@@ -91,6 +93,7 @@ class Flow:
             reader = _Reader(self, document, modules[document], stars.brought(document))
             self._readers[document.tree] = reader
             self.cells.let_wait(document.tree)
+        self._starting = _starting(documents, modules, evidence)
         self._read()
         if evidence.makers:
             self._believe()
@@ -107,10 +110,14 @@ class Flow:
         return names
 
     def add(self, function: ast.AST, make: Callable[[], _Reader]) -> None:
-        """Have a function read, by the reader that is made for it."""
+        """Have a function read, by the reader that is made for it.
+
+        In a file that does not name what optimizers have, it is read once something calls it.
+        """
         if function not in self._readers:
-            self._readers[function] = make()
-            self.cells.let_wait(function)
+            reader = self._readers[function] = make()
+            if reader.document in self._starting:
+                self.cells.let_wait(function)
 
     def _read(self) -> None:
         for function in self.cells.waiting():
@@ -136,8 +143,8 @@ class Flow:
             if packages and all(known_names.makes_none(each.name) for each in packages):
                 # A method that it has from a package, such as `apply` of a module of Linen.
                 return frozenset({External(f"{packages[0].name}.{name}")})
-        document = next(iter(self.scopes))
-        place: ast.AST = ast.Name(str(name))
+        unknown = self.memory.unknown_named(str(name))
+        document, place = unknown.document, unknown.node
         if isinstance(node, ast.ClassDef):
             document, place = self.memory.classes[node].document, node
         elif isinstance(node, ast.AST) and node in self._readers:
@@ -181,8 +188,7 @@ class Flow:
                 memory.shown[cell] = memory.shown.get(cell, NOTHING) | objects
         for cell, objects in memory.shown.items():
             self.cells.write(cell, objects)
-        for each in self._readers:
-            self.cells.let_wait(each)
+        self.cells.let_all_wait()
         self._read()
 
     def cells_read(self, node: ast.AST) -> Iterator[Cell]:
@@ -195,6 +201,24 @@ class Flow:
                         yield from [] if scope is None else [("variable", scope, name)]
             case ast.Attribute(value=owner, attr=name):
                 yield from cells_of(self.held.get(owner, NOTHING), name)
+
+
+def _starting(
+    documents: Sequence[Document],
+    modules: Mapping[Document, Mapping[str, Document]],
+    evidence: Evidence,
+) -> frozenset[Document]:
+    """The files of which every function is read: those that name what optimizers have.
+
+    Whoever imports one of these may go between others, without a name of it.
+    """
+    naming = {
+        document
+        for document in documents
+        if may_use_optimizers(document.text) or document in evidence.documents
+    }
+    importing = {each for each, others in modules.items() if not naming.isdisjoint(others.values())}
+    return frozenset(naming | importing)
 
 
 class _Reader:
@@ -577,13 +601,15 @@ class _Reader:
             if isinstance(node, ast.Attribute):
                 self._memory.store(self._flow.held.get(node.value, NOTHING), node.attr, held)
         if held:
-            self._flow.held[node] = self._flow.held.get(node, NOTHING) | held
+            before = self._flow.held.get(node)
+            if before is not held:
+                self._flow.held[node] = before | held if before else held
         return held
 
     def _constant(self, node: ast.Constant) -> Objects:
         if node.value is None:
-            return frozenset({NONE})
-        return frozenset({ONE}) if isinstance(node.value, int | float) else NOTHING
+            return _NONE
+        return _ONE if isinstance(node.value, int | float) else NOTHING
 
     def _name(self, node: ast.Name) -> Objects:
         home = self._scope.binder(node.id, (node.lineno, node.col_offset))
@@ -611,7 +637,8 @@ class _Reader:
         After a run that made definitions it is False: a name alone tells less.
         """
         return (
-            any(isinstance(each, Unknown) and not self._flow.is_taken(each) for each in owners)
+            node.attr in known_names.HINTING
+            and any(isinstance(each, Unknown) and not self._flow.is_taken(each) for each in owners)
             and all(isinstance(each, Unknown) or each == Optimizer(None) for each in owners)
             and not self._memory.evidence.makers
             and not known_names.is_bridged(node)

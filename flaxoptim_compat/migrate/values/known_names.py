@@ -25,6 +25,7 @@ BASE = "OptimizerDef"
 TELLING = frozenset({"apply_gradient", "optimizer_def"})
 # Fields that others have too: what the variable is called decides.
 _AMBIGUOUS = frozenset({"target", "state"})
+HINTING = TELLING | _AMBIGUOUS
 _CALLED_OPTIMIZER = re.compile(r"(^|_)(opt|optimizer)$")
 
 
@@ -79,7 +80,7 @@ def hints_at_optimizer(attribute: str, owner: str, *, is_own: bool = False) -> b
     """
     if attribute in TELLING and not is_own:
         return True
-    return attribute in _AMBIGUOUS | TELLING and _CALLED_OPTIMIZER.search(owner) is not None
+    return attribute in HINTING and _CALLED_OPTIMIZER.search(owner) is not None
 
 
 def is_bridged(node: ast.Attribute) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.migrate.names.dotted import last_name
+from flaxoptim_compat.migrate.names.dotted import last_name, names_asked
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.linking import Processes
 from flaxoptim_compat.migrate.values.cells import Cell, Cells
@@ -63,13 +64,16 @@ class Memory:
     Args:
       evidence: what a run showed.
       processes: which files can be given what others make.
-      home: the file that is read first.
+      documents: the files of the program.
     """
 
-    def __init__(self, evidence: Evidence, processes: Processes, home: Document) -> None:
+    def __init__(
+        self, evidence: Evidence, processes: Processes, documents: Sequence[Document]
+    ) -> None:
         self._processes = processes
         # The file that is being read.
-        self.home = home
+        self.home = self._first = documents[0]
+        self._stored = frozenset(itertools.chain(*map(_stored_in, documents)))
         self.cells = Cells()
         self.evidence = evidence
         # Of variables and fields, the optimizers that a run saw there.
@@ -118,7 +122,11 @@ class Memory:
         self.cells.write(("given", function, name), objects)
 
     def returned(self, function: Function) -> Objects:
-        """The values that a function returns; its receiver, if any, is given to it first."""
+        """The values that a function returns; its receiver, if any, is given to it first.
+
+        A function that was not read yet is read for that.
+        """
+        self.cells.let_wait(function.node)
         arguments = function.node.args
         first = [each.arg for each in (*arguments.posonlyargs, *arguments.args)][:1]
         if function.receiver is not None and first:
@@ -284,12 +292,22 @@ class Memory:
         return self.variable(document.tree, name)
 
     def named(self, name: str) -> Objects:
-        """The optimizers that an unknown object may have under a name, because others have them."""
+        """The optimizers that an unknown object may have under a name, because others have them.
+
+        Where no others have any, it is unknown.
+        """
+        if name not in self._stored:
+            return frozenset({self.unknown_named(name)})
         together = self._processes.together_with(self.home)
         naming = self.cells.read(("naming", "", name))
         files = [each.document for each in naming if isinstance(each, File)]
         here = [each for each in files if each in together] or [self.home]
         return NOTHING.union(*(self.cells.read(("named", each, name)) for each in here))
+
+    @functools.cache  # noqa: B019
+    def unknown_named(self, name: str) -> Unknown:
+        """What an unknown object has under a name."""
+        return Unknown(self._first, ast.Name(name))
 
     def store(self, owners: Objects, name: str, objects: Objects) -> None:
         """Let an attribute of each of these objects hold these values, too."""
@@ -453,6 +471,19 @@ class Memory:
                         inside |= self.seen("field", each.of.node, name)
             waiting = inside - seen
         return frozenset(seen)
+
+
+def _stored_in(document: Document) -> Iterator[str]:
+    """The names under which code of a file may store something in objects."""
+    for node in document.of_kind(ast.Attribute):
+        if isinstance(node.ctx, ast.Store):
+            yield node.attr
+    for node in document.of_kind(ast.ClassDef):
+        yield from fields_of(node)
+    for call in document.of_kind(ast.Call):
+        yield from (each.arg for each in call.keywords if each.arg)
+        if last_name(call.func) in ("setattr", "__setattr__"):
+            yield from names_asked(document, call)
 
 
 def decorators_of(node: ast.AST) -> set[str]:
