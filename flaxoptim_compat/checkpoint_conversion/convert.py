@@ -221,7 +221,7 @@ def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:
 
 def _refuse_no_arrays(found: FoundOptimizer) -> None:
     """Refuse texts as parameters, and Python's integers that are too large for an array of jax."""
-    integers = jnp.iinfo(jnp.result_type(int))
+    integers = np.iinfo(jnp.result_type(int))
     for path, leaf in leaves_of(found.node[found.entry_of_parameters]):
         is_text = isinstance(leaf, str | bytes)
         if is_text or (isinstance(leaf, int) and not integers.min <= leaf <= integers.max):

@@ -475,11 +475,11 @@ class Memory:
 
 def _stored_in(document: Document) -> Iterator[str]:
     """The names under which code of a file may store something in objects."""
-    for node in document.of_kind(ast.Attribute):
-        if isinstance(node.ctx, ast.Store):
-            yield node.attr
-    for node in document.of_kind(ast.ClassDef):
-        yield from fields_of(node)
+    for attribute in document.of_kind(ast.Attribute):
+        if isinstance(attribute.ctx, ast.Store):
+            yield attribute.attr
+    for made in document.of_kind(ast.ClassDef):
+        yield from fields_of(made)
     for call in document.of_kind(ast.Call):
         yield from (each.arg for each in call.keywords if each.arg)
         if last_name(call.func) in ("setattr", "__setattr__"):
