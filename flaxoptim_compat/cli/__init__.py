@@ -16,7 +16,6 @@ from flaxoptim_compat.cli import (
     explain,
     parity,
     rewrite,
-    rules,
     run,
     scan,
 )
@@ -42,7 +41,6 @@ SUBCOMMANDS = {
     "run": Subcommand(run.SUMMARY, run.add_arguments, run.run),
     "scan": Subcommand(scan.SUMMARY, scan.add_arguments, scan.run),
     "rewrite": Subcommand(rewrite.SUMMARY, rewrite.add_arguments, rewrite.run),
-    "rules": Subcommand(rules.SUMMARY, rules.add_arguments, rules.run),
     "explain": Subcommand(explain.SUMMARY, explain.add_arguments, explain.run),
     "checkpoint": Subcommand(checkpoint.SUMMARY, checkpoint.add_arguments, checkpoint.run),
     "parity": Subcommand(parity.SUMMARY, parity.add_arguments, parity.run),

@@ -1,27 +1,78 @@
-"""``flaxoptim-compat explain``, which prints the pages of rules."""
+"""``flaxoptim-compat explain``, which lists the rules, and prints the pages of some."""
 
 from __future__ import annotations
 
 import re
+import sys
+from pathlib import Path
 
 import pytest
 
-from flaxoptim_compat.cli import main, rules
+from flaxoptim_compat.cli import main
+from flaxoptim_compat.migrate.rules import rule_modules
 from flaxoptim_compat.migrate.rules.page import page
+from tests.support.processes import output_of
 
-ALL = rules.all_rules()
+CODES = [*rule_modules()]
+
+
+def test_without_a_code_it_lists_all_rules(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    assert main(["explain"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"code +name +rewritten to +what it finds", lines[0])
+    assert [line[:6] for line in lines if line.startswith("FOC")] == CODES
+    assert max(map(len, lines)) <= 110
+    assert lines[-1].startswith("flaxoptim-compat explain CODE")
+    # However narrow the terminal is, no word is missing.
+    words = " ".join(lines).split()
+    monkeypatch.setenv("COLUMNS", "40")
+    assert main(["explain"]) == 0
+    assert sorted(capsys.readouterr().out.split()) == sorted(words)
 
 
 def test_explain_prints_the_pages(capsys: pytest.CaptureFixture[str]) -> None:
-    codes = [rule.code for rule in ALL[:2]]
+    codes = CODES[:2]
     assert main(["explain", codes[0].lower(), *codes[1:]]) == 0
     assert capsys.readouterr().out == "\n".join(map(page, codes))
 
 
 def test_explain_says_which_codes_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", ALL[0].code, "foc000", "E501"]) == 2
+    assert main(["explain", CODES[0], "foc000", "E501"]) == 2
     out, err = capsys.readouterr()
     assert not out and err.startswith(
         "flaxoptim-compat: There is no rule FOC000, E501. There are FOC1"
     )
-    assert {rule.code for rule in ALL} <= set(re.findall(r"FOC\d+", err))
+    assert {*CODES} <= {*re.findall(r"FOC\d+", err)}
+
+
+def test_a_terminal_gets_the_same_texts_in_styles(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for name, value in (("TERM", "xterm"), ("COLUMNS", "200")):
+        monkeypatch.setenv(name, value)
+    assert main(["explain", CODES[0]]) == 0
+    page_in_styles = " ".join(capsys.readouterr().out.split())
+    assert "\033" in page_in_styles and "What rewrite does" in page_in_styles
+    assert main(["explain"]) == 0
+    in_styles = capsys.readouterr().out
+    monkeypatch.undo()
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["explain"]) == 0
+    plain = capsys.readouterr().out
+    assert in_styles != plain
+    assert re.sub(r"\033\[[\d;]*m", "", in_styles).split() == plain.split()
+
+
+def test_explain_imports_no_jax(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "from argparse import Namespace\n"
+        "from flaxoptim_compat.cli import explain\n"
+        f"explain.run(Namespace(codes=[])), explain.run(Namespace(codes=[{CODES[0]!r}]))\n"
+        "assert not {'jax', 'flax', 'optax', 'numpy'} & set(sys.modules)"
+    )
+    assert "## What rewrite does" in output_of(["-c", code], tmp_path)

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from flaxoptim_compat import addresses
-from flaxoptim_compat.cli.rules import all_rules
+from flaxoptim_compat.migrate.rules import rule_modules
 from tests.generate import api
 from tests.support.built_site import pages_of
 from tests.support.places import GUIDE
@@ -88,14 +88,14 @@ def test_the_sidebar_follows_the_first_page(site: Path) -> None:
     *_, headings = (re.findall(r"(?m)^## (\D.*)\n\n\| page", (GUIDE / "README.md").read_text()),)
     assert list(dict.fromkeys(captions)) == headings
     sidebar = re.findall(r'class="toctree-l2"><a class="reference internal" href="([^"]*)"', text)
-    assert {f"rules/{rule.code}.html" for rule in all_rules()} <= set(sidebar)
+    assert {f"rules/{code}.html" for code in rule_modules()} <= set(sidebar)
 
 
 def test_rules_are_where_their_addresses_say(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(addresses, "urls", lambda: {"Documentation": SITE})
-    for rule in all_rules():
-        file = site / addresses.page_of_rule(rule.code).removeprefix(f"{SITE}/")
-        assert f"{rule.code} {rule.name}" in parsed(file).text
+    for code, module in rule_modules().items():
+        file = site / addresses.page_of_rule(code).removeprefix(f"{SITE}/")
+        assert f"{code} {module.rule.name}" in parsed(file).text
 
 
 def test_every_public_name_is_described_with_its_types(site: Path) -> None:

@@ -87,7 +87,7 @@ def check_codes(codes: Iterable[str], known: Iterable[str], where: str) -> None:
         if not code or not any(each.startswith(code) for each in known):
             raise SettingsError(
                 f"{where}: no rule has the code {code!r}, or one that starts so. The command"
-                " flaxoptim-compat rules lists them all."
+                " flaxoptim-compat explain lists them all."
             )
 
 
