@@ -6,10 +6,9 @@ import functools
 import inspect
 import re
 
-from flaxoptim_compat.cli import rules
 from flaxoptim_compat.migrate.rules import rule_modules
 
-ALL = rules.all_rules()
+ALL = [each.rule for each in rule_modules().values()]
 CODES = [rule.code for rule in ALL]
 
 
