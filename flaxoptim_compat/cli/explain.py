@@ -25,7 +25,7 @@ examples:
   flaxoptim-compat explain            # lists all rules
   flaxoptim-compat explain FOC101     # one of them, with examples
 
-Exit status: 0, or 2 if there is no such rule."""
+Exit status: 0 if there are such rules, 2 if not."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
