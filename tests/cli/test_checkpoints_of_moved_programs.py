@@ -63,7 +63,6 @@ def main(path, first, last, save_at=None):
 
 GIVEN = "optimizer.apply_gradient(grads, learning_rate=rate)"
 OWN = "optimizer.apply_gradient(grads)"
-SCHEDULED = "optimizer.apply_gradient(grads, learning_rate=rate_at(optimizer.state.step))"
 
 BIASES = 'optim.ModelParamTraversal(lambda path, _: path.endswith("bias"))'
 KERNELS = 'optim.ModelParamTraversal(lambda path, _: "kernel" in path)'
@@ -87,7 +86,7 @@ DEFINITIONS = {
 
 
 def program(definition: str, step: str, focus: str = "") -> str:
-    rate = "" if step in (GIVEN, SCHEDULED) else "0.05"
+    rate = "" if step == GIVEN else "0.05"
     text = definition.replace("{}", rate).replace("(, ", "(")
     return PROGRAM.replace("DEFINITION", text).replace("STEP", step).replace("FOCUS", focus)
 
@@ -128,17 +127,13 @@ def moved(
     return words
 
 
-@pytest.mark.parametrize(
-    "step", [OWN, GIVEN, SCHEDULED], ids=["constant", "each step", "scheduled"]
-)
+@pytest.mark.parametrize("step", [OWN, GIVEN], ids=["constant", "each step"])
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_it_goes_on(name: str, step: str, capsys: pytest.CaptureFixture[str]) -> None:
     moved(program(DEFINITIONS[name], step), capsys)
 
 
-@pytest.mark.parametrize(
-    "step", [OWN, GIVEN, SCHEDULED], ids=["constant", "each step", "scheduled"]
-)
+@pytest.mark.parametrize("step", [OWN, GIVEN], ids=["constant", "each step"])
 def test_a_focus_goes_on(step: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = moved(program("optim.Adam({})", step, f", focus={BIASES}"), capsys)
     assert any("optim.ModelParamTraversal(lambda path, _: path.endswith" in each for each in words)

@@ -63,22 +63,19 @@ def bound_in(text: str) -> Bound:
 def rewritten(
     text: str,
     injected: Sequence[str] = (),
-    schedule: str = "",
     names: Mapping[str, str] = NAMES,
 ) -> str:
     """The text with its last constructor call in optax."""
     each = document(text)
     bound = read(call_in(each))
     assert isinstance(bound, Bound), bound
-    given = (schedule,) if schedule else None
-    parts = chain(bound, each, names.__getitem__, injected, given)
+    parts = chain(bound, each, names.__getitem__, injected)
     return apply_edits(text, laid_out(each, [Edit(*each.span(bound.call), parts)]))
 
 
 def rewritten_parts(
     text: str,
     injected: Sequence[Mapping[str, str]] = (),
-    schedules: Sequence[str] = (),
     releases: Releases = INSTALLED,
 ) -> str:
     """The text with its last MultiOptimizer in optax."""
@@ -92,8 +89,7 @@ def rewritten_parts(
         optimizer = read(node)
         assert isinstance(optimizer, Bound), optimizer
         names = injected[index] if injected else {}
-        schedule = (schedules[index],) if schedules and schedules[index] else None
-        parts.append(Part(traversal.args[0], optimizer, injected=names, schedule=schedule))
+        parts.append(Part(traversal.args[0], optimizer, injected=names))
     new = partition(parts, each, NAMES.__getitem__, releases=releases)
     return apply_edits(text, laid_out(each, [Edit(*each.span(call), new)]))
 

@@ -192,21 +192,18 @@ def _given(bound: Bound) -> Iterator[tuple[Bound, str, Stated]]:
         yield bound, name, argument
 
 
-def refusal(bound: Bound, injected: Collection[str] = (), scheduled: bool = False) -> str:
+def refusal(bound: Bound, injected: Collection[str] = ()) -> str:
     """The reason why there is no text for a call that is understood; "" if there is one.
 
     Args:
       bound: the call.
       injected: the hyper-parameters that are given with each step.
-      scheduled: whether the learning rate is a function of the step.
     """
     for name in injected:
         reason = _not_injected(bound, name)
         if reason:
             return reason
-    if scheduled and bound.rate is not None and may_act(bound.rate.node):
-        return "the learning rate is computed by a call that would not be made any more"
-    if bound.rate is None and RATE not in injected and not scheduled:
+    if bound.rate is None and RATE not in injected:
         return "there is no learning rate, neither here nor with each step"
     return ""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
-from flaxoptim_compat.catalogue import BY_NAME, DECAY, DTYPE, FLAGS, INTEGERS, RATE, WRAPPED
+from flaxoptim_compat.catalogue import BY_NAME, DECAY, DTYPE, FLAGS, INTEGERS, WRAPPED
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.term import Term
@@ -47,7 +47,6 @@ class Injecting:
         self._static: dict[str, ast.expr] = {}
         # Names of the program that the lambda reads.
         self._read: set[str] = set()
-        self._reserved: set[str] = set()
 
     def dynamic(self, name: str, start: ast.expr) -> ast.expr:
         """Make ``opt_state.hyperparams`` hold a value of this name; what it is in the lambda."""
@@ -67,17 +66,13 @@ class Injecting:
             return value
         return self.static(name, value)
 
-    def reserve(self, name: str) -> None:
-        """Let a name of the program be handed in where the lambda would read it."""
-        self._reserved.add(name)
-
     def hides(self, names: Collection[str]) -> bool:
-        """True if an argument of the lambda, or of one inside of it, has one of these names."""
-        return not {*self._starts, *self._static, *self._reserved}.isdisjoint(names)
+        """True if an argument of the lambda has one of these names."""
+        return not {*self._starts, *self._static}.isdisjoint(names)
 
     def static(self, name: str, value: ast.expr) -> ast.expr:
         """Compute a value once, outside of the lambda; what it is in there."""
-        taken = {*self._starts, *self._static, *self._read, *self._reserved}
+        taken = {*self._starts, *self._static, *self._read}
         chosen, number = name, 2
         while chosen in taken:
             chosen, number = f"{name}_{number}", number + 1
@@ -142,7 +137,6 @@ class Expression:
         bound: Bound,
         names: Mapping[str, str],
         injecting: Injecting | None,
-        schedule: ast.expr | None,
     ) -> ast.expr:
         """The expression for a call.
 
@@ -150,20 +144,9 @@ class Expression:
           bound: the call.
           names: the hyper-parameters that are injected, and what the lambda calls them.
           injecting: what the expression will stand in; None if in no lambda.
-          schedule: what takes the place of the learning rate.
         """
         injected: dict[str, ast.expr] = {name: ast.Name(each) for name, each in names.items()}
-        if schedule is None:
-            return self._written(bound, injected, injecting)
-        function = schedule if injecting is None else injecting.static("schedule", schedule)
-        node = self._written(bound, {**injected, RATE: function}, injecting)
-        if _takes_schedule(node, function):
-            return node
-        inner = self.injecting()
-        rate = inner.dynamic(RATE, function)
-        if injecting is not None:
-            injecting.reserve(RATE)
-        return inner.around(self._written(bound, {**injected, RATE: rate}, injecting or inner))
+        return self._written(bound, injected, injecting)
 
     def injecting(self) -> Injecting:
         """An ``optax.inject_hyperparams`` to put around a chain, with nothing injected yet."""
@@ -245,13 +228,3 @@ class _InFile(ast.NodeTransformer):
         if node.id not in _MODULES:
             return node
         return ast.parse(self._name_of(_MODULES[node.id]), mode="eval").body
-
-
-def _takes_schedule(node: ast.expr, function: ast.expr) -> bool:
-    """True if the function of optax that gets a schedule takes one as its learning rate."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Call) and function in each.args:
-            match each.func:
-                case ast.Attribute(value=ast.Name(id="optax"), attr=name):
-                    return RATE in parameters_of(f"optax.{name}")
-    return False

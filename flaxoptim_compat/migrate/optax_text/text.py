@@ -21,7 +21,6 @@ def chain(
     document: Document,
     name_of: Callable[[str], str],
     injected: Sequence[str] = (),
-    schedule: Fragments | None = None,
     plain: bool = False,
     states_decay: bool = False,
 ) -> Fragments:
@@ -35,32 +34,28 @@ def chain(
       injected: the hyper-parameters that are given with each step: they stand in
         ``opt_state.hyperparams``. One that the call does not give starts with its default, and a
         learning rate with 0.
-      schedule: a function of the step, which takes the place of the learning rate.
       plain: write optax's namesake where there is one, although that changes the numbers.
       states_decay: say a weight decay that is 0, so that the state is that with another one.
 
     Raises:
       ValueError: ``refusal`` has a reason why there is no such text.
     """
-    reason = refusal(bound, injected, schedule is not None)
+    reason = refusal(bound, injected)
     if reason:
         raise ValueError(reason)
     expression = Expression(document, name_of, plain, states_decay=states_decay)
-    return expression.finished(_of_call(expression, bound, injected, schedule))
+    return expression.finished(_of_call(expression, bound, injected))
 
 
-def _of_call(
-    expression: Expression, bound: Bound, injected: Collection[str], schedule: Fragments | None
-) -> ast.expr:
+def _of_call(expression: Expression, bound: Bound, injected: Collection[str]) -> ast.expr:
     """The expression for one call, with what is injected around it."""
-    function = None if schedule is None else quoted_fragments(expression.document, schedule)
     if not injected:
-        return expression.chain(bound, {}, None, function)
+        return expression.chain(bound, {}, None)
     injecting = expression.injecting()
     for name in injected:
         injecting.dynamic(name, expression.start(bound, name))
     names = {name: name for name in injected}
-    return injecting.around(expression.chain(bound, names, injecting, function))
+    return injecting.around(expression.chain(bound, names, injecting))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,14 +69,12 @@ class Part:
       injected: hyper-parameters that are given with each step, and their names in
         ``opt_state.hyperparams``: if they have their own names, those of all parts stand at the
         top, else each part has its own.
-      schedule: a function of the step, which takes the place of the learning rate.
     """
 
     selects: ast.expr
     optimizer: Bound | Fragments
     key: str = ""
     injected: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    schedule: Fragments | None = None
 
 
 def partition_refusal(parts: Sequence[Part]) -> str:
@@ -89,7 +82,7 @@ def partition_refusal(parts: Sequence[Part]) -> str:
     for part in parts:
         reason = filter_refusal(part.selects)
         if not reason and isinstance(part.optimizer, Bound):
-            reason = refusal(part.optimizer, [*part.injected], part.schedule is not None)
+            reason = refusal(part.optimizer, [*part.injected])
         if reason:
             return reason
     calls = [acting(part.optimizer) for part in parts if isinstance(part.optimizer, Bound)]
@@ -146,11 +139,10 @@ def partition(
     optimizers: list[ast.expr] = []
     for part in parts:
         if isinstance(part.optimizer, Bound) and injecting is None:
-            optimizers.append(_of_call(expression, part.optimizer, part.injected, part.schedule))
+            optimizers.append(_of_call(expression, part.optimizer, part.injected))
             continue
         if isinstance(part.optimizer, Bound):
-            function = None if part.schedule is None else quoted_fragments(document, part.schedule)
-            node = expression.chain(part.optimizer, part.injected, injecting, function)
+            node = expression.chain(part.optimizer, part.injected, injecting)
         else:
             node = quoted_fragments(document, part.optimizer)
             node = node if injecting is None else injecting.static("optimizer", node)

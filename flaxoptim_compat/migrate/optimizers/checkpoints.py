@@ -65,12 +65,7 @@ def _has_checkpoints(points_to: PointsTo, unit: Unit) -> bool:
 
 
 def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:
-    rate = "fixed"
-    if unit.schedule is not None:
-        rate = "scheduled"
-    elif unit.overrides:
-        rate = "settable"
-    option = "" if rate == "settable" else f" --rate {rate}"
+    option = "" if unit.overrides else " --rate fixed"
     stays = unit.keeps({site})
     definition = _definition(points_to, unit, site)
     if definition is None or unit.part_rates is not None or {*unit.overrides} - {RATE}:

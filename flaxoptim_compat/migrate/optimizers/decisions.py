@@ -22,7 +22,6 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     inner_definitions,
     is_inline,
     part_rates,
-    schedule_of,
 )
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import decay_differs
 from flaxoptim_compat.migrate.optimizers.targets import (
@@ -119,9 +118,7 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
         return
     steps = [each for each in unit.uses if each.code in STEPS and each not in unit.bridged]
     unit.lacking = _lacking(points_to, unit)
-    unit.schedule = schedule_of(points_to, unit.sites, steps)
-    if unit.schedule is None:
-        steps = _bridge_some(unit, steps)
+    steps = _bridge_some(unit, steps)
     unit.overrides = _given(steps)
     new_steps = [each for each in unit.uses if each.code == "FOC207" and _sets_step(each)]
     if unit.overrides or new_steps:
@@ -133,7 +130,6 @@ def decide(points_to: PointsTo, unit: Unit) -> None:
     if unit.definition_stays and (staying := _staying_alone(points_to, unit)):
         unit.staying, unit.definition_stays = staying, ""
     if unit.definition_stays:
-        unit.schedule = None
         unit.bridged += [each for each in new_steps if each not in unit.bridged]
         # Of the hyper-parameters of a definition that stays only the rate is injected for certain.
         unit.bridged += [each for each in steps if {*each.overrides} - {RATE}]
@@ -216,7 +212,7 @@ def _part_rates(points_to: PointsTo, unit: Unit) -> PartRates | None:
     if isinstance(read, Refused) or not all(is_inline(points_to, each) for _, each in read):
         return None
     found = part_rates(points_to, sites[0], steps, others)
-    if found is None or why_no_text(points_to, sites[0], (), False, found.names):
+    if found is None or why_no_text(points_to, sites[0], (), found.names):
         return None
     return found
 
@@ -236,7 +232,7 @@ def _counts_at_top(unit: Unit) -> bool:
     it fails where nothing counts.
     """
     counting = all(each.name in _COUNTING for each in unit.sites)
-    return counting and not unit.overrides and unit.schedule is None and not _focuses(unit)
+    return counting and not unit.overrides and not _focuses(unit)
 
 
 _COUNTING = frozenset(
@@ -377,7 +373,6 @@ def shared_traversals(points_to: PointsTo, units: Sequence[Unit]) -> dict[Traver
             return {each: inline for unit in free for each, inline in found[unit].items()}
         for unit in touched:
             unit.definition_stays = "The traversal has other uses."
-            unit.schedule = None
 
 
 def _traversals_of(points_to: PointsTo, unit: Unit) -> dict[Traversal, bool]:
@@ -437,7 +432,7 @@ def _why_they_stay(points_to: PointsTo, unit: Unit) -> Iterator[tuple[Sites, str
         if reason := why_no_focus(points_to, focus):
             yield everything, reason
     for site in unit.sites:
-        if reason := why_no_text(points_to, site, unit.overrides, unit.schedule is not None):
+        if reason := why_no_text(points_to, site, unit.overrides):
             # It is said of all of them, and is the matter of one.
             place = site.document.place(site.node)
             yield frozenset({site}), f"In {place}: {reason}" if len(unit.sites) > 1 else reason
@@ -450,7 +445,7 @@ def _staying_alone(points_to: PointsTo, unit: Unit) -> dict[Site | None, str]:
     is returned if all of them have to stay then.
     """
     sets_step = any(each.code == "FOC207" and _sets_step(each) for each in unit.uses)
-    others = unit.schedule or unit.default_rate or unit.lacking or {*unit.overrides} - {RATE}
+    others = unit.default_rate or unit.lacking or {*unit.overrides} - {RATE}
     around = any(each.name in ("MultiOptimizer", "WeightNorm") for each in unit.sites)
     if sets_step or others or around or _focuses(unit):
         return {}

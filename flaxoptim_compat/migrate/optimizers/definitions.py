@@ -38,16 +38,15 @@ def why_no_text(
     points_to: PointsTo,
     site: Site,
     injected: Sequence[str],
-    scheduled: bool,
     by_part: ByPart | None = None,
 ) -> str:
     """Why a constructor call has no text in optax; "" if it has one."""
     if not site.name or not is_certain(points_to, site):
         return f"The class of the definition is not one of flax.optim, or not known. {RUN_TO_KNOW}"
     if site.name == "MultiOptimizer":
-        return _sentence(_why_no_partition(points_to, site, injected, scheduled, by_part))
+        return _sentence(_why_no_partition(points_to, site, injected, by_part))
     bound = bound_of(points_to, site)
-    reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected, scheduled)
+    reason = bound.reason if isinstance(bound, Refused) else refusal(bound, injected)
     return _sentence(reason)
 
 
@@ -98,7 +97,6 @@ def _why_no_partition(
     points_to: PointsTo,
     site: Site,
     injected: Sequence[str],
-    scheduled: bool,
     by_part: ByPart | None,
 ) -> str:
     found = pairs(site.node)
@@ -113,15 +111,13 @@ def _why_no_partition(
         bound = bound_of(points_to, inline) if inline else None
         if isinstance(bound, Refused):
             return bound.reason
-    schedule: Fragments | None = ("",) if scheduled else None
-    return partition_refusal(parts_of(points_to, site, injected, schedule, by_part))
+    return partition_refusal(parts_of(points_to, site, injected, by_part))
 
 
 def parts_of(
     points_to: PointsTo,
     site: Site,
     injected: Sequence[str],
-    schedule: Fragments | None,
     by_part: ByPart | None = None,
 ) -> list[Part]:
     """The parts of a MultiOptimizer; those that have names are written in optax where they are.
@@ -130,7 +126,6 @@ def parts_of(
       points_to: what is known of the program.
       site: the MultiOptimizer.
       injected: the hyper-parameters that steps give to all parts.
-      schedule: the function of the step that all take their rate from.
       by_part: the hyper-parameters that steps give to each part, and their names in optax.
     """
     found = pairs(site.node)
@@ -146,7 +141,7 @@ def parts_of(
         bound = bound_of(points_to, inline)
         assert isinstance(bound, Bound)
         names = {name: name for name in injected} if by_part is None else by_part[index]
-        parts.append(Part(selects, bound, injected=names, schedule=schedule))
+        parts.append(Part(selects, bound, injected=names))
     return parts
 
 

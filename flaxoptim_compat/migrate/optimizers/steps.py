@@ -246,11 +246,7 @@ def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, F
     if unit.part_rates is not None:
         by_name = unit.part_rates.values[use.node]
         return [(name, _as_float(reading, name, node)) for name, node in by_name.items()]
-    values = [
-        (str(each.arg), _as_float(reading, str(each.arg), each.value))
-        for each in given
-        if unit.schedule is None or each.arg != RATE
-    ]
+    values = [(str(each.arg), _as_float(reading, str(each.arg), each.value)) for each in given]
     if unit.default_rate is not None and RATE not in use.overrides:
         # What was set for the step before is still there.
         values.append((RATE, (ast.unparse(unit.default_rate),)))

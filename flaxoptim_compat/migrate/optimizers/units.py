@@ -37,7 +37,6 @@ class Unit:
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
       default_rate: what the rate is again in a step that does not give it; None: every step does.
       part_rates: what the steps give to the parts of a MultiOptimizer.
-      schedule: the function of the step that every step takes its rate from.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       partial: the steps that may be given gradients of some parameters only.
       states_decay: whether each definition says its weight decay in optax, be it 0: then those that
@@ -60,7 +59,6 @@ class Unit:
     bridged: list[Use] = dataclasses.field(default_factory=list)
     default_rate: ast.expr | None = None
     part_rates: PartRates | None = None
-    schedule: ast.expr | None = None
     starts_at_array: bool = False
     partial: list[Use] = dataclasses.field(default_factory=list)
     states_decay: bool = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from flaxoptim_compat.catalogue import RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.finding import Change, Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
@@ -79,7 +78,7 @@ def _finding(reading: Reading, facts: Facts, code: str, site: Site, unit: Unit) 
         return Finding(code, start, end, what, instead, optax=None, cause=cause)
     if unit.keeps({site}):
         # One of those that stay together says why it does itself.
-        own = why_no_text(facts.points_to, site, unit.overrides, scheduled=False)
+        own = why_no_text(facts.points_to, site, unit.overrides)
         reason = own or unit.definition_stays or unit.staying[site]
         return Finding(code, start, end, what, f"it stays. {reason}", optax=None, cause=reason)
     gone = (site.node.func,)
@@ -133,20 +132,16 @@ def definition_text(
     def name_of(dotted: str) -> str:
         return imports.name_of(dotted, site.node)
 
-    schedule: Fragments | None = None
-    injected = list(unit.overrides)
-    if unit.schedule is not None:
-        schedule = (span(reading, unit.schedule),)
-        injected.remove(RATE)
+    injected = unit.overrides
     plain = reading.accept_changes
     if site.name == "MultiOptimizer":
         by_part = None if unit.part_rates is None else unit.part_rates.names
-        parts = parts_of(points_to, site, injected, schedule, by_part)
+        parts = parts_of(points_to, site, injected, by_part)
         return partition(parts, site.document, name_of, plain, reading.releases, unit.states_decay)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
     if focus is None:
-        return chain(bound, site.document, name_of, injected, schedule, plain, unit.states_decay)
+        return chain(bound, site.document, name_of, injected, plain, unit.states_decay)
     names = {name: name for name in injected}
-    part = Part(selecting(points_to, focus), bound, injected=names, schedule=schedule)
+    part = Part(selecting(points_to, focus), bound, injected=names)
     return partition([part], site.document, name_of, plain, reading.releases, unit.states_decay)

@@ -48,29 +48,28 @@ def test_what_is_left_alone(call: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "injected", "scheduled", "reason"),
+    ("call", "injected", "reason"),
     [
-        ("Adam()", [], False, "there is no learning rate"),
-        ("Adam(None)", [], False, "there is no learning rate"),
-        ("WeightNorm(optim.Adam())", ["wn_decay"], False, "there is no learning rate"),
-        ("Adam(0.1)", ["momentum"], False, "Adam has no hyper-parameter momentum"),
-        ("Adam(0.1)", ["beta1"], False, "beta1 given with each step has fewer digits"),
-        ("RMSProp(0.1)", ["beta2"], False, "beta2 given with each step has fewer digits"),
-        ("Adadelta(0.1)", ["rho"], False, "rho given with each step has fewer digits"),
-        ("Adafactor(0.1, beta1=0.9)", ["beta1"], False, "beta1 given with each step has fewer"),
-        ("Momentum(0.1)", ["nesterov"], False, "nesterov cannot be given with each step"),
-        ("Adafactor(0.1)", ["step_offset"], False, "step_offset cannot be given with each"),
-        ("Adafactor(0.1)", ["weight_decay_rate"], False, "weight_decay_rate is None here"),
-        ("Adafactor(0.1)", ["dtype_momentum"], False, "no hyper-parameter dtype_momentum"),
-        ("WeightNorm(optim.Adam(0.1))", ["wrapped_optimizer"], False, "no hyper-parameter"),
-        ("Adam(start())", [], True, "computed by a call that would not be made any more"),
+        ("Adam()", [], "there is no learning rate"),
+        ("Adam(None)", [], "there is no learning rate"),
+        ("WeightNorm(optim.Adam())", ["wn_decay"], "there is no learning rate"),
+        ("Adam(0.1)", ["momentum"], "Adam has no hyper-parameter momentum"),
+        ("Adam(0.1)", ["beta1"], "beta1 given with each step has fewer digits"),
+        ("RMSProp(0.1)", ["beta2"], "beta2 given with each step has fewer digits"),
+        ("Adadelta(0.1)", ["rho"], "rho given with each step has fewer digits"),
+        ("Adafactor(0.1, beta1=0.9)", ["beta1"], "beta1 given with each step has fewer"),
+        ("Momentum(0.1)", ["nesterov"], "nesterov cannot be given with each step"),
+        ("Adafactor(0.1)", ["step_offset"], "step_offset cannot be given with each"),
+        ("Adafactor(0.1)", ["weight_decay_rate"], "weight_decay_rate is None here"),
+        ("Adafactor(0.1)", ["dtype_momentum"], "no hyper-parameter dtype_momentum"),
+        ("WeightNorm(optim.Adam(0.1))", ["wrapped_optimizer"], "no hyper-parameter"),
     ],
 )
-def test_what_has_no_text(call: str, injected: list[str], scheduled: bool, reason: str) -> None:
+def test_what_has_no_text(call: str, injected: list[str], reason: str) -> None:
     text = f"optim.{call}\n"
-    assert reason in refusal(bound_in(text), injected, scheduled)
+    assert reason in refusal(bound_in(text), injected)
     with pytest.raises(ValueError, match=reason):
-        rewritten(text, injected, "rate_at" if scheduled else "")
+        rewritten(text, injected)
 
 
 def test_scan_can_do_without_jax(tmp_path: Path) -> None:

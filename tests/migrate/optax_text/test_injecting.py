@@ -101,28 +101,6 @@ def test_what_is_given_with_each_step(name: str) -> None:
         assert_same(params, optimizer.target)
 
 
-def rate_at(step: Any) -> Any:
-    return 0.1 * 0.5 ** jnp.asarray(step, jnp.float32)
-
-
-@pytest.mark.parametrize("name", CALLS)
-def test_a_function_of_the_step(name: str) -> None:
-    text = f"tx = {CALLS[name].format('')}\n"
-    cfg = Config()
-    optimizer = made(text, cfg=cfg).create(PARAMS)
-    tx = made(rewritten(text, schedule="rate_at"), cfg=cfg, rate_at=rate_at)
-    cfg.beta, cfg.decay, cfg.nesterov = 0.1, 0.9, False
-    params, state, step = PARAMS, tx.init(PARAMS), stepper(tx)
-    legacy = jax.jit(
-        lambda each, grads: each.apply_gradient(grads, learning_rate=rate_at(each.state.step))
-    )
-    for number in range(STEPS):
-        grads = gradients(number, PARAMS)
-        optimizer = legacy(optimizer, grads)
-        params, state = step(params, state, grads)
-        assert_same(params, optimizer.target)
-
-
 @pytest.mark.parametrize("rate", ["0.3, ", "cfg.beta, "])
 def test_the_rate_of_the_call_is_the_first(rate: str) -> None:
     text = f"tx = {CALLS['Momentum'].format(rate)}\n"

@@ -257,34 +257,6 @@ def test_a_rate_for_each() -> None:
         assert_same(params, optimizer.target, 2.0 if jax.__version_info__ < (0, 4, 38) else 1.0)
 
 
-def test_a_function_of_the_step_for_one_part() -> None:
-    # LAMB takes a function; LARS does not, and gets it injected.
-    text = f"""\
-tx = optim.MultiOptimizer(({KERNELS}, optim.LARS(beta=cfg.beta)), ({BIASES}, optim.LAMB(0.2)))
-"""
-
-    def rate_at(step: Any) -> Any:
-        return 0.1 / (1.0 + step)
-
-    new = rewritten_parts(text, schedules=["rate_at", ""])
-    tx = made(new, rate_at=rate_at, **SCOPE)
-    definition = made(text.replace("LARS(", "LARS(0.0, "), **SCOPE)
-    lars, lamb = definition.hyper_params
-
-    def rates(number: int) -> Any:
-        rate = jnp.asarray(rate_at(number), jnp.float32)
-        return {"hyper_params": [lars.replace(learning_rate=rate), lamb]}
-
-    optimizer, state, params = definition.create(PARAMS), tx.init(PARAMS), PARAMS
-    for number in range(3):
-        grads = jax.tree.map(jnp.asarray, cases.gradients(number, PARAMS))
-        optimizer = optimizer.apply_gradient(grads, **rates(number))
-        updates, state = jax.jit(tx.update)(grads, state, params)
-        params = optax.apply_updates(params, updates)
-        # Updates are added outside of jit: XLA rounds once more there, and flushes denormals.
-        assert_same(params, optimizer.target, ulps=1.0)
-
-
 def test_parts_that_are_in_optax_already() -> None:
     text = f"tx = optim.MultiOptimizer(({KERNELS}, tx_of_kernels), ({BIASES}, optim.Adam(0.1)))\n"
     each = document(text)
