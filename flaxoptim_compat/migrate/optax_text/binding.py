@@ -111,18 +111,12 @@ def _assigned(call: ast.Call, name: str) -> dict[str, ast.expr] | Refused:
         return Refused(f"{name} takes its arguments from *, so it is not known which they are")
     if any(each.arg is None for each in call.keywords):
         return Refused(f"{name} takes its arguments from **, so it is not known which they are")
-    if len(call.args) > len(known):
-        return Refused(f"{name} takes {len(known)} arguments, and is given {len(call.args)}")
-    nodes = dict(zip(known, call.args, strict=False))
-    for keyword in call.keywords:
-        assert keyword.arg is not None
-        if keyword.arg not in known:
-            return Refused(f"{name} has no hyper-parameter {keyword.arg}")
-        if keyword.arg in nodes:
-            return Refused(f"{name} is given {keyword.arg} twice")
-        nodes[keyword.arg] = keyword.value
-    missing = [each for each in known if defaults[each] is REQUIRED and each not in nodes]
-    return Refused(f"{name} needs {missing[0]}") if missing else nodes
+    by_name = {str(each.arg): each.value for each in call.keywords}
+    nodes = {**dict(zip(known, call.args, strict=False)), **by_name}
+    is_one_each = len(nodes) == len(call.args) + len(by_name) and nodes.keys() <= defaults.keys()
+    if not is_one_each or any(defaults[each] is REQUIRED for each in defaults.keys() - nodes):
+        return Refused(f"{name} takes other arguments: {', '.join(known)}")
+    return nodes
 
 
 def _inner(
@@ -168,15 +162,9 @@ def _effects(bound: Bound) -> str:
     """The reason why the order of the text would change what the arguments do; "" if not."""
     found = acting(bound)
     for owner, name in found:
-        if name in BY_NAME[owner.name].repeated:
-            return f"{name} of {owner.name} is computed by a call, and optax needs it twice"
-    for owner, name in found:
-        if name in BY_NAME[owner.name].conditional:
-            # There may be no place for it in the text.
-            return f"{name} of {owner.name} is computed by a call"
-    if len(found) > 1:
-        names = " and ".join(name for _, name in found)
-        return f"{names} are computed by calls, whose order would be another one"
+        row = BY_NAME[owner.name]
+        if len(found) > 1 or name in row.repeated or name in row.conditional:
+            return f"{name} of {owner.name} is computed by a call: give it a name before"
     return ""
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import operator
-from collections.abc import Callable
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
@@ -13,50 +11,22 @@ from flaxoptim_compat.migrate.names.scopes import Scope
 from flaxoptim_compat.migrate.names.walk import parameter_names_of, walk_of
 from flaxoptim_compat.migrate.program.document import Document
 
-# A few digits more than any hyper-parameter has: a literal such as 9**9**9 must not be computed.
-_LARGEST: Final = 1e9
-_BINARY: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
 _NO_EFFECT: Final = frozenset({"abs", "bool", "float", "getattr", "int", "len", "max", "min"})
 _ACTS: Final = (ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
 def literal(node: ast.expr) -> Any:
-    """The number, truth value or None that an expression of literals has.
+    """The number, truth value or None that a literal is, be it behind a minus.
 
     Raises:
-      ValueError: it is no such expression.
+      ValueError: the expression is no literal.
     """
     match node:
         case ast.Constant(value=bool() | int() | float() | None):
             return node.value
-        case ast.UnaryOp(op=ast.USub()):
-            return -_number(node.operand)
-        case ast.UnaryOp(op=ast.UAdd()):
-            return _number(node.operand)
-        case ast.BinOp() if type(node.op) in _BINARY:
-            left, right = _number(node.left), _number(node.right)
-            if isinstance(node.op, ast.Pow) and not (abs(left) <= 100 and abs(right) <= 100):
-                raise ValueError("the power of large numbers")
-            try:
-                value = _BINARY[type(node.op)](left, right)
-            except ArithmeticError as error:
-                raise ValueError(str(error)) from error
-            if isinstance(value, float) or (isinstance(value, int) and abs(value) <= _LARGEST):
-                return value
-    raise ValueError(f"{type(node).__name__} is not made of literals")
-
-
-def _number(node: ast.expr) -> Any:
-    value = literal(node)
-    if value is None or isinstance(value, bool):
-        raise ValueError(f"{value} is no number")
-    return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+    raise ValueError(f"{type(node).__name__} is no literal")
 
 
 def may_act(node: ast.expr) -> bool:

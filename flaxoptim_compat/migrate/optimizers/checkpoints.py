@@ -70,7 +70,7 @@ def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:
     definition = _definition(points_to, unit, site)
     if definition is None or unit.part_rates is not None or {*unit.overrides} - {RATE}:
         return f"{_STAYS}{option}" if stays else _BY_NAME
-    if RATE in unit.overrides and unit.default_rate is None:
+    if RATE in unit.overrides:
         # Every step gives one: train.py and eval.py, which has another, share a checkpoint.
         _remove_rates(definition)
     text = syntax.in_one_line(definition)

@@ -37,7 +37,6 @@ from flaxoptim_compat.migrate.optimizers.use import (
     STEPS,
     Sites,
     Use,
-    is_simple,
     is_spelled_out,
 )
 from flaxoptim_compat.migrate.values.evidence import Evidence
@@ -181,7 +180,7 @@ def _of_some(points_to: PointsTo, unit: Unit) -> list[Use]:
     if not _focuses(unit) and all(each.name != "MultiOptimizer" for each in unit.sites):
         return []
     steps = [each for each in unit.uses if each.code in STEPS and each.bridge == "returns"]
-    return [each for each in steps if may_be_partial(points_to, unit, each)]
+    return [each for each in steps if may_be_partial(points_to, each)]
 
 
 def _may_not_average(unit: Unit) -> list[Use]:
@@ -245,33 +244,14 @@ def _given(steps: Sequence[Use]) -> tuple[str, ...]:
 
 
 def _bridge_some(unit: Unit, steps: Sequence[Use]) -> list[Use]:
-    """The steps without those that the optimizer has to do, so that a hyper-parameter lasts one.
+    """The steps, if all are given the same hyper-parameters; else none: the optimizer does them.
 
     What a step sets is still there in the next one, unless that sets it too.
     """
-    for name in _given(steps):
-        giving = [each for each in steps if name in each.overrides]
-        without = [each for each in steps if name not in each.overrides]
-        if not without:
-            continue
-        if name == RATE and (default := _default_rate(unit, without)) is not None:
-            unit.default_rate = default
-            continue
-        moved = without if name == RATE else giving
-        unit.bridged += moved
-        steps = [each for each in steps if each not in moved]
-    if RATE not in _given(steps):
-        # Those that gave it are done by the optimizer, and no other one has to set it back.
-        unit.default_rate = None
-    return list(steps)
-
-
-def _default_rate(unit: Unit, without: Sequence[Use]) -> ast.expr | None:
-    """The learning rate of all definitions, where it is one number that such a step can set."""
-    rates = {ast.dump(each): each for each in map(_given_rate, unit.sites) if each is not None}
-    numbers = len(rates) == 1 and all(map(_is_number, rates.values()))
-    named = all(is_simple(_receiver(each)) for each in without)
-    return next(iter(rates.values())) if numbers and named else None
+    if len({frozenset(each.overrides) for each in steps}) <= 1:
+        return list(steps)
+    unit.bridged += steps
+    return []
 
 
 _BRIDGED = {
@@ -445,7 +425,7 @@ def _staying_alone(points_to: PointsTo, unit: Unit) -> dict[Site | None, str]:
     is returned if all of them have to stay then.
     """
     sets_step = any(each.code == "FOC207" and _sets_step(each) for each in unit.uses)
-    others = unit.default_rate or unit.lacking or {*unit.overrides} - {RATE}
+    others = unit.lacking or {*unit.overrides} - {RATE}
     around = any(each.name in ("MultiOptimizer", "WeightNorm") for each in unit.sites)
     if sets_step or others or around or _focuses(unit):
         return {}
@@ -496,12 +476,3 @@ def _given_rate(site: Site) -> ast.expr | None:
     first = site.node.args[0] if site.name and site.node.args else None
     rate = next(by_name, first)
     return None if isinstance(rate, ast.Constant) and rate.value is None else rate
-
-
-def _is_number(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
-
-
-def _receiver(use: Use) -> ast.expr:
-    assert isinstance(use.node, ast.Call) and isinstance(use.node.func, ast.Attribute)
-    return use.node.func.value

@@ -226,7 +226,7 @@ def uses(points_to: PointsTo, recognisers: Recognisers) -> Iterator[Use]:
     ]
     found += map(_as_doubt, _made_unseen(points_to, found))
     found = list(_not_settled(points_to.evidence, found))
-    for use in (*found, *restored_elsewhere(points_to, found)):
+    for use in (*found, *restored_elsewhere(points_to)):
         if isinstance(use.node, ast.Call) and use.document.is_in_f_string(use.node):
             problem = "An optimizer stands in an f-string: give the expression a name before."
             yield dataclasses.replace(use, problem=problem, bridge="")

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from flaxoptim_compat.catalogue import BY_NAME, DECAY
 from flaxoptim_compat.migrate.names.dotted import arguments_of, last_name
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, pairs
-from flaxoptim_compat.migrate.optimizers.assigned import assigned_once
 from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
     bound_of,
     filters_of,
     inner_definitions,
 )
-from flaxoptim_compat.migrate.optimizers.use import STEPS, Sites, Use, sites_of
+from flaxoptim_compat.migrate.optimizers.use import Sites, Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.mentions import ENTRY
 from flaxoptim_compat.migrate.values.known_names import RESTORING, SAVING
-from flaxoptim_compat.migrate.values.objects import Function, Optimizer, Site, StateDict, Stored
+from flaxoptim_compat.migrate.values.objects import Optimizer, Site, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 _ENTRY_IN_TEXT = re.compile(ENTRY)
@@ -51,36 +50,18 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
     if not _ENTRY_IN_TEXT.search(document.text):
         return
     reads = False
-    texts = _texts(document)
     for node in document.nodes:
-        for owner, key, today in _named(node, texts):
+        for owner, key, today in _named(node):
             held = points_to.values(owner)
             # Of what may be the nested dict of this very optimizer FOC210 says it.
             if Stored() in held and not sites_of(held, StateDict):
                 yield key, today
         if isinstance(node, ast.Call):
             reads = reads or Stored() in points_to.values(node)
-            if any(isinstance(each, ast.Dict) for each in arguments_of(node)):
-                yield from _restored_dicts(points_to, node)
     for node in document.of_kind(ast.Constant) if reads else ():
         match node.value:
             case str(path) if "/" in path:
                 yield from ((node, _TODAY[name]) for name in _TODAY if name in path.split("/"))
-
-
-def _restored_dicts(points_to: PointsTo, call: ast.Call) -> Iterator[tuple[ast.expr, str]]:
-    """The keys of a dict into which a checkpoint is restored."""
-    if points_to.package_names(call.func) & RESTORING:
-        for given in arguments_of(call):
-            if not isinstance(given, ast.Dict):
-                continue
-            held = (points_to.values(each) for each in copies(given))
-            # What is set in a copy of the nested dicts of an optimizer is FOC210.
-            if any(sites_of(each, StateDict) for each in held):
-                continue
-            for key in given.keys:
-                if isinstance(key, ast.Constant) and key.value in _TODAY:
-                    yield key, _TODAY[key.value]
 
 
 def copies(made: ast.Dict) -> list[ast.expr]:
@@ -88,17 +69,7 @@ def copies(made: ast.Dict) -> list[ast.expr]:
     return [value for key, value in zip(made.keys, made.values, strict=True) if key is None]
 
 
-def _texts(document: Document) -> dict[str, str]:
-    """The variables of a file that are texts, as ``KEY`` after ``KEY = "target"``."""
-    found: dict[str, str] = {}
-    for statement in document.tree.body:
-        match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
-                found[name] = text
-    return found
-
-
-def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, ast.expr, str]]:
+def _named(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, str]]:
     """The dict that is asked for an entry, the key of the entry, and its name in a TrainState."""
     match node:
         case (
@@ -106,7 +77,7 @@ def _named(node: ast.AST, texts: Mapping[str, str]) -> Iterator[tuple[ast.expr, 
             | ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[owner])
             | ast.Call(func=ast.Attribute(value=owner, attr="get" | "pop"), args=[key, *_])
         ):
-            name = texts.get(key.id) if isinstance(key, ast.Name) else getattr(key, "value", None)
+            name = getattr(key, "value", None)
             # Flat dicts have paths for keys.
             if isinstance(name, str) and (today := names_entry(name)):
                 yield owner, key, today
@@ -124,12 +95,11 @@ class _Call(NamedTuple):
     sites: Sites
 
 
-def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use]:
+def restored_elsewhere(points_to: PointsTo) -> Iterator[Use]:
     """The uses that restore or read optimizers which are saved somewhere else.
 
     Args:
       points_to: what is known of the program.
-      uses: what it does with its optimizers.
     """
     restoring: list[_Call] = []
     saving: list[_Call] = []
@@ -144,39 +114,28 @@ def restored_elsewhere(points_to: PointsTo, uses: Sequence[Use]) -> Iterator[Use
             elif sites := _whose_state_dict(points_to, node):
                 saving.append(_Call(document, node, sites))
     if restoring:
-        yield from _restored(points_to, uses, restoring, saving)
+        yield from _restored(points_to, restoring, saving)
     if any(each.sites for each in saving):
         yield from _read(points_to, restoring, saving)
 
 
-def _restored(
-    points_to: PointsTo, uses: Sequence[Use], restoring: list[_Call], saving: list[_Call]
-) -> Iterator[Use]:
+def _restored(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> Iterator[Use]:
     """Each call that restores what other optimizers saved, with those that may be in it.
 
     These are of the same class and made in the same process, or if there are none, in the folder.
-    What is saved itself, from where it is restored, is its own; and what takes steps where
-    something is saved may be saved itself, though it is not seen.
+    What is saved itself, from where it is restored, is its own.
     """
-    stepped = {site for use in uses if use.code in STEPS for site in use.sites}
-    beside: frozenset[Document] | None = None
     # In the order of the files, so that each run names the same one.
     order = points_to.definitions()
     all_saved = frozenset[Site | None]().union(*(call.sites for call in saving))
     saved = [site for site in order if site in all_saved]
     for each in restoring:
         sites = [one for one in order if one in each.sites]
-        given = _given(points_to, each, saving) if sites else frozenset()
         is_there = bool(sites) and _is_where_it_saves(points_to, each, saving)
         # Of several that one variable may hold, each is only restored from its own.
         there = _saved_there(each, saving) - each.sites if is_there else frozenset()
         for site in sites:
-            if not given and site not in all_saved and site in stepped and beside is None:
-                beside = _who_saves(points_to, saving)
-            is_own = site in all_saved or (site in stepped and site.document in (beside or ()))
-            if given:
-                writers = [one for one in order if one in given and one is not site]
-            elif not is_own:
+            if site not in all_saved:
                 writers = _writers(points_to, site, saved)
             elif is_there:
                 writers = _alike(points_to, site, (one for one in order if one in there))
@@ -185,18 +144,6 @@ def _restored(
             if writers:
                 code, problem = _why_other_entries(points_to, site, writers)
                 yield Use(code, each.document, each.node, frozenset([site, *writers]), problem)
-
-
-def _given(points_to: PointsTo, restored: _Call, saving: Sequence[_Call]) -> Sites:
-    """The optimizers whose bytes or state dict a call is given where it stands."""
-    by_node: dict[ast.AST, _Call] = {call.node: call for call in saving}
-    found: set[Site | None] = set()
-    for argument in arguments_of(restored.node):
-        source = assigned_once(points_to, restored.document, argument, argument)
-        for node in ast.walk(source):
-            if node in by_node:
-                found |= by_node[node].sites
-    return frozenset(found - {None})
 
 
 def _is_where_it_saves(points_to: PointsTo, restored: _Call, saving: Sequence[_Call]) -> bool:
@@ -221,29 +168,6 @@ def _place(call: ast.Call) -> str:
         return ""
     named = [each.value for each in call.keywords if each.arg in ("ckpt_dir", "prefix")]
     return "".join(map(ast.dump, [*call.args[:1], *named]))
-
-
-def _who_saves(points_to: PointsTo, saving: list[_Call]) -> frozenset[Document]:
-    """The files that run with what saves something, be it by functions of others."""
-    callers: dict[ast.AST, dict[ast.AST, Document]] = {}
-    for document in points_to.documents:
-        for node in document.of_kind(ast.Call):
-            for each in points_to.values(node.func):
-                if isinstance(each, Function):
-                    callers.setdefault(each.node, {})[document.function(node)] = document
-    found: set[Document] = set()
-    waiting: dict[ast.AST, Document] = {
-        call.document.function(call.node): call.document for call in saving
-    }
-    seen = {*waiting}
-    while waiting:
-        function, document = waiting.popitem()
-        if function not in callers:
-            found.add(document)
-        new = {each: file for each, file in callers.get(function, {}).items() if each not in seen}
-        seen.update(new)
-        waiting |= new
-    return frozenset[Document]().union(*map(points_to.processes.together_with, found))
 
 
 def _read(points_to: PointsTo, restoring: list[_Call], saving: list[_Call]) -> Iterator[Use]:

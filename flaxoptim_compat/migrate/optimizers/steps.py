@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import INTEGERS, RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.fragments import listed, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -32,15 +30,9 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
     """
     if use.makes:
         return back_edits(reading, use, unit)
-    if _is_optimize(use.node):
-        return _in_two_statements(reading, use, unit, imports, bridged=True)
     optimizer = imports.name_of(_OPTIMIZER, use.node)
     receiver = _receiver(reading, use.node)
-    there: Fragments = (f"{optimizer}.from_train_state(", span(reading, receiver), ")")
-    outer = _asked_around(reading, use, unit)
-    if outer is not None:
-        name = _free_name(reading.document, reading.document.statement(outer.node), "legacy")
-        there = (f"({name} := ", *there, ")") if outer is use else (name,)
+    there = (f"{optimizer}.from_train_state(", span(reading, receiver), ")")
     edits = [replaced(reading, receiver, *there)]
     if use.axis:
         assert isinstance(use.node, ast.Call)
@@ -49,36 +41,6 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
         edits.append(replaced(reading, grads, *averaged))
     back = back_edits(reading, use, unit) if use.bridge == "returns" else ()
     return (*edits, *back)
-
-
-def _asked_around(reading: Reading, use: Use, unit: Unit) -> Use | None:
-    """The call in whose arguments its own optimizer is asked for something; None if none is.
-
-    It is this use, or has it in its arguments.
-    """
-    document = reading.document
-    bridged = [each for each in unit.bridged if each.document is document and not each.makes]
-    named = {each: _receiver(reading, each.node) for each in bridged}
-    receiver = named.get(use)
-    if not isinstance(receiver, ast.Name):
-        return None
-    same = [
-        each
-        for each, of in named.items()
-        if isinstance(of, ast.Name) and of.id == receiver.id and not _is_optimize(each.node)
-    ]
-    for outer in same:
-        given = arguments_of(outer.node) if isinstance(outer.node, ast.Call) else []
-        inside = {node for each in given for node in ast.walk(each)}
-        # What is called later, or in a loop, may be asked for another one by then.
-        later = any(isinstance(each, _LATER) for each in inside)
-        inner = [each for each in same if each.node in inside]
-        if inner and not later and (use is outer or use in inner):
-            return outer
-    return None
-
-
-_LATER = (ast.Lambda, ast.comprehension, ast.NamedExpr)
 
 
 def back_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:
@@ -119,7 +81,7 @@ _BRACKETED = (ast.GeneratorExp, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 
 
 def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
-    """The edits of one call of ``apply_gradient`` or ``optimize``.
+    """The edits of one call of ``apply_gradient``.
 
     Args:
       reading: the file.
@@ -129,8 +91,6 @@ def step_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) -> t
     """
     call = use.node
     assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-    if _is_optimize(call):
-        return _in_two_statements(reading, use, unit, imports, bridged=False)
     grads = gradients_of(call)[0]
     values = _values_of_step(reading, use, unit)
     is_bare = not use.overrides and not isinstance(grads, _BRACKETED)
@@ -181,64 +141,6 @@ def _step(
     return (receiver, ".replace(", *setting, ").apply_gradients(", *named, ")")
 
 
-def _is_optimize(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "optimize"
-
-
-def _in_two_statements(
-    reading: Reading, use: Use, unit: Unit, imports: ImportPlan, *, bridged: bool
-) -> tuple[Edit, ...]:
-    """The edit of a statement with ``optimize``: one for the gradient, and one for the step.
-
-    Args:
-      reading: the file.
-      use: the call.
-      unit: what it belongs to.
-      imports: those of the result.
-      bridged: whether the optimizer does the step that the TrainState stands for.
-    """
-    call, document = use.node, reading.document
-    assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
-    statement = document.parents[call]
-    assert isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
-    new, *results = statement.targets[0].elts
-    receiver = span(reading, call.func.value)
-    grads = _free_name(document, statement, "grads")
-    taken: Fragments = (span(reading, results[0]),)
-    has_aux = len(results) == 2
-    if has_aux:
-        taken = ("(", *taken, ", ", span(reading, results[1]), ")")
-    value_and_grad = imports.name_of("jax:value_and_grad", call)
-    given = {each.arg: each for each in call.keywords}
-    loss_fn = call.args[0] if call.args else given["loss_fn"].value
-    gradient = (
-        *(*taken, f", {grads} = {value_and_grad}(", *value(reading, loss_fn)),
-        *(f"{', has_aux=True' if has_aux else ''})(", receiver, ".params)"),
-    )
-    if bridged:
-        optimizer = imports.name_of(_OPTIMIZER, call)
-        overrides = [part for name in use.overrides for part in (", ", span(reading, given[name]))]
-        step: Fragments = (
-            *(f"{optimizer}.from_train_state(", receiver, ").apply_gradient("),
-            *(*_averaged(use, (grads,), imports), *overrides, f"){to_train_state(use, unit)}"),
-        )
-    else:
-        values = _values_of_step(reading, use, unit)
-        step = _step(reading, use, values, (grads,), imports, _filtering(unit, values))
-    second = (f"\n{document.before(statement)}", span(reading, new), " = ", *step)
-    return (Edit(*document.span(statement), (*gradient, *second)),)
-
-
-def _free_name(document: Document, statement: ast.AST, name: str) -> str:
-    """A name, or that with a number, which nothing has in the function around."""
-    nodes = [*ast.walk(document.function(statement))]
-    taken = {each.id for each in nodes if isinstance(each, ast.Name)}
-    taken |= {each.arg for each in nodes if isinstance(each, ast.arg)}
-    taken |= {each.name for each in nodes if isinstance(each, ast.FunctionDef | ast.ClassDef)}
-    numbered = (f"{name}_{number}" for number in itertools.count(2))
-    return next(each for each in itertools.chain([name], numbered) if each not in taken)
-
-
 def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, Fragments]]:
     """The hyper-parameters that the step sets in the state, by name."""
     assert isinstance(use.node, ast.Call)
@@ -247,9 +149,6 @@ def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, F
         by_name = unit.part_rates.values[use.node]
         return [(name, _as_float(reading, name, node)) for name, node in by_name.items()]
     values = [(str(each.arg), _as_float(reading, str(each.arg), each.value)) for each in given]
-    if unit.default_rate is not None and RATE not in use.overrides:
-        # What was set for the step before is still there.
-        values.append((RATE, (ast.unparse(unit.default_rate),)))
     return values
 
 

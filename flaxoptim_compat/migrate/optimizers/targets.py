@@ -6,26 +6,11 @@ import ast
 from collections.abc import Iterable
 
 from flaxoptim_compat.migrate.optimizers.assigned import assigned_once
-from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.values.objects import Class, External, Instance
+from flaxoptim_compat.migrate.values.objects import External, Instance
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 from flaxoptim_compat.observation.places import ARRAY, OBJECT, WHOLE
-
-# TrainState.apply_gradients asks whether a name is in the gradients. A dict, a list and a tuple
-# answer. Any of these makes `in` possible, and so does one of these as a base.
-_ASKED_BY_IN = frozenset({"__contains__", "__getitem__", "__iter__"})
-_ANSWER = frozenset(
-    {
-        "collections.OrderedDict",
-        "collections.UserDict",
-        "dict",
-        "list",
-        "tuple",
-        "typing.NamedTuple",
-    }
-)
 
 
 def why_refused(points_to: PointsTo, use: Use) -> str:
@@ -49,8 +34,7 @@ def why_refused(points_to: PointsTo, use: Use) -> str:
             return _REFUSED.format("single array")
         objects = points_to.values(each)
         for of in (one.of for one in objects if isinstance(one, Instance)):
-            if not _answers_in(points_to, of):
-                return _REFUSED.format(of.node.name)
+            return _MAY_REFUSE.format(of.node.name)
     return ""
 
 
@@ -95,32 +79,17 @@ def _is_whole(points_to: PointsTo, node: ast.expr | None) -> bool:
             return any(_is_whole(points_to, each) for each in entries)
         case ast.Call(args=[ast.List() | ast.Tuple() as given], keywords=[]):
             makers = points_to.package_names(node.func)
-            return bool(makers & _ARRAYS) and not _has_others(given)
+            return bool(makers & _ARRAYS) and _is_whole(points_to, given)
     return False
 
 
 _ARRAYS = {f"{module}.{name}" for module in ("numpy", "jax.numpy") for name in ("array", "asarray")}
 
 
-def _has_others(array: ast.expr) -> bool:
-    """True if an array that is written out has something else than whole numbers in it."""
-    inner = [node for node in ast.walk(array) if isinstance(node, ast.expr)]
-    lists = (ast.List, ast.Tuple, ast.UnaryOp)
-    rest = [node for node in inner if not isinstance(node, lists)]
-    return not all(isinstance(node, ast.Constant) and type(node.value) is int for node in rest)
-
-
 _REFUSED = "Flax's TrainState takes no {} as `params`; the one of `to_train_state` does."
-
-
-def _answers_in(points_to: PointsTo, of: Class) -> bool:
-    """True if the objects of a class know what ``in`` means, as far as its bases are read."""
-    for each, bases in points_to.ancestry(of):
-        defined = {one.name for one in each.node.body if isinstance(one, ast.FunctionDef)}
-        known = {one.name for one in bases if isinstance(one, External)}
-        if defined & _ASKED_BY_IN or known & _ANSWER:
-            return True
-    return False
+_MAY_REFUSE = (
+    "Flax's TrainState may take no object of `{}` as `params`; the one of `to_train_state` does."
+)
 
 
 # Flax's traversals went into such a model: `/dense/kernel`. The labels that optax is given name its
@@ -152,48 +121,16 @@ def _names_flax_nn(points_to: PointsTo, document: Document) -> bool:
     )
 
 
-def may_be_partial(points_to: PointsTo, unit: Unit, step: Use) -> bool:
-    """True if a step may be given gradients of some parameters only.
+def may_be_partial(points_to: PointsTo, step: Use) -> bool:
+    """True if a step is given a dict that is written out, which may lack some parameters.
 
     Args:
       points_to: what is known of the program.
-      unit: the optimizers that it may be a step of.
       step: the call of ``apply_gradient``.
     """
     call = step.node
     assert isinstance(call, ast.Call)
-    given = gradients_of(call)
-    if not given:
-        return False
-    grads = assigned_once(points_to, step.document, call, given[0])
-    if isinstance(grads, ast.Dict):
-        creates = [each for each in unit.uses if each.code == "FOC202"]
-        targets = [
-            assigned_once(points_to, each.document, each.node, target)
-            for each in creates
-            for target in targets_of(each)
-        ]
-        return not targets or not all(_has_all(grads, each) for each in targets)
-    return any(map(_is_of_integers, ast.walk(grads)))
-
-
-def _has_all(grads: ast.Dict, target: ast.expr) -> bool:
-    """True if gradients that are written out have the same entries as the parameters."""
-    if not isinstance(target, ast.Dict):
-        return False
-    mine, its = _entries(grads), _entries(target)
-    return mine.keys() == its.keys() and all(
-        not (isinstance(each, ast.Constant) and each.value is None)
-        and (not isinstance(each, ast.Dict) or _has_all(each, its[name]))
-        for name, each in mine.items()
+    return any(
+        isinstance(assigned_once(points_to, step.document, call, each), ast.Dict)
+        for each in gradients_of(call)
     )
-
-
-def _entries(node: ast.Dict) -> dict[object, ast.expr]:
-    keys = (each.value if isinstance(each, ast.Constant) else each for each in node.keys)
-    return dict(zip(keys, node.values, strict=True))
-
-
-def _is_of_integers(node: ast.AST) -> bool:
-    """True for ``jax.grad(..., allow_int=True)``, whose gradients of integers are float0."""
-    return isinstance(node, ast.Call) and any(each.arg == "allow_int" for each in node.keywords)

@@ -35,7 +35,6 @@ class Unit:
       ambiguous: those of them that a parameter of the program may be called too.
       lacking: the definitions that may have no learning rate.
       bridged: the uses that are written by turning the TrainState into an optimizer and back.
-      default_rate: what the rate is again in a step that does not give it; None: every step does.
       part_rates: what the steps give to the parts of a MultiOptimizer.
       starts_at_array: whether their step has to be an array from the start, as flax.optim's was.
       partial: the steps that may be given gradients of some parameters only.
@@ -57,7 +56,6 @@ class Unit:
     ambiguous: frozenset[str] = frozenset()
     lacking: frozenset[Site] = frozenset()
     bridged: list[Use] = dataclasses.field(default_factory=list)
-    default_rate: ast.expr | None = None
     part_rates: PartRates | None = None
     starts_at_array: bool = False
     partial: list[Use] = dataclasses.field(default_factory=list)

@@ -153,8 +153,7 @@ def is_gradient_hidden(node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
     given = gradients_of(node)
-    is_optimize = any(each.arg == "loss_fn" for each in node.keywords)
-    return not is_optimize and (not given or isinstance(given[0], ast.Starred))
+    return not given or isinstance(given[0], ast.Starred)
 
 
 def is_spelled_out(call: ast.Call) -> bool:

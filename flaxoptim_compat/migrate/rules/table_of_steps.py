@@ -6,14 +6,13 @@ import ast
 import functools
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Literal
 
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import Asked, Recognises
-from flaxoptim_compat.migrate.optimizers.steps import NOT_TAKEN_APART, step_edits, taken_apart
+from flaxoptim_compat.migrate.optimizers.steps import step_edits
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of, is_simple, is_spelled_out
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Rule
@@ -25,34 +24,38 @@ RULES = (
 )
 
 
-def _use(asked: Asked, takes: str) -> Use:
-    """A step: of ``apply_gradient``, which takes gradients, or of ``optimize``, a function."""
-    document, call = asked.document, asked.call
+def _use(asked: Asked) -> Use:
+    call = asked.call
     if call is None:
         return asked.use("FOC205", "The method is not called where it stands.")
     names = [each.arg for each in call.keywords]
-    overrides = tuple(name for name in names if name not in (None, takes))
-    is_split = takes == "loss_fn"
+    overrides = tuple(name for name in names if name not in (None, "grads"))
     problem = ""
     if not is_spelled_out(call):
         problem = "The arguments are not written out."
-    elif len(call.args) + names.count(takes) != 1 or "hyper_params" in names:
+    elif len(call.args) + names.count("grads") != 1 or "hyper_params" in names:
         problem = "The step is given hyper-parameters as an object."
-    elif (overrides or is_split) and not is_simple(asked.node.value):
+    elif overrides and not is_simple(asked.node.value):
         problem = "The optimizer has no name, and is needed twice."
-    elif is_split:
-        problem = _one_statement(document, call)
     elif overrides and _order_matters(asked, call):
         problem = "The gradients may change what the step is given: name that before."
     code = "FOC206" if overrides or problem else "FOC205"
-    # What cannot be split returns more than an optimizer.
-    bridge: Literal["", "returns"] = "" if problem and is_split else "returns"
-    return asked.use(code, problem, call, overrides=overrides, bridge=bridge)
+    return asked.use(code, problem, call, overrides=overrides, bridge="returns")
+
+
+def _optimize(asked: Asked) -> Use:
+    return asked.use("FOC205", _RETURNS_MORE, asked.call)
+
+
+_RETURNS_MORE = (
+    "`optimize` returns the loss as well: write `loss, grads = jax.value_and_grad(...)(...)` and"
+    " `apply_gradient(grads)`."
+)
 
 
 def _order_matters(asked: Asked, step: ast.Call) -> bool:
     """True if computing the gradients may change hyper-parameters that optax gets earlier."""
-    given = [each.value for each in step.keywords if each.arg not in ("grads", "loss_fn")]
+    given = [each.value for each in step.keywords if each.arg != "grads"]
     inside = _inside(gradients_of(step))
     acts = any(isinstance(each, _ACT) and not _is_of_jax(asked, each) for each in inside)
     return acts and not all(_stays(asked.document, each) for each in given)
@@ -79,33 +82,15 @@ def _stays(document: Document, node: ast.expr) -> bool:
     return not any(node.id in each for each in shared)
 
 
-def _one_statement(document: Document, call: ast.Call) -> str:
-    """The reason why a statement with ``optimize`` cannot become two statements; "" if it can."""
-    results = taken_apart(document, call)
-    if not results or isinstance(results[0], ast.Tuple | ast.List):
-        return NOT_TAKEN_APART
-    if not document.has_its_lines(document.statement(call)):
-        return "The statement shares a line with other code."
-    stored = {ast.unparse(each) for each in _inside(results[1:]) if _is_stored(each)}
-    given = [call.func, *(each.value for each in call.keywords if each.arg != "loss_fn")]
-    if stored & {ast.unparse(each) for each in _inside(given) if isinstance(each, ast.expr)}:
-        return "A result has the name of something that the step is given: give it another one."
-    return ""
-
-
 def _inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     return chain.from_iterable(map(ast.walk, nodes))
-
-
-def _is_stored(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store) and not isinstance(node, ast.Tuple)
 
 
 RECOGNISES = Recognises(
     {
         Optimizer: {
-            "apply_gradient": functools.partial(_use, takes="grads"),
-            "optimize": functools.partial(_use, takes="loss_fn"),
+            "apply_gradient": _use,
+            "optimize": _optimize,
         }
     }
 )

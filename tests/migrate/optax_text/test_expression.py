@@ -37,7 +37,6 @@ from tests.support.optax_texts import NAMES, PARAMS, bound_in, document, made, r
         ("WeightNorm(optim.Momentum(0.1))", "transforms.weight_norm(optax.sgd(0.1, momentum=0.9))"),
         # An integer is a float, as flax.optim made it.
         ("Momentum(1, beta=0)", "optax.sgd(1.0, momentum=0.0)"),
-        ("Adam(2 ** 3)", "optax.adam(8.0)"),
         ("Adagrad(1)", "optax.chain(transforms.scale_by_sum_of_squares(1.0), optax.scale(-1.0))"),
     ],
 )

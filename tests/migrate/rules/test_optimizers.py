@@ -176,13 +176,6 @@ RATES = {
         f"o = o.replace(\n        opt_state={TREE_SET}\n    ).apply_gradients(grads=g)\n"
         "    return o",
     ),
-    "some steps, and the number of the definition in the others": (
-        "o = o.apply_gradient(g, learning_rate=r)\n    return o.apply_gradient(g)",
-        INJECTED,
-        f"o = o.replace(\n        opt_state={TREE_SET}\n    ).apply_gradients(grads=g)\n"
-        f"    return o.replace(\n        opt_state={TREE_SET.replace('=r', '=0.1')}\n"
-        "    ).apply_gradients(grads=g)",
-    ),
 }
 
 
@@ -206,9 +199,7 @@ BRIDGED = {
     ),
     "another step, where optax does not count": (
         "return o.replace(state=o.state.replace(step=r))",
-        "return (\n        (legacy := optim.Optimizer.from_train_state(o))\n"
-        "        .replace(state=legacy.state.replace(step=r))\n"
-        "        .to_train_state(inject=False)\n    )",
+        chained("replace(state=optim.Optimizer.from_train_state(o).state.replace(step=r))"),
     ),
     "another state": (
         "return o.replace(state=r)",
@@ -407,16 +398,15 @@ def test_parts_of_what_may_be_a_model_keep_their_definition(naming: str) -> None
     )
 
 
-# Parameters, and whether Flax's TrainState takes them.
-PARAMETERS = {
-    "class P(struct.PyTreeNode):\n    w: object\n": False,
-    "@struct.dataclass\nclass P:\n    w: object\n": False,
-    "class Base:\n    pass\n\n\nclass P(Base):\n    def __len__(self):\n        return 1\n": False,
-    "class P:\n    pass\n\n\nclass P(P):\n    w = 1\n": False,
-    "class P(typing.NamedTuple):\n    w: object\n": True,
-    "class P(dict):\n    pass\n": True,
-    "class P:\n    def __getitem__(self, name):\n        return 1\n": True,
-}
+# Parameters that Flax's TrainState may not take.
+PARAMETERS = [
+    "class P(struct.PyTreeNode):\n    w: object\n",
+    "@struct.dataclass\nclass P:\n    w: object\n",
+    "class Base:\n    pass\n\n\nclass P(Base):\n    def __len__(self):\n        return 1\n",
+    "class P:\n    pass\n\n\nclass P(P):\n    w = 1\n",
+    "class P(typing.NamedTuple):\n    w: object\n",
+    "class P(dict):\n    pass\n",
+]
 
 
 def test_an_annotation_that_says_definition_of_an_optimizer_does_not_count() -> None:
@@ -433,16 +423,14 @@ def test_an_annotation_that_says_definition_of_an_optimizer_does_not_count() -> 
 
 
 @pytest.mark.parametrize("definition", PARAMETERS)
-def test_a_definition_stays_for_an_object_that_flax_does_not_take(definition: str) -> None:
+def test_a_definition_stays_for_an_object_that_flax_may_not_take(definition: str) -> None:
     program = (
         f"import typing\n\nfrom flax import optim, struct\n\n\n{definition}\n\n"
         "def f():\n    return optim.GradientDescent(0.1).create(P(1))\n"
     )
     text = rewrite(program, "optax")
-    assert ("# FOC" not in text) and ("tx=optax.sgd(0.1)" in text) is PARAMETERS[definition]
-    assert (
-        text.endswith(".create(P(1)).to_train_state(inject=False)\n") is not PARAMETERS[definition]
-    )
+    assert "# FOC" not in text and "tx=" not in text
+    assert text.endswith(".create(P(1)).to_train_state(inject=False)\n")
 
 
 @pytest.mark.parametrize(
