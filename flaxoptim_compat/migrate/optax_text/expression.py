@@ -145,8 +145,24 @@ class Expression:
           names: the hyper-parameters that are injected, and what the lambda calls them.
           injecting: what the expression will stand in; None if in no lambda.
         """
-        injected: dict[str, ast.expr] = {name: ast.Name(each) for name, each in names.items()}
-        return self._written(bound, injected, injecting)
+        terms: dict[str, Any] = {}
+        for name, default in BY_NAME[bound.name].hyper_params.items():
+            given = bound.arguments.get(name)
+            if name == WRAPPED:
+                assert bound.inner is not None
+                terms["inner"] = self.chain(bound.inner, names, injecting)
+            elif name in names:
+                terms[name] = Term(ast.Name(names[name]))
+            elif given is not None and not given.is_literal:
+                terms[name] = Term(self._given(given.node, name, injecting))
+            elif name == DECAY and self._states_decay and not (given and given.value):
+                # Without a value it is not known to be idle.
+                terms[name] = Term(ast.Constant(0.0))
+            elif name == DTYPE:
+                terms[name] = Term.of_dtype(default)
+            else:
+                terms[name] = self._known(name, default if given is None else given.value, given)
+        return self._expression_of(bound.name, terms)
 
     def injecting(self) -> Injecting:
         """An ``optax.inject_hyperparams`` to put around a chain, with nothing injected yet."""
@@ -176,28 +192,6 @@ class Expression:
     def finished(self, node: ast.expr) -> Fragments:
         """The whole, with the names of the file."""
         return fragments_of(syntax.written(_InFile(self._name_of).visit(node)))
-
-    def _written(
-        self, bound: Bound, names: Mapping[str, ast.expr], injecting: Injecting | None
-    ) -> ast.expr:
-        terms: dict[str, Any] = {}
-        for name, default in BY_NAME[bound.name].hyper_params.items():
-            given = bound.arguments.get(name)
-            if name == WRAPPED:
-                assert bound.inner is not None
-                terms["inner"] = self._written(bound.inner, names, injecting)
-            elif name in names:
-                terms[name] = Term(names[name])
-            elif given is not None and not given.is_literal:
-                terms[name] = Term(self._given(given.node, name, injecting))
-            elif name == DECAY and self._states_decay and not (given and given.value):
-                # Without a value it is not known to be idle.
-                terms[name] = Term(ast.Constant(0.0))
-            elif name == DTYPE:
-                terms[name] = Term.of_dtype(default)
-            else:
-                terms[name] = self._known(name, default if given is None else given.value, given)
-        return self._expression_of(bound.name, terms)
 
     def _given(self, node: ast.expr, name: str, injecting: Injecting | None) -> ast.expr:
         return quoted(self.document, node) if injecting is None else injecting.of(node, name)

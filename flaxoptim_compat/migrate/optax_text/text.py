@@ -65,7 +65,6 @@ class Part:
     Args:
       selects: the function in the ``ModelParamTraversal``.
       optimizer: the constructor call, or an optax expression.
-      key: what it is called in the partition; "" for ``part_`` and its number.
       injected: hyper-parameters that are given with each step, and their names in
         ``opt_state.hyperparams``: if they have their own names, those of all parts stand at the
         top, else each part has its own.
@@ -73,7 +72,6 @@ class Part:
 
     selects: ast.expr
     optimizer: Bound | Fragments
-    key: str = ""
     injected: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
@@ -135,7 +133,7 @@ def partition(
             for parameter, name in part.injected.items():
                 if isinstance(part.optimizer, Bound):
                     injecting.dynamic(name, expression.start(part.optimizer, parameter))
-    keys = [part.key or stages.label_of(index) for index, part in enumerate(parts)]
+    keys = [stages.label_of(index) for index, _ in enumerate(parts)]
     optimizers: list[ast.expr] = []
     for part in parts:
         if isinstance(part.optimizer, Bound) and injecting is None:

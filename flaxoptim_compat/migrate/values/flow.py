@@ -394,17 +394,8 @@ class _Reader:
             self._assign(node.optional_vars, self._memory.entered(value))
 
     def _match(self, node: ast.Match) -> None:
-        subject = self._value(node.subject)
-        for case in node.cases:
-            for each in ast.walk(case.pattern):
-                if isinstance(each, ast.expr):
-                    self._value(each)
-                elif isinstance(each, ast.MatchAs) and each.name is not None:
-                    self._bind(each.name, subject if each is case.pattern else self._open(each))
-                elif isinstance(each, ast.MatchStar) and each.name is not None:
-                    self._bind(each.name, self._open(each))
-        bodies = [[*([each.guard] if each.guard else []), *each.body] for each in node.cases]
-        self._parts(node, *bodies)
+        # The names of a pattern are bound by nothing that is followed, and so are unknown.
+        self._parts(node, [node.subject], *([each] for each in node.cases))
 
     def _open(self, node: ast.AST) -> Objects:
         return frozenset({Unknown(self.document, node)})
@@ -768,11 +759,8 @@ class _Reader:
         return memory.put(made, ANYWHERE, memory.contents(containers))
 
     def _walrus(self, node: ast.NamedExpr) -> Objects:
-        value, inside = self._value(node.value), self._scope
-        while self._scope.is_comprehension and self._scope.parent is not None:
-            self._scope = self._scope.parent
+        value = self._value(node.value)
         self._assign(node.target, value)
-        self._scope = inside
         return value
 
     def _yield(self, node: ast.Yield) -> Objects:
@@ -827,8 +815,6 @@ def _bound_in(node: ast.AST) -> Iterator[str]:
                 | ast.AsyncFunctionDef(name=name)
                 | ast.ClassDef(name=name)
             ):
-                yield name
-            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 yield name
             case ast.alias(name=name, asname=other):
                 yield other or name.partition(".")[0]

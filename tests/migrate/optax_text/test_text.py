@@ -265,16 +265,16 @@ def test_parts_that_are_in_optax_already() -> None:
     (kernels, tx), (biases, adam) = found
     bound = read(adam)
     assert not isinstance(bound, Refused | None)
-    first = Part(kernels.args[0], (Span(*each.span(tx)),), key="kernels")
+    first = Part(kernels.args[0], (Span(*each.span(tx)),))
     for injected in ({}, {"learning_rate": "learning_rate"}):
-        second = Part(biases.args[0], bound, key="biases", injected=injected)
+        second = Part(biases.args[0], bound, injected=injected)
         parts = [first, second]
         new = partition(parts, each, NAMES.__getitem__, releases=INSTALLED)
         changed = apply_edits(text, [Edit(*each.span(call_in(each)), new)])
         made_of = {"tx_of_kernels": optax.sgd(0.1, momentum=0.9)}
         state = made(changed, **made_of).init(PARAMS)
-        assert list(state.inner_states) == ["kernels", "biases", "frozen"]
-        assert bool(injected) == hasattr(state.inner_states["biases"].inner_state, "hyperparams")
+        assert list(state.inner_states) == ["part_0", "part_1", "frozen"]
+        assert bool(injected) == hasattr(state.inner_states["part_1"].inner_state, "hyperparams")
 
 
 def test_a_focus_is_one_part() -> None:
