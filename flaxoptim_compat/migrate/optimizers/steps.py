@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Sequence
 
 from flaxoptim_compat.catalogue import INTEGERS, RATE
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
+from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.fragments import listed, owner, replaced, span, value
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.units import Unit
@@ -32,7 +34,11 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
         return back_edits(reading, use, unit)
     optimizer = imports.name_of(_OPTIMIZER, use.node)
     receiver = _receiver(reading, use.node)
-    there = (f"{optimizer}.from_train_state(", span(reading, receiver), ")")
+    there: Fragments = (f"{optimizer}.from_train_state(", span(reading, receiver), ")")
+    outer = _asked_around(reading, use, unit)
+    if outer is not None:
+        name = _free_name(reading.document, outer.node)
+        there = (f"({name} := ", *there, ")") if outer is use else (name,)
     edits = [replaced(reading, receiver, *there)]
     if use.axis:
         assert isinstance(use.node, ast.Call)
@@ -41,6 +47,41 @@ def bridge_edits(reading: Reading, use: Use, unit: Unit, imports: ImportPlan) ->
         edits.append(replaced(reading, grads, *averaged))
     back = back_edits(reading, use, unit) if use.bridge == "returns" else ()
     return (*edits, *back)
+
+
+def _asked_around(reading: Reading, use: Use, unit: Unit) -> Use | None:
+    """The call in whose arguments its own optimizer is asked for something; None if none is.
+
+    It is this use, or has it in its arguments.
+    """
+    document = reading.document
+    bridged = [each for each in unit.bridged if each.document is document and not each.makes]
+    named = {each: _receiver(reading, each.node) for each in bridged}
+    receiver = named.get(use)
+    if not isinstance(receiver, ast.Name):
+        return None
+    same = [each for each, of in named.items() if isinstance(of, ast.Name) and of.id == receiver.id]
+    for outer in same:
+        given = arguments_of(outer.node) if isinstance(outer.node, ast.Call) else []
+        inside = {node for each in given for node in ast.walk(each)}
+        # What is called later, or in a loop, may be asked for another one by then.
+        later = any(isinstance(each, _LATER) for each in inside)
+        inner = [each for each in same if each.node in inside]
+        if inner and not later and (use is outer or use in inner):
+            return outer
+    return None
+
+
+_LATER = (ast.Lambda, ast.comprehension, ast.NamedExpr)
+
+
+def _free_name(document: Document, node: ast.AST) -> str:
+    """``legacy``, or that with a number, which nothing is called in the function around."""
+    nodes = [*ast.walk(document.function(node))]
+    taken = {each.id for each in nodes if isinstance(each, ast.Name)}
+    taken |= {each.arg for each in nodes if isinstance(each, ast.arg)}
+    numbered = (f"legacy_{number}" for number in itertools.count(2))
+    return next(each for each in itertools.chain(["legacy"], numbered) if each not in taken)
 
 
 def back_edits(reading: Reading, use: Use, unit: Unit) -> tuple[Edit, ...]:

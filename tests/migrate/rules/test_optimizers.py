@@ -199,7 +199,9 @@ BRIDGED = {
     ),
     "another step, where optax does not count": (
         "return o.replace(state=o.state.replace(step=r))",
-        chained("replace(state=optim.Optimizer.from_train_state(o).state.replace(step=r))"),
+        "return (\n        (legacy := optim.Optimizer.from_train_state(o))\n"
+        "        .replace(state=legacy.state.replace(step=r))\n"
+        "        .to_train_state(inject=False)\n    )",
     ),
     "another state": (
         "return o.replace(state=r)",
