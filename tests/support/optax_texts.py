@@ -19,9 +19,7 @@ from flaxoptim_compat.migrate.editing.layout import laid_out
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Refused, bind, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, chain, partition
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.releases import Releases
 from tests.support import cases
-from tests.support.rewriting_texts import INSTALLED
 
 NAMES = {
     "optax": "optax",
@@ -76,7 +74,6 @@ def rewritten(
 def rewritten_parts(
     text: str,
     injected: Sequence[Mapping[str, str]] = (),
-    releases: Releases = INSTALLED,
 ) -> str:
     """The text with its last MultiOptimizer in optax."""
     each = document(text)
@@ -90,7 +87,7 @@ def rewritten_parts(
         assert isinstance(optimizer, Bound), optimizer
         names = injected[index] if injected else {}
         parts.append(Part(traversal.args[0], optimizer, injected=names))
-    new = partition(parts, each, NAMES.__getitem__, releases=releases)
+    new = partition(parts, each, NAMES.__getitem__)
     return apply_edits(text, laid_out(each, [Edit(*each.span(call), new)]))
 
 

@@ -6,18 +6,18 @@ Hyper-parameters that are given with each step need ``optax.inject_hyperparams``
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from flaxoptim_compat import syntax
 from flaxoptim_compat.catalogue import BY_NAME, DECAY, DTYPE, FLAGS, INTEGERS, WRAPPED
+from flaxoptim_compat.formula_text import stages
 from flaxoptim_compat.formula_text.injected_function import injected_function
 from flaxoptim_compat.formula_text.recorded import parameters_of
 from flaxoptim_compat.formula_text.term import Term
 from flaxoptim_compat.migrate.editing.edits import Fragments
 from flaxoptim_compat.migrate.optax_text.accepted import exact, namesake
 from flaxoptim_compat.migrate.optax_text.binding import Bound, Stated
-from flaxoptim_compat.migrate.optax_text.labels import Labels
 from flaxoptim_compat.migrate.optax_text.program_expressions import (
     Settled,
     fragments_of,
@@ -25,7 +25,6 @@ from flaxoptim_compat.migrate.optax_text.program_expressions import (
     quoted_fragments,
 )
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 
 
 class Injecting:
@@ -113,7 +112,6 @@ class Expression:
       document: the file that quoted expressions come from.
       name_of: takes the dotted name of a module, returns the file's expression for it.
       plain: whether to take optax's namesakes, although they do not do quite the same.
-      releases: the versions that the expression is for.
       states_decay: whether a weight decay that is 0 is said.
     """
 
@@ -122,14 +120,12 @@ class Expression:
         document: Document,
         name_of: Callable[[str], str],
         plain: bool = False,
-        releases: Releases = NEWEST,
         states_decay: bool = False,
     ) -> None:
         self.document = document
         self._name_of = name_of
         self._expression_of = namesake if plain else exact
         self._is_settled = Settled(document)
-        self._releases = releases
         self._states_decay = states_decay
 
     def chain(
@@ -168,9 +164,31 @@ class Expression:
         """An ``optax.inject_hyperparams`` to put around a chain, with nothing injected yet."""
         return Injecting(self.document, self._is_settled)
 
-    def labels(self, filters: Sequence[ast.expr]) -> Labels:
-        """The function that labels parameters with the first of these filters that selects each."""
-        return Labels(filters, self.document, self._is_settled, self._releases)
+    def labels(self, filters: Mapping[str, ast.expr], injecting: Injecting | None) -> ast.expr:
+        """The function that labels parameters with the key of the first filter that selects each.
+
+        Args:
+          filters: by the labels.
+          injecting: what the expression will stand in; None if in no lambda.
+        """
+        by_label = ast.Dict(
+            [ast.Constant(label) for label in filters],
+            [quoted(self.document, selects) for selects in filters.values()],
+        )
+        otherwise = {"otherwise": ast.Constant(stages.FROZEN)}
+        labels = syntax.called("transforms.labels", by_label, **otherwise)
+        names = frozenset().union(*map(syntax.names_in, filters.values()))
+        is_late = all(map(self._may_be_read_late, filters.values()))
+        if injecting is None or (is_late and not injecting.hides(names)):
+            return labels
+        # In the lambda the filters would be made again with each step.
+        return injecting.static("labels", labels)
+
+    def _may_be_read_late(self, node: ast.expr) -> bool:
+        """True if a filter is the same one whenever it is read."""
+        if isinstance(node, ast.Lambda):
+            return not (node.args.defaults or node.args.kw_defaults)
+        return self._is_settled(node)
 
     def start(self, bound: Bound, name: str) -> ast.expr:
         """The value that an injected hyper-parameter starts with."""

@@ -10,10 +10,8 @@ from flaxoptim_compat.formula_text import stages
 from flaxoptim_compat.migrate.editing.edits import Fragments
 from flaxoptim_compat.migrate.optax_text.binding import Bound, acting, refusal
 from flaxoptim_compat.migrate.optax_text.expression import Expression
-from flaxoptim_compat.migrate.optax_text.labels import filter_acts, filter_refusal
-from flaxoptim_compat.migrate.optax_text.program_expressions import quoted_fragments
+from flaxoptim_compat.migrate.optax_text.program_expressions import may_act, quoted_fragments
 from flaxoptim_compat.migrate.program.document import Document
-from flaxoptim_compat.migrate.program.releases import NEWEST, Releases
 
 
 def chain(
@@ -78,16 +76,31 @@ class Part:
 def partition_refusal(parts: Sequence[Part]) -> str:
     """The reason why there is no text for these parts together; "" if there is one."""
     for part in parts:
-        reason = filter_refusal(part.selects)
+        reason = _filter_refusal(part.selects)
         if not reason and isinstance(part.optimizer, Bound):
             reason = refusal(part.optimizer, [*part.injected])
         if reason:
             return reason
     calls = [acting(part.optimizer) for part in parts if isinstance(part.optimizer, Bound)]
-    filters = [part for part in parts if filter_acts(part.selects)]
+    filters = [part for part in parts if _filter_acts(part.selects)]
     if any(calls) and (filters or (len(list(filter(None, calls))) > 1 and _injects(parts))):
         return "several of its arguments are computed by calls, whose order would be another one"
     return ""
+
+
+def _filter_refusal(node: ast.expr) -> str:
+    """The reason why a filter cannot be put into a text; "" if it can."""
+    pauses = (ast.Await, ast.Yield, ast.YieldFrom)
+    if isinstance(node, ast.Starred) or any(isinstance(each, pauses) for each in ast.walk(node)):
+        return "the filter of a traversal does more than select"
+    return ""
+
+
+def _filter_acts(node: ast.expr) -> bool:
+    """True if making a filter may do more than give a value."""
+    if isinstance(node, ast.Lambda):
+        return any(may_act(each) for each in (*node.args.defaults, *node.args.kw_defaults) if each)
+    return may_act(node)
 
 
 def _injects(parts: Sequence[Part]) -> bool:
@@ -106,7 +119,6 @@ def partition(
     document: Document,
     name_of: Callable[[str], str],
     plain: bool = False,
-    releases: Releases = NEWEST,
     states_decay: bool = False,
 ) -> Fragments:
     """An ``optax.partition`` in which what no filter selects keeps every bit.
@@ -117,7 +129,6 @@ def partition(
       name_of: takes ``optax``, ``jax``, ``jax.numpy`` or ``flaxoptim_compat.transforms``, and
         returns the expression for this module in the file. It is asked for those that are needed.
       plain: write optax's namesakes where there are any, although that changes the numbers.
-      releases: the versions that the text is for.
       states_decay: as for ``chain``.
 
     Raises:
@@ -126,7 +137,7 @@ def partition(
     reason = partition_refusal(parts)
     if reason:
         raise ValueError(reason)
-    expression = Expression(document, name_of, plain, releases, states_decay)
+    expression = Expression(document, name_of, plain, states_decay)
     injecting = expression.injecting() if _injects(parts) and not _inject_each(parts) else None
     if injecting is not None:
         for part in parts:
@@ -145,9 +156,7 @@ def partition(
             node = quoted_fragments(document, part.optimizer)
             node = node if injecting is None else injecting.static("optimizer", node)
         optimizers.append(node)
-    labels = expression.labels([part.selects for part in parts])
-    labelled = labels.function(keys)
-    if injecting is not None and (injecting.hides(labels.names) or not labels.is_late):
-        labelled = injecting.static("labels", labelled)
+    filters = dict(zip(keys, (part.selects for part in parts), strict=True))
+    labelled = expression.labels(filters, injecting)
     node = stages.partition(dict(zip(keys, optimizers, strict=True)), labelled)
     return expression.finished(node if injecting is None else injecting.around(node))

@@ -18,20 +18,13 @@ class Form(NamedTuple):
     Args:
       package: whose it is.
       since: the first version that knows it.
-      before: the expression that is written for older ones; "" if the place is left for them. Most
-        of these have the lost name itself still.
     """
 
     package: str
     since: str
-    before: str = ""
 
 
-# jax.tree_util.keystr(keys, simple=True, separator="/")
-SLASHED_KEYS: Final = "jax.tree_util:keystr(simple, separator)"
 SPHERICAL_HARMONICS: Final = "jax.scipy.special:sph_harm_y"
-# Each key of jax has one field, whose name depends on its class.
-_SLASHED = "'/'.join(map(lambda k: str(getattr(k, *k.__match_args__)), keys))"
 
 # By module:attribute, as the tables of successors have them, with keywords in brackets.
 FORMS: Final = {
@@ -60,7 +53,6 @@ FORMS: Final = {
     "jax.ffi:abstract_token": Form("jax", "0.11.0"),
     "jax.lax:FftType": Form("jax", "0.4.35"),
     SPHERICAL_HARMONICS: Form("jax", "0.5.0"),
-    SLASHED_KEYS: Form("jax", "0.5.1", before=_SLASHED),
     # The modules of the first two are attributes of numpy before, from which nothing is imported.
     "numpy.char:compare_chararrays": Form("numpy", "2.0.0"),
     "numpy.rec:format_parser": Form("numpy", "2.0.0"),

@@ -201,9 +201,4 @@ def transformation(reading: Reading, call: ast.Call, unit: Unit, imports: Import
     if site is not None:
         return definition_text(reading, facts.points_to, site, unit, imports, focus)
     part = focused(facts.points_to, focus, (span(reading, definition),))
-    return partition(
-        [part],
-        reading.document,
-        lambda dotted: imports.name_of(dotted, call),
-        releases=reading.releases,
-    )
+    return partition([part], reading.document, lambda dotted: imports.name_of(dotted, call))

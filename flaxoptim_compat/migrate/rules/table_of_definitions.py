@@ -137,11 +137,11 @@ def definition_text(
     if site.name == "MultiOptimizer":
         by_part = None if unit.part_rates is None else unit.part_rates.names
         parts = parts_of(points_to, site, injected, by_part)
-        return partition(parts, site.document, name_of, plain, reading.releases, unit.states_decay)
+        return partition(parts, site.document, name_of, plain, unit.states_decay)
     bound = bound_of(points_to, site)
     assert isinstance(bound, Bound)
     if focus is None:
         return chain(bound, site.document, name_of, injected, plain, unit.states_decay)
     names = {name: name for name in injected}
     part = Part(selecting(points_to, focus), bound, injected=names)
-    return partition([part], site.document, name_of, plain, reading.releases, unit.states_decay)
+    return partition([part], site.document, name_of, plain, unit.states_decay)

@@ -11,17 +11,11 @@ import optax
 import pytest
 from flax.core import freeze
 
-from flaxoptim_compat.migrate.program.releases import Releases
-from flaxoptim_compat.versions.allowed import OLDEST
 from tests.support.optax_texts import made, rewritten_parts
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
-from tests.support.rewriting_texts import INSTALLED
-
-# What is written for it runs on the newest as well.
-OLDEST_JAX = Releases((("jax", OLDEST["jax"]),))
 
 
-def labels_of(text: str, tree: Any, scope: Any, releases: Releases = INSTALLED) -> Any:
+def labels_of(text: str, tree: Any, scope: Any) -> Any:
     """What the labels in the text of a partition say of some parameters."""
 
     class Partition:
@@ -30,7 +24,7 @@ def labels_of(text: str, tree: Any, scope: Any, releases: Releases = INSTALLED) 
         def __getattr__(self, name: str) -> Any:
             return getattr(optax, name)
 
-    new = rewritten_parts(text, releases=releases)
+    new = rewritten_parts(text)
     return made(new, optax=Partition(), **scope)(tree)
 
 
@@ -54,8 +48,7 @@ FILTERS = [
 
 @pytest.mark.parametrize("kind", [dict, freeze])
 @pytest.mark.parametrize("text", FILTERS)
-@pytest.mark.parametrize("releases", [INSTALLED, OLDEST_JAX], ids=["installed", "oldest"])
-def test_the_filters_select_what_they_did(text: str, kind: Any, releases: Releases) -> None:
+def test_the_filters_select_what_they_did(text: str, kind: Any) -> None:
     class Filters(dict[str, Any]):
         bias = staticmethod(SCOPE["is_bias"])
 
@@ -69,7 +62,7 @@ def test_the_filters_select_what_they_did(text: str, kind: Any, releases: Releas
     }
     source = f"tx = optim.MultiOptimizer((optim.ModelParamTraversal({text}), optim.Adam(0.1)))\n"
     params = kind({**PARAMS, "empty": {}})
-    found = labels_of(source, params, scope, releases)
+    found = labels_of(source, params, scope)
     assert found == made(source, **scope).labels(params)
     assert "part_0" in jax.tree.leaves(found)
     assert type(found) is type(params)

@@ -14,7 +14,6 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, partition, partition_refusal
-from flaxoptim_compat.migrate.program.releases import NEWEST
 from tests.support import cases
 from tests.support.optax_texts import (
     NAMES,
@@ -30,7 +29,6 @@ from tests.support.optax_texts import (
 )
 from tests.support.options import each_case
 from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
-from tests.support.rewriting_texts import INSTALLED
 from tests.support.side_by_side import assert_same, bits
 
 RATE = "learning_rate"
@@ -110,16 +108,11 @@ def test_calls_in_several_parts_keep_their_order() -> None:
 def test_one_part() -> None:
     text = f"tx = optim.MultiOptimizer(({KERNELS}, optim.Adam(cfg.rate)))\n"
     assert (
-        rewritten_parts(text, releases=NEWEST)
+        rewritten_parts(text)
         == """\
 tx = optax.partition(
     {"part_0": optax.adam(cfg.rate), "frozen": transforms.hold()},
-    lambda params: jax.tree_util.tree_map_with_path(
-        lambda keys, _: (lambda path: "part_0" if "kernel" in path else "frozen")(
-            "/" + jax.tree_util.keystr(keys, simple=True, separator="/")
-        ),
-        params,
-    ),
+    transforms.labels({"part_0": lambda path, _: "kernel" in path}, otherwise="frozen"),
 )
 """
     )
@@ -137,7 +130,7 @@ tx = optim.MultiOptimizer(
 """
     names = [{"learning_rate": f"learning_rate_{number}"} for number in range(2)]
     assert (
-        rewritten_parts(text, names, releases=NEWEST)
+        rewritten_parts(text, names)
         == """\
 def is_bias(path, value):
     return "bias" in path
@@ -152,15 +145,9 @@ tx = optax.inject_hyperparams(
             "part_1": optax.adam(learning_rate_1),
             "frozen": transforms.hold(),
         },
-        lambda params: jax.tree_util.tree_map_with_path(
-            lambda keys, leaf: (
-                lambda path, _: "part_0"
-                if "kernel" in path
-                else "part_1"
-                if is_bias(path, _)
-                else "frozen"
-            )("/" + jax.tree_util.keystr(keys, simple=True, separator="/"), leaf),
-            params,
+        transforms.labels(
+            {"part_0": lambda path, _: "kernel" in path, "part_1": is_bias},
+            otherwise="frozen",
         ),
     ),
     static_args="weight_decay",
@@ -269,7 +256,7 @@ def test_parts_that_are_in_optax_already() -> None:
     for injected in ({}, {"learning_rate": "learning_rate"}):
         second = Part(biases.args[0], bound, injected=injected)
         parts = [first, second]
-        new = partition(parts, each, NAMES.__getitem__, releases=INSTALLED)
+        new = partition(parts, each, NAMES.__getitem__)
         changed = apply_edits(text, [Edit(*each.span(call_in(each)), new)])
         made_of = {"tx_of_kernels": optax.sgd(0.1, momentum=0.9)}
         state = made(changed, **made_of).init(PARAMS)

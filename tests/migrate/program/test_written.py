@@ -9,38 +9,10 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in, without_marks
 from flaxoptim_compat.migrate.program.releases import Releases
-from tests.migrate.rules.rule_pages import EXAMPLES
 from tests.support.rewriting_folders import Rewrite, read
-from tests.support.rewriting_texts import findings_alone, rewrite, rewrite_alone
+from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
 OLD = Releases((("jax", "0.4.30"), ("numpy", "1.26.4")))
-(MULTI_OPTIMIZER,) = (each for each in EXAMPLES if each.code == "FOC208")
-
-
-def test_paths_with_slashes() -> None:
-    new = MULTI_OPTIMIZER.after
-    keystr = 'jax.tree_util.keystr(keys, simple=True, separator="/")'
-    joined = '"/".join(map(lambda k: str(getattr(k, *k.__match_args__)), keys))'
-    expected = new.replace(
-        f'            )("/" + {keystr}, leaf),\n',
-        f'            )(\n                "/" + {joined},\n                leaf,\n            ),\n',
-    )
-    assert rewrite(MULTI_OPTIMIZER.before, "optax", releases=OLD) == expected != new
-    for version in ("0.5.1", "0.10.0"):
-        releases = Releases((("jax", version),))
-        assert rewrite(MULTI_OPTIMIZER.before, "optax", releases=releases) == new
-
-
-def test_names_of_the_expression_that_a_filter_has() -> None:
-    program = MULTI_OPTIMIZER.before.replace("path, _: path", "keys, k: k is not keys")
-    new = rewrite(program, "optax", releases=OLD)
-    assert '"part_0" if biases(path, value) else "frozen"' in new
-    inside = program.replace("biases, optim", "optim.ModelParamTraversal(lambda keys, k: k), optim")
-    new = rewrite(inside, "optax", releases=OLD)
-    assert "lambda keys_, k_" not in new and "lambda keys, k: " in new
-    assert "map(lambda k_: str(getattr(k_, *k_.__match_args__)), keys_)" in new
-
-
 # {what: a program, the version that knows the new name, what stays before, and what it becomes}
 LEFT = {
     "a lost name that is there still": (

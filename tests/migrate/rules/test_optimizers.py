@@ -332,7 +332,7 @@ def test_a_focus_becomes_a_partition(arguments: str) -> None:
     text = rewrite(program, "optax")
     assert "    heads = lambda path, _: 'head' in path\n" in text
     assert "tx=optax.inject_hyperparams(\n" in text and "optax.partition(\n" in text
-    assert "'part_0' if heads(path, value) else 'frozen'" in text
+    assert "transforms.labels({'part_0': heads}, otherwise='frozen')" in text
     assert "optim." not in text
 
 
