@@ -17,11 +17,10 @@ today is handed on as it is. Each line that makes an old call warns once, with t
 second column, and the report at the end of `run` counts them.
 
 `scan` finds such calls by what is given in them, [FOC166](rules/FOC166.md) and
-[FOC171](rules/FOC171.md), the methods of arrays that have gone, [FOC167](rules/FOC167.md), and the
-pair that `EarlyStopping.update` was, [FOC174](rules/FOC174.md); `rewrite` writes them as those of
-today, or says what to write. They do not find calls that only a value tells from those of today,
-such as `jax.random.fold_in(key, -1)`, nor methods with old arguments, nor methods of what they do
-not know to be an array. `run` does.
+[FOC171](rules/FOC171.md), and the methods of arrays that have gone, [FOC167](rules/FOC167.md);
+`rewrite` writes them as those of today, or says what to write. They do not find calls that only a
+value tells from those of today, such as `jax.random.fold_in(key, -1)`, nor the pair that
+`EarlyStopping.update` was, nor methods that other objects have as well. `run` does.
 
 | old call | today |
 | --- | --- |

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from flaxoptim_compat.migrate.editing.marks import without_marks
 from tests.support.legacy_program_runs import (
     CASES,
     CLOSED_LOOP,
@@ -21,6 +20,7 @@ from tests.support.legacy_program_runs import (
 )
 from tests.support.places import ROOT
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
+from tests.support.unmarked import without_marks
 
 STEPS, SAVE_EVERY, KILLED_AT = 12, 3, 4
 PROTOCOL = ("--steps", str(STEPS), "--save_every", str(SAVE_EVERY))

@@ -68,11 +68,6 @@ def marks_in(text: str) -> Iterator[Mark]:
         yield Mark(match[1], _LINE.sub("", said.removeprefix("# ")), start, match.end())
 
 
-def without_marks(text: str) -> str:
-    """A text without its marks and their lines."""
-    return re.sub(rf"{_MARK.pattern}\n?", "", text, flags=re.MULTILINE)
-
-
 def wrapped(text: str, width: int, continued: str = "") -> list[str]:
     """A text in lines that fit, with code in backticks on one line.
 

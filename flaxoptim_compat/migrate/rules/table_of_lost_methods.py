@@ -13,12 +13,14 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules.found import Found
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.successors.evident_values import is_array, is_result
+from flaxoptim_compat.migrate.successors.evident_values import is_array
 
 RULES = (
     Rule("FOC161", "frozen-dict-methods"),
     Rule("FOC167", "array-methods"),
 )
+# Nothing else that programs with jax use has these.
+_ONLY_OF_ARRAYS = ("to_py", "device", "device_buffer", "device_buffers")
 _FUNCTION = re.compile(r"([\w.]+)\.(\w+)\(x\b.*")
 _OF_ARRAYS = {row.old.rpartition(".")[2]: row for row in METHODS}
 _OF_DICTS = {
@@ -38,7 +40,9 @@ def find(code: str, reading: Reading) -> Iterator[Found]:
 
 
 def _of_arrays(reading: Reading) -> Iterator[Found]:
-    """Lost methods of evident arrays, and of results of compiled functions, which may be arrays."""
+    """Lost methods of evident arrays, and those that are known by their names."""
+    if not _packages(reading) & {"flax", "jax"}:
+        return
     for node in reading.document.of_kind(ast.Attribute):
         call = reading.document.parents[node]
         whole = call if isinstance(call, ast.Call) and call.func is node else node
@@ -49,15 +53,14 @@ def _of_arrays(reading: Reading) -> Iterator[Found]:
         if is_array(reading, node.value):
             edits = functools.partial(_edits, reading, node, whole, row.today)
             yield Found(whole, what, row.today, edits)
-        elif is_result(reading, node.value):
+        elif node.attr in _ONLY_OF_ARRAYS and not _is_own_or_imported(reading, node.value):
             reason = f"{what}: if it is one, write {row.today}"
             yield Found(whole, what, row.today, reason=reason)
 
 
 def _of_dicts(reading: Reading) -> Iterator[Found]:
     """The calls of the methods of what ``init`` and ``apply`` returned."""
-    packages = {use.name.partition(".")[0] for use in reading.names.uses}
-    if packages.isdisjoint({"flax", "jax"}):
+    if not _packages(reading) & {"flax", "jax"}:
         return
     own = {each.name for each in reading.document.of_kind(ast.FunctionDef)}
     for call in reading.document.of_kind(ast.Call):
@@ -70,6 +73,16 @@ def _of_dicts(reading: Reading) -> Iterator[Found]:
             yield Found(
                 call, what, today, functools.partial(_edits, reading, method, call, f"{today}(x)")
             )
+
+
+def _packages(reading: Reading) -> set[str]:
+    return {use.name.partition(".")[0] for use in reading.names.uses}
+
+
+def _is_own_or_imported(reading: Reading, node: ast.expr) -> bool:
+    """True for ``self``, ``cls``, and what has a name in another module."""
+    is_own = isinstance(node, ast.Name) and node.id in ("self", "cls")
+    return is_own or reading.names.full_name(node) is not None
 
 
 def _edits(
@@ -96,8 +109,7 @@ def _edits(
 def _is_of_a_frozen_dict(reading: Reading, call: ast.Call, method: ast.Attribute) -> bool:
     """True if a call is evidently of a method of FrozenDict, and of nothing else."""
     holder = method.value
-    is_own = isinstance(holder, ast.Name) and holder.id in ("self", "cls")
-    if is_own or isinstance(holder, _NEW) or reading.names.full_name(holder) is not None:
+    if isinstance(holder, _NEW) or _is_own_or_imported(reading, holder):
         return False
     around = reading.document.parents[call]
     match method.attr, call:

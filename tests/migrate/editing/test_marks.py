@@ -6,11 +6,11 @@ import pytest
 
 from flaxoptim_compat.migrate.editing.marks import (
     marks_in,
-    without_marks,
     wrapped,
     written,
 )
 from tests.support.rewriting_texts import rewrite
+from tests.support.unmarked import without_marks
 
 REASON = "It may be called: write `jax_utils.replicate(optimizer, devices=all)`, or something else."
 SUBCLASS = """\

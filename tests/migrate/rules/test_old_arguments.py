@@ -20,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 # {a part of the name of a case: why nothing in the text of its call says that it is old}
 NOT_FOUND = {
-    "update() as a pair": "FOC174 finds what is taken apart in the statement that calls it",
+    "update() as a pair": "only what becomes of the result says whether it is old",
     ", traced": "what a compiled function is given may be an array of numpy as well",
     "jax.random.fold_in: negative": "that the number is negative is known when it runs",
     **dict.fromkeys(

@@ -1,0 +1,38 @@
+"""FOC171: recurrent cells of Linen, which are made with their number of features today."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from flaxoptim_compat.migrate.optimizers.reading import Reading
+from flaxoptim_compat.migrate.rules.found import Found
+from flaxoptim_compat.migrate.rules.rule import Rule
+
+RULE = Rule("FOC171", "recurrent-cells", is_rewritten=False)
+_CELLS = {
+    **dict.fromkeys(("GRUCell", "LSTMCell", "OptimizedLSTMCell"), "features"),
+    # It always was made with these.
+    "ConvLSTMCell": "features, kernel_size",
+}
+_METHOD = ".initialize_carry"
+
+
+def find(reading: Reading) -> Iterator[Found]:
+    """The cells that are made without their features, and methods that are called on a class."""
+    for use in reading.names.uses:
+        call = reading.document.parents.get(use.node)
+        if not isinstance(call, ast.Call) or call.func is not use.node:
+            continue
+        module, _, cell = use.name.removesuffix(_METHOD).rpartition(".")
+        if module != "flax.linen" or cell not in _CELLS:
+            continue
+        source = reading.document.source(call.func)
+        has_features = call.args or any(each.arg in ("features", None) for each in call.keywords)
+        if use.name.endswith(_METHOD):
+            made = f"{source.removesuffix(_METHOD)}({_CELLS[cell]})"
+            what = f"{source} is a method of a cell since flax 0.7.0"
+            yield Found(call.func, what, f"write {made}{_METHOD}(rng, input_shape)")
+        elif _CELLS[cell] == "features" and not has_features:
+            what = f"{source}() wants its number of features since flax 0.7.0"
+            yield Found(call.func, what, f"write {source}(features)")

@@ -1,0 +1,13 @@
+"""Texts without the marks that ``rewrite`` left in them."""
+
+from __future__ import annotations
+
+from flaxoptim_compat.migrate.editing.marks import marks_in
+
+
+def without_marks(text: str) -> str:
+    """A text without its marks and their lines."""
+    for mark in reversed([*marks_in(text)]):
+        start = text.rindex("\n", 0, mark.start) + 1 if "\n" in text[: mark.start] else 0
+        text = text[:start] + text[mark.end :].removeprefix("\n")
+    return text
