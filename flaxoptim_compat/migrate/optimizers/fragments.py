@@ -38,16 +38,6 @@ def renamed_attribute(reading: Reading, node: ast.Attribute, new: str) -> Edit:
     return Edit(end - len(node.attr), end, (new,))
 
 
-def renamed_string(reading: Reading, node: ast.Constant, new: str) -> Edit:
-    """Another name in a string, whose quotes stay."""
-    start, end = reading.document.span(node)
-    old = str(node.value)
-    at = reading.document.text.find(old, start, end)
-    if at < 0:  # it is written in pieces
-        return Edit(start, end, (f'"{new}"',))
-    return Edit(at, at + len(old), (new,))
-
-
 def listed(arguments: Iterable[Fragments]) -> Fragments:
     """Arguments with commas between them."""
     parts = (part for argument in arguments for part in (", ", *argument))

@@ -21,12 +21,8 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.table_of_definitions import definition_text
 from flaxoptim_compat.migrate.values.objects import (
-    NOTHING,
-    Class,
-    Create,
     Definition,
     External,
-    Function,
 )
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -40,7 +36,7 @@ def _use(asked: Asked) -> Use | None:
     if isinstance(create.ctx, ast.Store):
         return None
     if call is None:
-        is_seen = _is_called_at_once(points_to, document, create) or _is_followed(points_to, create)
+        is_seen = _is_called_at_once(points_to, document, create)
         problem = (
             ""
             if is_seen
@@ -63,40 +59,6 @@ def _is_called_at_once(points_to: PointsTo, document: Document, create: ast.Attr
     return isinstance(call, ast.Call) and call.func is maker and _gives_target(call)
 
 
-def _is_followed(points_to: PointsTo, create: ast.Attribute) -> bool:
-    """True if all uses of ``create`` are seen, and it is called with nothing but parameters."""
-    sites = {each.site for each in points_to.values(create) if isinstance(each, Create)}
-    is_called = False
-    for document in points_to.documents:
-        for node in document.nodes:
-            held = points_to.values(node) if isinstance(node, ast.expr) else NOTHING
-            if any(isinstance(each, Create) and each.site in sites for each in held):
-                assert isinstance(node, ast.expr)
-                if not _is_plain(points_to, document, node):
-                    return False
-                is_called = is_called or getattr(document.parents[node], "func", None) is node
-    return is_called
-
-
-def _is_plain(points_to: PointsTo, document: Document, node: ast.expr) -> bool:
-    if any(not isinstance(each, Create) for each in points_to.values(node)):
-        return False
-    parent = document.parents[node]
-    if isinstance(parent, ast.Call) and parent.func is node:
-        return _gives_target(parent)
-    if isinstance(parent, ast.keyword):
-        parent = document.parents[parent]
-    if isinstance(parent, ast.Call):
-        takers = points_to.values(parent.func)
-        own = all(isinstance(each, Class | Function) for each in takers)
-        is_known = bool(takers) and not points_to.is_unknown(parent.func)
-        return (is_known and own) or _transforms(points_to, parent, node)
-    if isinstance(parent, ast.Assign):
-        owners = (each.value for each in parent.targets if hasattr(each, "value"))
-        return all(map(points_to.values, owners))
-    return isinstance(parent, _KEEPS)
-
-
 def _transforms(points_to: PointsTo, call: ast.Call, function: ast.expr) -> bool:
     makers = points_to.values(call.func)
     return (
@@ -112,17 +74,6 @@ def _gives_target(call: ast.Call) -> bool:
 
 
 _TRANSFORMS = {"jax.jit", "jax.pmap", "jax.vmap"}
-_KEEPS = (
-    ast.arguments,
-    ast.Dict,
-    ast.IfExp,
-    ast.Lambda,
-    ast.List,
-    ast.NamedExpr,
-    ast.Return,
-    ast.Tuple,
-)
-
 RECOGNISES = Recognises({Definition: {"create": _use}})
 
 
@@ -151,20 +102,13 @@ def _function(
     reading: Reading, use: Use, create: ast.Attribute, unit: Unit, imports: ImportPlan
 ) -> Edit:
     """The method itself, as a function that does what it does."""
-    assert reading.facts is not None
-    at_once = _is_called_at_once(reading.facts.points_to, reading.document, create)
-    stays = unit.keeps(use.sites)
-    name = "definition" if stays else "tx"
-    # One that is called later has the definition of now, whatever becomes of names.
-    bound = (f"lambda target, {name}=", *value(reading, create.value), ": ")
-    before: Fragments = ("lambda target: ",) if at_once else bound
-    if stays:
-        definition = owner(reading, create.value) if at_once else (name,)
+    before = "lambda target: "
+    if unit.keeps(use.sites):
         end = f".create(target){to_train_state(use, unit)}"
-        return replaced(reading, create, *before, *definition, end)
-    tx = value(reading, create.value) if at_once else (name,)
-    text = _train_state(reading, create, tx, ("target",), unit, imports, before)
-    return replaced(reading, create, *text)
+        return replaced(reading, create, before, *owner(reading, create.value), end)
+    tx = value(reading, create.value)
+    text = _train_state(reading, create, tx, ("target",), unit, imports)
+    return replaced(reading, create, before, *text)
 
 
 def _train_state(
@@ -174,7 +118,6 @@ def _train_state(
     params: Fragments,
     unit: Unit,
     imports: ImportPlan,
-    before: Fragments = (),
 ) -> Fragments:
     """``TrainState.create``, in the place of ``create``."""
     train_state = imports.name_of(TRAIN_STATE, create)
@@ -183,7 +126,7 @@ def _train_state(
     if unit.starts_at_array:
         asarray, int32 = (imports.name_of(f"jax.numpy:{each}", create) for each in _STEP)
         end = f").replace(step={asarray}(0, {int32}))"
-    return (*before, start, *tx, ", params=", *params, end)
+    return (start, *tx, ", params=", *params, end)
 
 
 _STEP = ("asarray", "int32")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
-from flaxoptim_compat.migrate.optimizers.fragments import renamed_string, replaced, span
+from flaxoptim_compat.migrate.optimizers.fragments import replaced, span
 from flaxoptim_compat.migrate.optimizers.optimizer_findings import findings
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.optimizers.recognition import ANY, Asked, Recognises
@@ -17,7 +17,7 @@ from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import Use, sites_of
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.values.objects import Object, Optimizer, StateDict, Stored
+from flaxoptim_compat.migrate.values.objects import Optimizer, StateDict, Stored
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
 RULE = Rule("FOC210", "state-dict")
@@ -46,51 +46,15 @@ def _entry(points_to: PointsTo, document: Document, node: ast.AST) -> Iterator[U
         case _:
             return
     if sites := sites_of(points_to.values(holder), StateDict):
-        values = points_to.values(holder)
-        match key:
-            case ast.Constant(value="target") if all(
-                map(_is_nested, values)
-            ) and not _may_be_another(points_to, document, holder):
-                yield Use(RULE.code, document, key, sites_of(values, StateDict))
-            case _:
-                problem = _OTHER_ENTRIES.format(ast.unparse(key))
-                yield Use(RULE.code, document, node, sites, problem)
+        yield Use(RULE.code, document, node, sites, _OTHER_ENTRIES.format(ast.unparse(key)))
 
 
 def _of_copy(points_to: PointsTo, document: Document, made: ast.Dict) -> Iterator[Use]:
     """The entries that are set in a copy of a state dict, ``{**entries, "target": params}``."""
     for copied in copies(made):
-        values = points_to.values(copied)
-        for key in made.keys if sites_of(values, StateDict) else ():
-            match key:
-                case ast.Constant(value="target") if all(map(_is_nested, values)):
-                    yield Use(RULE.code, document, key, sites_of(values, StateDict))
-                case ast.expr():
-                    problem = _OTHER_ENTRIES.format(ast.unparse(key))
-                    yield Use(RULE.code, document, key, sites_of(values, StateDict), problem)
-
-
-def _may_be_another(points_to: PointsTo, document: Document, holder: ast.expr) -> bool:
-    """True if a variable with a state dict may also hold something that is not known to be one."""
-    if not isinstance(holder, ast.Name):
-        return False
-    scope = points_to.scopes[document].binder(holder, holder.id)
-    given: list[ast.expr] = []
-    for node in ast.walk(scope or document.tree):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                if any(isinstance(each, ast.Name) and each.id == holder.id for each in targets):
-                    given.append(value)
-    for each in given:
-        if isinstance(each, ast.IfExp):
-            given += [each.body, each.orelse]
-        elif not sites_of(points_to.values(each), StateDict):
-            return True
-    return False
-
-
-def _is_nested(each: Object) -> bool:
-    return isinstance(each, StateDict) and not each.is_flat
+        sites = sites_of(points_to.values(copied), StateDict)
+        for key in filter(None, made.keys if sites else ()):
+            yield Use(RULE.code, document, key, sites, _OTHER_ENTRIES.format(ast.unparse(key)))
 
 
 def _put_together(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[Use]:
@@ -126,8 +90,6 @@ def find(reading: Reading) -> Iterator[Finding]:
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit
         call = use.node
-        if isinstance(call, ast.Constant):
-            return (renamed_string(reading, call, "params"),)
         assert isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
         receiver = span(reading, call.func.value)
         if call.func.attr == "state_dict":

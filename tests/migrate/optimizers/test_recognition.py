@@ -378,5 +378,5 @@ def test_a_definition_that_is_asked_for_create_by_name_stays() -> None:
         "    o = getattr(optim.Adam(0.1), 'create')(p)\n    return o.apply_gradient(g)\n"
     )
     left = rewrite(program, "optax")
-    assert "# FOC218: The definition is asked for `create` by this name" in left
+    assert "# FOC216: The definition is asked for `create` by this name" in left
     assert left.endswith("    return o.apply_gradient(g)\n")

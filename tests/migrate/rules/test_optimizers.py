@@ -74,10 +74,6 @@ BODIES = {
     "step": ("return int(o.state.step[0])", "return int(o.step[0])"),
     "in brackets": ("return int((o or o).state.step)", "return int((o or o).step)"),
     "step of a part": ("print((o.state)[1].step)", "print((o).step)"),
-    "names in strings": (
-        "return getattr(o, 'target') if hasattr(o, 'apply_' 'gradient') else None",
-        "return getattr(o, 'params') if hasattr(o, 'apply_gradients') else None",
-    ),
     "a step": ("return o.apply_gradient(g)", "return o.apply_gradients(grads=g)"),
     "a step, by keyword": ("return o.apply_gradient(grads=g)", "return o.apply_gradients(grads=g)"),
     "a step, in brackets": (
@@ -141,10 +137,6 @@ BODIES = {
     "restored": (
         "o = checkpoints.restore_checkpoint(f, target=o)\n    return o.target",
         "o = checkpoints.restore_checkpoint(f, target=o)\n    return o.params",
-    ),
-    "other parameters in its entries": (
-        "return serialization.from_state_dict(o, {**serialization.to_state_dict(o), 'target': g})",
-        "return serialization.from_state_dict(o, {**serialization.to_state_dict(o), 'params': g})",
     ),
 }
 
@@ -528,7 +520,7 @@ STAYS = {
     ),
     "it is asked whether it has a name": (
         "return jax.tree_map(lambda x: g, [o], is_leaf=lambda x: hasattr(x, 'state'))",
-        "FOC218",
+        "FOC216",
     ),
     "all fields of what has it are pickled": (
         "class Agent:\n        def __init__(self):\n            self.o = o\n\n"
@@ -537,29 +529,30 @@ STAYS = {
     ),
     "its fields are asked for one by one": (
         "import operator\n    return operator.attrgetter('o.target')",
-        "FOC218",
+        "FOC216",
     ),
-    "a method is taken by its name": ("return getattr(o, 'apply_gradient')(g)", "FOC218"),
+    "a method is taken by its name": ("return getattr(o, 'apply_gradient')(g)", "FOC216"),
     "it or something else is asked for its target by this name": (
         "class Other:\n        target = None\n    return getattr(o if g else Other(), 'target')",
         "FOC219",
     ),
-    "it or a model of flax.nn is": (
-        "from flaxoptim_compat import nn as old\n"
-        "    print(old.Model)\n    return o.target if hasattr(o, 'target') else o",
-        "FOC218",
+    "it is asked for its target by a name": (
+        "return o.target if hasattr(o, 'apply_' 'gradient') else None",
+        "FOC216",
     ),
     "a method that is not known": ("return o.unknown(g)", "FOC219"),
     "it is assigned to": ("o.target = g\n    return o", "FOC203"),
     "entries of its state dict": ("return o.state_dict()['state']", "FOC210"),
     "whether there is an entry": ("return 'state' in o.state_dict()", "FOC210"),
+    "other parameters in its entries": (
+        "from flax import serialization\n"
+        "    return serialization.from_state_dict(o, {**o.state_dict(), 'target': g})",
+        "FOC210",
+    ),
+    "the entry of its target": ("return o.state_dict()['target']", "FOC210"),
     "an entry of its state dict or of another": (
         "from flax import serialization\n"
         "    d = o.state_dict() if g else serialization.msgpack_restore(p)\n    return d['target']",
-        "FOC210",
-    ),
-    "an entry of its state dict or of what is not known": (
-        "d = o.state_dict()\n    if g:\n        d = pickle.load(p)\n    return d['target']",
         "FOC210",
     ),
     "entries of its state dict by their paths": (
