@@ -28,7 +28,7 @@ def _uses(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[U
     # To ask what is called takes work, and few calls are given a string.
     functions = points_to.package_names(call.func) if names else frozenset()
     if functions & _MAKE_A_FUNCTION:
-        # What it is applied to is not seen where it is handed on at once, or asks for a field before.
+        # What it is applied to is not seen where it is handed on at once, or asks for more before.
         handed_on = isinstance(document.parents[call], ast.Call | ast.keyword)
         for name in names:
             asked = str(getattr(name, "value", ""))
