@@ -11,8 +11,8 @@ from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import absolute
 
 _BY_NAME = frozenset(["getattr", "hasattr", "setattr", "delattr"])
-# The functions that are given names in strings, of what they look up, or of types.
-CALLS_OF_NAMES = _BY_NAME | {"import_module", "__import__", "cast", "TypeVar"}
+# The functions that are given names in strings.
+CALLS_OF_NAMES = _BY_NAME | {"import_module", "__import__"}
 
 
 class DottedName(NamedTuple):
@@ -20,18 +20,18 @@ class DottedName(NamedTuple):
 
     Args:
       node: all of it.
-      root: the name, or the call that imports a module.
+      root: the name.
       path: the attributes.
       scope: where it stands.
     """
 
     node: ast.expr
-    root: ast.expr
+    root: ast.Name
     path: tuple[str, ...]
     scope: Scope
 
 
-def taken_apart(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]] | None:
+def taken_apart(node: ast.expr) -> tuple[ast.Name, tuple[str, ...]] | None:
     """The root and the attributes of a dotted name; None if it is something else."""
     path: list[str] = []
     while True:
@@ -43,7 +43,7 @@ def taken_apart(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]] | None:
         elif isinstance(node, ast.Call):
             attribute = constant_getattr(node)
             if attribute is None:
-                return (node, tuple(reversed(path))) if imports_by_name(node) else None
+                return None
             path.append(attribute)
             node = node.args[0]
         else:
@@ -59,8 +59,6 @@ def names_in(node: ast.expr) -> list[ast.Name]:
         elif isinstance(node, ast.Call) and constant_getattr(node) is not None:
             found.append(name_of_function(node))
             node = node.args[0]
-        elif isinstance(node, ast.Call) and imports_by_name(node):
-            node = node.func
         else:
             return found
     return [*found, node]
@@ -119,16 +117,6 @@ def _assigned(
             is_one_each = len(entries) == len(targets)
             for index, each in enumerate(targets):
                 yield from _assigned(each, entries[index] if is_one_each else value)
-
-
-def type_arguments(node: ast.Call) -> list[ast.expr]:
-    """The types that ``cast(type, x)`` and ``TypeVar(name, ..., bound=type)`` take."""
-    name = last_name(node.func)
-    if name == "cast":
-        return node.args[:1]
-    if name == "TypeVar":
-        return [*node.args[1:], *(each.value for each in node.keywords if each.arg == "bound")]
-    return []
 
 
 def imported_module(node: ast.ImportFrom, package: str) -> str | None:

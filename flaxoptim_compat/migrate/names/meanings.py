@@ -100,7 +100,7 @@ class Project:
         return None
 
 
-Way = Literal["import", "project", "variable", "lookup"]
+Way = Literal["import", "project", "variable"]
 
 
 class Meaning(NamedTuple):
@@ -109,8 +109,8 @@ class Meaning(NamedTuple):
     Args:
       name: the full name.
       alias: the import that brought its root into the file, if it is an import of that name.
-      way: by an ``import``, from another file of the ``project``, through a ``variable`` of the
-        file, or by a ``lookup`` at run time.
+      way: by an ``import``, from another file of the ``project``, or through a ``variable`` of
+        the file.
     """
 
     name: str
@@ -147,24 +147,20 @@ class Meanings:
         root, path = found
         return self.of_dotted(root, path)
 
-    def of_dotted(self, root: ast.expr, path: tuple[str, ...]) -> Meaning | None:
+    def of_dotted(self, root: ast.Name, path: tuple[str, ...]) -> Meaning | None:
         """The meaning of a root with attributes looked up on it."""
-        if isinstance(root, ast.Call):
-            meaning = self._of_import_call(root)
-            home = None
-        elif isinstance(root, ast.Name) and self.may_mean(root.id) and root in self._names:
-            scope = self._names[root]
-            home = scope.binder(root.id, (root.lineno, root.col_offset))
-            meaning = self._of_star(root.id, scope) if home is None else self.of(root.id, home)
-        else:
+        if not self.may_mean(root.id) or root not in self._names:
             return None
+        scope = self._names[root]
+        home = scope.binder(root.id, (root.lineno, root.col_offset))
+        meaning = self._of_star(root.id, scope) if home is None else self.of(root.id, home)
         if meaning is None or not path:
             return meaning
         full = ".".join([meaning.name, *path])
         name = self._project.through(full)
         if name != full:
             return Meaning(name, None, "project")
-        if meaning.alias is not None and home is not None and isinstance(root, ast.Name):
+        if meaning.alias is not None and home is not None:
             return meaning._replace(name=full, alias=_closest(home.bindings[root.id], full))
         return meaning._replace(name=full)
 
@@ -234,26 +230,6 @@ class Meanings:
             return surface.in_star(module)
         return self._project.in_star(module)
 
-    def _of_import_call(self, node: ast.Call) -> Meaning | None:
-        """The meaning of ``importlib.import_module("module")`` and of ``__import__("module")``."""
-        argument = node.args[0] if node.args else None
-        if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
-            return None
-        module = argument.value
-        if module.startswith(".") or not all(map(str.isidentifier, module.split("."))):
-            return None
-        function = node.func
-        if isinstance(function, ast.Name) and function.id == "__import__":
-            if len(node.args) == 1 and not node.keywords:
-                return Meaning(module.partition(".")[0], None, "lookup")
-            return None
-        meaning = self.of_expression(function)
-        if meaning is None or meaning.name != "importlib.import_module":
-            return None
-        if self._project.is_own(module):
-            return None
-        return Meaning(module, None, "lookup")
-
 
 def _closest(bindings: Iterable[Binding], name: str) -> ast.alias | None:
     """Of several imports that bind one root, the one of the longest module that a name is in."""
@@ -322,7 +298,7 @@ class Exporter(Mapping[str, str]):
         meanings = (
             self.meanings.of_dotted(each.root, each.path)
             for each in self.walk.dotted_names
-            if "optim" in each.path or isinstance(each.root, ast.Call)
+            if "optim" in each.path
         )
         return (
             any(self._is_old(self.project.through(name)) for name in self.walk.imported.values())
@@ -344,7 +320,7 @@ class Exporter(Mapping[str, str]):
 
     def _roots_in_quotes(self) -> Iterator[str]:
         """The full names of what stands before ``.optim`` in the annotations that are in quotes."""
-        for node, scope, _ in self.walk.annotations:
+        for node, scope in self.walk.annotations:
             for name in _OPTIM.findall(str(node.value)):
                 home = scope.binder(name, (node.lineno, node.col_offset))
                 meaning = None if home is None else self.meanings.of(name, home)

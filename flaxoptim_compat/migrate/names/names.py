@@ -53,27 +53,22 @@ def names_in_annotation(node: ast.AST) -> Iterator[tuple[ast.expr, ast.Name, tup
     """The dotted names in an expression, each as its root and its path."""
     if isinstance(node, ast.expr):
         found = taken_apart(node)
-        if found is not None and isinstance(found[0], ast.Name):
+        if found is not None:
             yield node, found[0], found[1]
             return
     for each in ast.iter_child_nodes(node):
         yield from names_in_annotation(each)
 
 
-_TAKE_TYPES = frozenset(
-    f"{module}.{name}" for module in ("typing", "typing_extensions") for name in ("cast", "TypeVar")
-)
-
-
 class NameUse(NamedTuple):
     """One place that refers to something outside of the file.
 
     Args:
-      node: an import alias, or the outermost attribute, ``getattr`` or import call.
+      node: an import alias, or the outermost attribute or ``getattr``.
       name: the full name, such as ``flax.optim.Adam``; of ``import *`` that of the module.
-      binding: the alias that imported its root; None where it is a variable of the file, is
-        looked up at run time, or is imported from another file of the project.
-      way: which of these it is: ``import``, ``variable``, ``lookup`` or ``project``.
+      binding: the alias that imported its root; None where it is a variable of the file, or is
+        imported from another file of the project.
+      way: which of these it is: ``import``, ``variable`` or ``project``.
     """
 
     node: ast.expr | ast.alias
@@ -109,9 +104,9 @@ class Names:
         self._read_imports()
         for dotted in self.walk.dotted_names:
             self._read_dotted(dotted)
-        strings_of_calls = self._read_annotations()
+        self._read_annotations()
         self._read_lookups()
-        for node in [*self.walk.strings, *strings_of_calls]:
+        for node in self.walk.strings:
             found = gin.names_in_string(str(node.value))
             if found:
                 self.strings.append((node, found))
@@ -167,8 +162,6 @@ class Names:
 
     def _read_doubt(self, dotted: DottedName) -> None:
         """Say that a name may be one of flax.optim, but is something else as well, or unbound."""
-        if not isinstance(dotted.root, ast.Name):
-            return
         name = dotted.root.id
         if name != "flax" and not self.meanings.may_mean(name):
             return
@@ -184,13 +177,9 @@ class Names:
                 self.unknown.append((dotted.node, f"{name} is bound to something else as well"))
                 return
 
-    def _read_annotations(self) -> list[ast.Constant]:
-        """Read the annotations in quotes; returns those that are plain strings after all."""
-        others = []
-        for constant, scope, taker in self.walk.annotations:
-            if taker is not None and self.full_name(taker) not in _TAKE_TYPES:
-                others.append(constant)
-                continue
+    def _read_annotations(self) -> None:
+        """Read the annotations in quotes."""
+        for constant, scope in self.walk.annotations:
             expression = annotation(constant, self.document)
             if expression is None:
                 continue
@@ -201,7 +190,6 @@ class Names:
                 self._read_dotted(DottedName(node, root, path, scope))
             if len(self.uses) > known:
                 self._adopt(expression, constant)
-        return others
 
     def _adopt(self, expression: ast.expr, constant: ast.Constant) -> None:
         """Let the document find what stands in quotes, and the statement of that."""
@@ -216,7 +204,8 @@ class Names:
         for node in self.walk.lookups:
             if imports_by_name(node):
                 argument = self.document.source(node.args[0]) if node.args else ""
-                if "flax.optim" in argument and self.full_name(node) in (None, "flax"):
+                asked = getattr(self.document.parents[node], "attr", "")
+                if "flax.optim" in argument or (asked == "optim" and "flax" in argument):
                     self.lookups.append(node)
                 continue
             base = self.full_name(node.args[0]) or ""

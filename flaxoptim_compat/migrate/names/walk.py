@@ -15,7 +15,6 @@ from flaxoptim_compat.migrate.names.dotted import (
     last_name,
     name_of_function,
     taken_apart,
-    type_arguments,
 )
 from flaxoptim_compat.migrate.names.scopes import Binding, Kind, Scope
 from flaxoptim_compat.migrate.program.document import FIELDS, Document
@@ -41,12 +40,11 @@ class Walk:
         self.dotted_names: list[DottedName] = []
         self.lookups: list[ast.Call] = []
         self.strings: list[ast.Constant] = []
-        self.annotations: list[tuple[ast.Constant, Scope, ast.expr | None]] = []
+        self.annotations: list[tuple[ast.Constant, Scope]] = []
         self._package = package
         self._bound: list[tuple[Scope, str, Binding]] = []
         self._scope = self.scopes[tree]
         self._in_annotation = False
-        self._type_taker: ast.expr | None = None
         self._methods: dict[type[ast.AST], Callable[[Any], None]] = {
             ast.Name: self._name,
             ast.Attribute: self._attribute,
@@ -136,12 +134,7 @@ class Walk:
         if is_lookup(node):
             self.lookups.append(node)
         if not self._dotted(node):
-            self._visit(node.func)
-            types = type_arguments(node)
-            self._all(each for each in node.args if each not in types)
-            self._all(each for each in node.keywords if each.value not in types)
-            for each in types:
-                self._annotation(each, node.func)
+            self._inside(node)
 
     def _dotted(self, node: ast.Attribute | ast.Call) -> bool:
         """Note a dotted name, with the names in it, unless it is none."""
@@ -158,18 +151,13 @@ class Walk:
                 inside = inside.args[0]
             elif isinstance(inside, ast.Attribute):
                 inside = inside.value
-        if isinstance(root, ast.Name):
-            self.names[root] = self._scope
-        elif isinstance(root, ast.Call):
-            self._visit(root.func)
-            self._all(each for each in root.args if not isinstance(each, ast.Constant))
-            self._all(root.keywords)
+        self.names[root] = self._scope
         return True
 
     def _constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, str):
             if self._in_annotation:
-                self.annotations.append((node, self._scope, self._type_taker))
+                self.annotations.append((node, self._scope))
             elif "optim" in node.value:
                 self.strings.append(node)
 
@@ -180,13 +168,11 @@ class Walk:
         self._visit(node.slice)
         self._in_annotation = before
 
-    def _annotation(self, node: ast.expr | None, taker: ast.expr | None = None) -> None:
-        """Visit an annotation, or what a function that may be one of ``typing`` takes as one."""
+    def _annotation(self, node: ast.expr | None) -> None:
         if node is not None:
-            before = self._in_annotation, self._type_taker
-            self._in_annotation, self._type_taker = True, taker
+            before, self._in_annotation = self._in_annotation, True
             self._visit(node)
-            self._in_annotation, self._type_taker = before
+            self._in_annotation = before
 
     def _walrus(self, node: ast.NamedExpr) -> None:
         self._visit(node.value)

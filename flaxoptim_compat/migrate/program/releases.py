@@ -24,8 +24,6 @@ class Form(NamedTuple):
     since: str
 
 
-SPHERICAL_HARMONICS: Final = "jax.scipy.special:sph_harm_y"
-
 # By module:attribute, as the tables of successors have them, with keywords in brackets.
 FORMS: Final = {
     "jax:process_indices": Form("jax", "0.4.33"),
@@ -52,7 +50,6 @@ FORMS: Final = {
     "jax.extend.core:valid_jaxtype": Form("jax", "0.10.0"),
     "jax.ffi:abstract_token": Form("jax", "0.11.0"),
     "jax.lax:FftType": Form("jax", "0.4.35"),
-    SPHERICAL_HARMONICS: Form("jax", "0.5.0"),
     # The modules of the first two are attributes of numpy before, from which nothing is imported.
     "numpy.char:compare_chararrays": Form("numpy", "2.0.0"),
     "numpy.rec:format_parser": Form("numpy", "2.0.0"),

@@ -42,7 +42,7 @@ def _uses(points_to: PointsTo, document: Document, call: ast.Call) -> Iterator[U
 def _asked(
     points_to: PointsTo, document: Document, owner: ast.expr, name: ast.expr
 ) -> Iterator[Use]:
-    assert isinstance(name, ast.Constant)
+    assert isinstance(name, ast.Constant) and isinstance(name.value, str)
     values = points_to.values(owner)
     by_name = f"is asked for `{name.value}` by this name: write it with a dot, or use isinstance."
     if name.value == "create" and (made := sites_of(values, Definition)):

@@ -92,8 +92,6 @@ def _change(reading: Reading, use: NameUse, instead: str) -> tuple[Edit, ...] | 
         return ()
     old = reading.names.full_name(anchor) or ""
     new = served(old) or old
-    if isinstance(anchor, ast.Call) and not isinstance(anchor.func, ast.Name):
-        return Change(_imported_by_name(reading, anchor.args[0], old, new), unless=node)
     if isinstance(anchor, ast.Name) or new.endswith(".DynamicScale"):
         new = ":".join(new.rsplit(".", 1))  # that it is looked up on its module
     wanted = "dynamic_scale_lib" if is_dynamic_scale(old) else ""
@@ -127,13 +125,6 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
         yield from _parts(node.args[0])  # getattr(flax, "optim")
 
 
-def _imported_by_name(reading: Reading, node: ast.expr, old: str, new: str) -> tuple[Edit, ...]:
-    """Change the text in ``importlib.import_module("flax.optim")``."""
-    start, _ = reading.document.span(node)
-    inside = reading.document.source(node).find(old)
-    return (Edit(start + inside, start + inside + len(old), (new,)),) if inside >= 0 else ()
-
-
 def _lookups(reading: Reading) -> Iterator[Found]:
     """The calls that look something up in flax.optim while the program runs."""
     for call in reading.names.lookups:
@@ -151,14 +142,15 @@ def _lookups(reading: Reading) -> Iterator[Found]:
             yield Found(call, what, "nothing", reason=reason)
         elif function not in ("hasattr", "setattr", "delattr"):
             what = f"an import of flax.optim by its name, {_GONE}"
-            reason = "Only the running program knows which module this is."
+            reason = "An import by a name in a string stays: import flaxoptim_compat.optim there."
             yield Found(call, what, _INSTEAD, reason=reason)
 
 
 def _strings(reading: Reading) -> Iterator[Found]:
     """The names in strings, whatever these are for."""
     for node, names in reading.names.strings:
-        if not _is_in_modules_of_sys(reading, node):
+        is_import = reading.document.parents[node] in reading.names.lookups
+        if not is_import and not _is_in_modules_of_sys(reading, node):
             what = f"{', '.join(names)} in a string, {_GONE}"
             instead = ", ".join(served(each) or "code of your own" for each in names)
             reason = "Only the program knows what this text is for."

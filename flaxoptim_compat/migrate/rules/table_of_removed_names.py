@@ -19,7 +19,6 @@ from flaxoptim_compat.migrate.rules.rule import Rule
 from flaxoptim_compat.migrate.rules.version_questions import is_for_another_version
 from flaxoptim_compat.migrate.successors.rearranged_calls import (
     REARRANGED,
-    YOUNG,
     LostUse,
     Rearranged,
     is_inlined,
@@ -169,7 +168,7 @@ def _of_use(reading: Reading, use: NameUse, node: ast.expr, found: Successor) ->
     if part is None:
         return None
     lost = LostUse(reading, part, found)
-    bound = "" if use.way == "lookup" else _bound_to(reading, node)
+    bound = _bound_to(reading, node)
     imported = bool(bound) and found.old.count(".") <= bound.count(".")
     lacking = _lacking(reading, found, found.today)
     if not found.today or lacking:
@@ -243,11 +242,10 @@ def _bound_to(reading: Reading, node: ast.expr) -> str:
 
 def _lacking(reading: Reading, found: Successor, today: str) -> str:
     """The reason why a successor is not written for these versions; "" if it is."""
-    form = YOUNG.get(found.old, today)
-    lacking = reading.releases.lacking(form)
+    lacking = reading.releases.lacking(today)
     if lacking is None:
         return ""
-    later = f"{_dotted(form)} from {lacking.package} {lacking.since} on"
+    later = f"{_dotted(today)} from {lacking.package} {lacking.since} on"
     package, _, gone_since = found.gone_since.partition(" ")
     if reading.releases.are_before(package, gone_since):
         return f"{later}; before, it can stay"

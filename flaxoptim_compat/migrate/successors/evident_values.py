@@ -95,6 +95,8 @@ def _bound_by(
     elif isinstance(node, ast.Global | ast.Nonlocal):
         yield from ((name, None) for name in node.names)
     elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-        parent = parents[node]
-        is_plain = isinstance(parent, ast.Assign) and node in parent.targets
-        yield node.id, parent.value if is_plain else None
+        match parents[node]:
+            case ast.Assign(targets=targets, value=value) if node in targets:
+                yield node.id, value
+            case _:
+                yield node.id, None

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from flaxoptim_compat.migrate.editing.edits import Edit, Fragments, Span
 from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.editing.import_statements import without
 from flaxoptim_compat.migrate.names.dotted import arguments_of
 from flaxoptim_compat.migrate.optimizers.reading import Reading
-from flaxoptim_compat.migrate.program.releases import SPHERICAL_HARMONICS
 from flaxoptim_compat.migrate.successors.evident_values import is_array
 from flaxoptim_compat.migrate.successors.successor import Successor
 
@@ -70,7 +69,7 @@ class LostUse:
         """The place of a node."""
         return Span(*self.reading.document.span(node))
 
-    def plain_arguments(self, names: str, most: int | None = None) -> list[ast.expr] | None:
+    def plain_arguments(self, names: str, most: int) -> list[ast.expr] | None:
         """The arguments of the call, if they are written in an order that is certain.
 
         Args:
@@ -85,7 +84,7 @@ class LostUse:
             return None
         if any(each.arg not in names.split() for each in call.keywords):
             return None
-        return call.args if most is None or len(call.args) <= most else None
+        return call.args if len(call.args) <= most else None
 
     def insertion(self, text: str) -> Edit | None:
         """Insert an argument after the last one of the call; None where it is not plain where."""
@@ -204,9 +203,6 @@ _INDEX_UPDATES: dict[str, Rearrangement] = {
 # Reading one of these does nothing else, so that it can be left out.
 _WITHOUT_EFFECT = (ast.Name, ast.Constant)
 
-# The edits of a call with these arguments by position.
-Writing = Callable[[LostUse, list[ast.expr], ImportPlan], Iterator[Edit]]
-
 
 def _changed(
     lost: LostUse, instead: str, make: Making, removed: tuple[ast.expr, ...] = ()
@@ -215,114 +211,46 @@ def _changed(
     return Rearranged(lost.span(lost.call or lost.node), instead, make, removed)
 
 
-def _row(
-    instead: str,
-    arguments: tuple[int, int],
-    write: Writing,
-    keywords: str = "",
-    fits: Callable[[LostUse, list[ast.expr]], bool] = lambda lost, given: True,
-    removes: bool = False,
-) -> Rearrangement:
-    """One function whose calls are written anew.
+def _shuffled(lost: LostUse) -> Rearranged | None:
+    """``permutation``, which shuffles each slice by itself only if told so."""
+    given = lost.plain_arguments("axis", 3)
+    added = lost.insertion(", independent=True") if given is not None and len(given) > 1 else None
+    if added is None:
+        return None
 
-    Args:
-      instead: what is written, for people.
-      arguments: how few and how many there are by position.
-      write: the edits.
-      keywords: the names of those that may be given by keyword.
-      fits: whether it can be written for these arguments.
-      removes: whether the names in the first argument will be gone.
-    """
+    def make(imports: ImportPlan) -> tuple[Edit, ...]:
+        name = imports.name_of("jax.random:permutation", lost.node)
+        return (Edit(*lost.span(lost.node), (name,)), added)
 
-    def rearrange(lost: LostUse) -> Rearranged | None:
-        given = lost.plain_arguments(keywords, arguments[1])
-        if given is None or len(given) < arguments[0] or not fits(lost, given):
-            return None
-        inside = ast.walk(given[0]) if removes else ()
-        gone = tuple(each for each in inside if isinstance(each, ast.Name | ast.Attribute))
-        return _changed(lost, instead, lambda imports: tuple(write(lost, given, imports)), gone)
-
-    return rearrange
+    return _changed(lost, "jax.random.permutation(key, x, axis, independent=True)", make)
 
 
-def _renamed(
-    function: str,
-    instead: str,
-    arguments: tuple[int, int],
-    keywords: str = "",
-    *,
-    last: str = "",
-    after: str = "",
-    dtype: str = "",
-) -> Rearrangement:
-    """Call another function, with an argument more, or with something after the call.
-
-    Args:
-      function: ``module:attribute`` of the other one.
-      instead: what is written, for people.
-      arguments: how few and how many there are by position.
-      keywords: the names of those that may be given by keyword.
-      last: the argument to add.
-      after: what to do with the result.
-      dtype: ``module:attribute`` of a dtype to add.
-    """
-
-    def fits(lost: LostUse, given: list[ast.expr]) -> bool:
-        if '"' in last and lost.reading.document.is_in_f_string(lost.node):
-            return False
-        return not (last or dtype) or lost.insertion("") is not None
-
-    def write(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
-        yield Edit(*lost.span(lost.node), (imports.name_of(function, lost.node),))
-        text = f"dtype={imports.name_of(dtype, lost.node)}" if dtype else last
-        edit = lost.insertion(f", {text}") if text else None
-        if edit is not None:
-            yield edit
-        if after and lost.call is not None:
-            end = lost.span(lost.call).end
-            yield Edit(end, end, (after,))
-
-    return _row(instead, arguments, write, keywords, fits)
+def _tied_in(lost: LostUse) -> Rearranged | None:
+    """The second argument alone, if computing the first has no effect."""
+    given = lost.plain_arguments("", 2)
+    if given is None or len(given) < 2 or not _is_idle(given[0]):
+        return None
+    gone = [each for each in ast.walk(given[0]) if isinstance(each, ast.Name | ast.Attribute)]
+    return _changed(lost, "the second argument", lambda _: (_second(lost, given[1]),), tuple(gone))
 
 
-def _method(method: str) -> Rearrangement:
-    """Call a method of the only argument."""
-
-    def write(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
-        yield Edit(*lost.span(lost.call or lost.node), (*lost.atom(given[0]), method))
-
-    return _row(f"x{method}", (1, 1), write)
-
-
-def _second(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
-    """The second argument alone, or nothing where that would be assigned to itself."""
+def _second(lost: LostUse, second: ast.expr) -> Edit:
+    """The second argument in place of the call, or nothing where it would be assigned to itself."""
     call = lost.call or lost.node
-    match lost.reading.document.parents[call], given[1]:
+    match lost.reading.document.parents[call], second:
         case ast.Assign(targets=[ast.Name(id=name)]) as statement, ast.Name(id=other):
             if name == other:
-                yield without(lost.reading.document, statement)
-                return
-    yield Edit(*lost.span(call), lost.atom(given[1]))
+                return without(lost.reading.document, statement)
+    return Edit(*lost.span(call), lost.atom(second))
 
 
-def _is_idle(lost: LostUse, given: list[ast.expr]) -> bool:
-    """True if computing the first argument has no effect."""
-    node = given[0]
+def _is_idle(node: ast.expr) -> bool:
+    """True if computing an expression has no effect."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         if isinstance(node, ast.Subscript) and not isinstance(node.slice, _WITHOUT_EFFECT):
             return False
         node = node.value
     return isinstance(node, _WITHOUT_EFFECT)
-
-
-def _swapped(lost: LostUse, given: list[ast.expr], imports: ImportPlan) -> Iterator[Edit]:
-    """Order before degree, and polar angle before azimuth, were the other way round."""
-    yield Edit(*lost.span(lost.node), (imports.name_of(SPHERICAL_HARMONICS, lost.node),))
-    for old, new in zip(given, (given[1], given[0], given[3], given[2]), strict=False):
-        yield Edit(*lost.span(old), (lost.span(new),))
-    for most in given[4:]:
-        start = lost.span(most).start
-        yield Edit(start, start, ("n_max=",))
 
 
 def _constant(make_text: Callable[[ImportPlan, LostUse], str], instead: str) -> Rearrangement:
@@ -356,57 +284,10 @@ def _constants(module: str) -> dict[str, Rearrangement]:
     }
 
 
-def _sorted(module: str) -> Rearrangement:
-    return _renamed(f"{module}:sort", f"{module}.sort(a, axis=0)", (1, 1), last="axis=0")
-
-
-def _is_in(module: str) -> Rearrangement:
-    return _renamed(
-        f"{module}:isin",
-        f"{module}.isin(a, b).ravel()",
-        (2, 4),
-        "assume_unique invert" + (" kind" if module == "numpy" else ""),
-        after=".ravel()",
-    )
-
-
-# {name that is gone: module:attribute of what it is rearranged to, if not all versions have that}
-YOUNG: dict[str, str] = {"jax.scipy.special.sph_harm": SPHERICAL_HARMONICS}
-
 REARRANGED: dict[str, Rearrangement] = {
     **_INDEX_UPDATES,
     **_constants("jax.numpy"),
-    "jax.numpy.in1d": _is_in("jax.numpy"),
-    "jax.numpy.msort": _sorted("jax.numpy"),
-    "jax.lax.tie_in": _row("the second argument", (2, 2), _second, fits=_is_idle, removes=True),
-    "jax.random.shuffle": _renamed(
-        "jax.random:permutation",
-        "jax.random.permutation(key, x, axis, independent=True)",
-        (2, 3),
-        "axis",
-        last="independent=True",
-    ),
-    "jax.random.threefry2x32_key": _renamed(
-        "jax.random:PRNGKey",
-        "jax.random.PRNGKey(seed, impl='threefry2x32')",
-        (1, 1),
-        last='impl="threefry2x32"',
-    ),
-    "jax.dlpack.to_dlpack": _method(".__dlpack__()"),
-    "jax.scipy.special.sph_harm": _row(
-        "jax.scipy.special.sph_harm_y(n, m, phi, theta)", (4, 5), _swapped, "n_max"
-    ),
-    "jax.experimental.host_callback.barrier_wait": _renamed(
-        "jax:effects_barrier", "jax.effects_barrier()", (0, 0)
-    ),
     **_constants("numpy"),
-    "numpy.in1d": _is_in("numpy"),
-    "numpy.msort": _sorted("numpy"),
-    "numpy.asscalar": _method(".item()"),
-    "numpy.asfarray": _renamed(
-        "numpy:asarray",
-        "numpy.asarray(a, dtype=numpy.float64)",
-        (1, 1),
-        dtype="numpy:float64",
-    ),
+    "jax.lax.tie_in": _tied_in,
+    "jax.random.shuffle": _shuffled,
 }

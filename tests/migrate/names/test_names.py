@@ -122,15 +122,8 @@ MEANINGS: dict[str, str | None] = {
     f"{FLAX}getattr(getattr(flax, 'optim'), 'Adam', None)": ADAM,
     f"{FLAX}getattr(flax.optim, name)": None,
     f"{FLAX}getattr(flax.optim, 'a b')": None,
-    "import importlib\nimportlib.import_module('flax.optim').Adam": ADAM,
-    "from importlib import import_module as i\ni('flax.optim').Adam": None,
-    "from importlib import import_module\nimport_module('flax.optim').Adam": ADAM,
-    "import importlib\nimportlib.import_module('.optim', 'flax').Adam": None,
-    "class importlib: ...\nimportlib.import_module('flax.optim').Adam": None,
-    "__import__('flax').optim.Adam": ADAM,
-    "__import__('flax.optim').optim.Adam": ADAM,
-    "__import__('flax.optim', fromlist=['Adam']).Adam": None,
-    "import importlib\no = importlib.import_module('flax.optim')\no.Adam": ADAM,
+    "import importlib\nimportlib.import_module('flax.optim').Adam": None,
+    "__import__('flax').optim.Adam": None,
     # all names of a module
     "from flax.optim import *\nAdam": ADAM,
     "from flax.optim import *\nadam.Adam": "flax.optim.adam.Adam",
@@ -158,7 +151,6 @@ def test_uses_stand_in_their_order() -> None:
         ("o.x", "flax.optim.x", "optim", "import"),
         ("o.Optimizer", "flax.optim.Optimizer", "optim", "import"),
         ("o.y", "flax.optim.y", "optim", "import"),
-        ("importlib.import_module('flax.optim').Adam", ADAM, "", "lookup"),
         (
             "importlib.import_module",
             "importlib.import_module",
@@ -257,11 +249,7 @@ QUOTED = {
     "class A:\n  x: ' o.Adam'": ["o.Adam"],
     "from typing import Literal\nx: Literal['o.Adam']": [],
     "x = 'o.Adam'": [],
-    "from typing import cast\nx = cast('o.Adam', f('o.Adam'))": ["o.Adam"],
-    "import typing as t\nT = t.TypeVar('T', bound='o.Adam')": ["o.Adam"],
-    "import typing as t\nT = t.TypeVar('o.Adam', int, list['o.Adam'])": ["o.Adam"],
-    "def f(x: t.cast(o, 'o.Adam')): ...": ["o.Adam"],
-    "x = frame.cast('o.Adam')": [],
+    "from typing import cast\nx = cast('o.Adam', f('o.Adam'))": [],
     "x: 'o.' 'Adam'": [],
     "x: '\\x6f.Adam'": [],
     "x: 'see o.Adam'": [],
@@ -300,6 +288,6 @@ def test_names_in_strings(text: str) -> None:
     assert [found for _, found in names.strings] == ([STRINGS[text]] if STRINGS[text] else [])
 
 
-def test_a_string_that_another_cast_takes() -> None:
-    names = names_of(f"frame.cast('{ADAM}')\n")
+def test_a_string_that_cast_takes() -> None:
+    names = names_of(f"from typing import cast\ncast('{ADAM}', x)\n")
     assert [found for _, found in names.strings] == [(ADAM,)]

@@ -44,13 +44,6 @@ LEFT = {
         " jax 0.4.33 on",
         "from jax import process_indices as host_ids\nhost_ids()\n",
     ),
-    "a call": (
-        "from jax.scipy.special import sph_harm\ny = sph_harm(1, 2, a, b)\n",
-        ("jax", "0.4.38", "0.5.0"),
-        "FOC152: jax.scipy.special.sph_harm, gone since jax 0.10.0: jax.scipy.special.sph_harm_y"
-        " from jax 0.5.0 on; before, it can stay",
-        "from jax.scipy import special\ny = special.sph_harm_y(2, 1, b, a)\n",
-    ),
     "a name of numpy": (
         "import numpy as np\nnp.trapz(y)\n",
         ("numpy", "1.26.4", "2.0.0"),

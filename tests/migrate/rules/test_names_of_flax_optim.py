@@ -168,14 +168,6 @@ FIXES = {
         "import flax\nx = getattr(flax.optim, 'A' + 'dam')(0.1)\n",
         "from flaxoptim_compat import optim\nx = getattr(optim, 'A' + 'dam')(0.1)\n",
     ),
-    "by importlib": (
-        "import importlib\nx = importlib.import_module('flax.optim').Adam\n",
-        f"import importlib\nx = importlib.import_module('{SHIM}').Adam\n",
-    ),
-    "by __import__": (
-        "x = __import__('flax').optim.Adam\n",
-        "from flaxoptim_compat import optim\n\nx = optim.Adam\n",
-    ),
     "by a variable": (
         "import flax\no = flax.optim\nAdam = o.Adam\nx = Adam(0.1)\n",
         "from flaxoptim_compat import optim\no = optim\nAdam = o.Adam\nx = Adam(0.1)\n",
@@ -238,11 +230,19 @@ LEFT = {
     ),
     "import importlib\nx = lambda name: importlib.import_module(f'flax.optim.{name}')\n": (
         "FOC103 importlib.import_module(f'flax.optim.{name}')",
-        "Only the running program knows which module this is.",
+        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
+    ),
+    "import importlib\nx = importlib.import_module('flax.optim').Adam\n": (
+        "FOC103 importlib.import_module('flax.optim')",
+        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
+    ),
+    "x = __import__('flax').optim.Adam\n": (
+        "FOC103 __import__('flax')",
+        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
     ),
     "x = __import__('flax.optim')\n": (
         "FOC103 __import__('flax.optim')",
-        "Only the running program knows which module this is.",
+        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
     ),
     "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": (
         "FOC104 'flax.optim.Adam.beta1 = 0.8'",

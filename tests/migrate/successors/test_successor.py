@@ -17,7 +17,7 @@ from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 from flaxoptim_compat.legacy.names.public import public
 from flaxoptim_compat.migrate.rules.table_of_removed_names import code_of
-from flaxoptim_compat.migrate.successors.rearranged_calls import REARRANGED, YOUNG
+from flaxoptim_compat.migrate.successors.rearranged_calls import REARRANGED
 from flaxoptim_compat.migrate.successors.successor import (
     BACK,
     NN,
@@ -89,7 +89,7 @@ def test_every_name_stands_for_what_served_it(entry: Entry) -> None:
     name = f"{entry.name}.config" if entry.name in OBJECTS_TODAY else entry.name
     lost_name = successor(name)
     assert lost_name is not None
-    forms = (lost_name.today, lost_name.imported, YOUNG.get(entry.name, ""))
+    forms = (lost_name.today, lost_name.imported)
     is_lacking = any(map(INSTALLED.lacking, forms))
     # Where only the module is gone, these are about the object.
     for text in texts[:1] if entry.name in OBJECTS_TODAY else texts:
