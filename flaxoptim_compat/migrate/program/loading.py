@@ -320,9 +320,6 @@ class Waiting:
         self._loaded: dict[int, Loaded] = {}
         self._room = MOST_WAITING
 
-    def __contains__(self, number: int) -> bool:
-        return number in self._loaded
-
     def keep(self, number: int, loaded: Loaded) -> None:
         """Keep a file if there is room; else it is to be read again when it is needed."""
         if len(loaded.source) <= self._room:

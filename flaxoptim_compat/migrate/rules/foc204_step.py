@@ -20,14 +20,8 @@ RULE = Rule("FOC204", "step")
 
 
 def _use(asked: Asked) -> Use | None:
-    parents = asked.document.parents
-    step = parents[asked.node]
-    match step:
-        case ast.Subscript(slice=ast.Constant(value=int())):
-            # Each part of a MultiOptimizer has a state, and all count alike.
-            step = parents[step]
-    match step:
-        case ast.Attribute(attr="step", ctx=ast.Load()):
+    match asked.document.parents[asked.node]:
+        case ast.Attribute(attr="step", ctx=ast.Load()) as step:
             return asked.use(RULE.code, node=step)
     return None
 
@@ -41,15 +35,8 @@ def find(reading: Reading) -> Iterator[Finding]:
     def edits_of(use: Use, unit: Unit, imports: ImportPlan) -> tuple[Edit, ...]:
         del unit, imports
         assert isinstance(use.node, ast.Attribute)
-        state = part = use.node.value
-        if isinstance(part, ast.Subscript):
-            state = part.value
-        assert isinstance(state, ast.Attribute)
         # What stands before `.state`, and around it, may have brackets, which belong to no node.
-        text, end = reading.document.text, reading.document.span(state)[1]
-        dropped = [Edit(text.rindex(".", 0, end - len("state")), end, ("",))]
-        if part is not state:
-            dropped.append(Edit(text.index("[", end), reading.document.span(part)[1], ("",)))
-        return tuple(dropped)
+        text, end = reading.document.text, reading.document.span(use.node.value)[1]
+        return (Edit(text.rindex(".", 0, end - len("state")), end, ("",)),)
 
     yield from findings(reading, RULE.code, "the step of an optimizer", ".step", edits_of)

@@ -60,12 +60,7 @@ def _uses(points_to: PointsTo, document: Document, node: ast.Attribute | ast.Nam
     if not any(map(known_names.is_optimizer, names)):
         return
     if isinstance(parent, ast.MatchClass | ast.ClassDef):
-        matched = isinstance(parent, ast.MatchClass)
-        problem = (
-            "A pattern matches the class by its fields."
-            if matched
-            else "A class is derived from `Optimizer`."
-        )
+        problem = "The class is matched by its fields, or a class is derived from it."
         yield Use("FOC219", document, node, frozenset({None}), problem)
         return
     if isinstance(parent, ast.Call) and parent.func is node:

@@ -108,7 +108,6 @@ Rearrangement = Callable[[LostUse], Rearranged | None]
 
 _INDEX = "jax.ops.index"
 _METHODS = {"update": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
-_ARGUMENTS = ("x", "idx", "y", "indices_are_sorted", "unique_indices")
 
 
 def _updating(method: str) -> Rearrangement:
@@ -117,26 +116,17 @@ def _updating(method: str) -> Rearrangement:
         given = None if call is None else _arguments(call)
         if call is None or given is None:
             return None
-        index = given["idx"]
+        updated, index, value = given
         inlined = _index_name(lost.reading, index)
         inside = lost.span(index) if inlined is None else _inside(lost, index)
-        known = is_array(lost.reading, given["x"])
+        known = is_array(lost.reading, updated)
 
         def make(imports: ImportPlan) -> tuple[Edit, ...]:
-            array: Fragments = lost.atom(given["x"])
+            array: Fragments = lost.atom(updated)
             if not known:
                 # It may be a list, or an array of numpy, which has no `at`.
-                array = (
-                    imports.name_of("jax.numpy:asarray", call),
-                    "(",
-                    lost.span(given["x"]),
-                    ")",
-                )
-            promises: list[str | Span] = []
-            for name in _ARGUMENTS[3:]:
-                if name in given:
-                    promises += [f", {name}=", lost.span(given[name])]
-            text = (*array, ".at[", inside, f"].{method}(", lost.span(given["y"]), *promises, ")")
+                array = (imports.name_of("jax.numpy:asarray", call), "(", lost.span(updated), ")")
+            text = (*array, ".at[", inside, f"].{method}(", lost.span(value), ")")
             return (Edit(*lost.span(call), text),)
 
         removed = () if inlined is None else (inlined,)
@@ -145,18 +135,10 @@ def _updating(method: str) -> Rearrangement:
     return rearrange
 
 
-def _arguments(call: ast.Call) -> dict[str, ast.expr] | None:
-    """The arguments of an update by their names; None if it is not certain which they are."""
-    if any(isinstance(each, ast.Starred) for each in call.args) or len(call.args) > 5:
-        return None
-    given = dict(zip(_ARGUMENTS, call.args, strict=False))
-    for each in call.keywords:
-        if each.arg not in _ARGUMENTS or each.arg in given:
-            return None
-        given[each.arg] = each.value
-    # They are computed in the order in which they stand, which is to remain the same.
-    in_order = [name for name in _ARGUMENTS if name in given]
-    return given if in_order[:3] == ["x", "idx", "y"] and list(given) == in_order else None
+def _arguments(call: ast.Call) -> list[ast.expr] | None:
+    """The array, the index and the value of an update; None if they are given otherwise."""
+    starred = any(isinstance(each, ast.Starred) for each in call.args)
+    return None if starred or call.keywords or len(call.args) != 3 else call.args
 
 
 def is_inlined(lost: LostUse) -> bool:
@@ -170,15 +152,13 @@ def is_inlined(lost: LostUse) -> bool:
     reading, parents = lost.reading, lost.reading.document.parents
     subscript = lost.parent
     call = parents[subscript]
-    if isinstance(call, ast.keyword):
-        call = parents[call]
     if not isinstance(call, ast.Call) or not isinstance(subscript, ast.Subscript):
         return False
     name = reading.names.full_name(call.func)
     if name not in _INDEX_UPDATES or not reading.allows("FOC152", call.func):
         return False
     given = _arguments(call)
-    return given is not None and given["idx"] is subscript and subscript.value is lost.node
+    return given is not None and given[1] is subscript and subscript.value is lost.node
 
 
 def _index_name(reading: Reading, index: ast.expr) -> ast.expr | None:

@@ -159,7 +159,7 @@ from jax import lax, numpy as jnp
 np.NINF, np.NZERO, np.PZERO, jnp.NINF, jnp.NZERO, jnp.PZERO
 jax.random.shuffle(key, a, axis=1), lax.tie_in(a, b)
 jax.ops.index_update(a, i, b), jax.ops.index_add(a, i, b), jax.ops.index_mul(a, i, b)
-jax.ops.index_min(a, i, b), jax.ops.index_max(a, i, b, unique_indices=True)
+jax.ops.index_min(a, i, b), jax.ops.index_max(a, i, b)
 """
 
 PROGRAM = """\

@@ -112,12 +112,14 @@ FIXES: dict[str, tuple[str, str]] = {
     "updates in each other": (
         (
             "from jax import ops\n"
-            "ops.index_mul(ops.index_min(x, (0,), a), i, b, True, unique_indices=u)\n"
+            "ops.index_mul(ops.index_min(x, (0,), a), i, b)\n"
+            "ops.index_add(x, i, b, True, unique_indices=u)\n"
         ),
         (
             "import jax.numpy as jnp\n"
-            "jnp.asarray(x).at[(0,)].min(a).at[i].multiply(\n"
-            "    b, indices_are_sorted=True, unique_indices=u\n)\n"
+            "from flaxoptim_compat import era\n"
+            "jnp.asarray(x).at[(0,)].min(a).at[i].multiply(b)\n"
+            "era.index_add(x, i, b, True, unique_indices=u)\n"
         ),
     ),
     "an update that is passed on": (

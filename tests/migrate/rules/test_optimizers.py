@@ -73,7 +73,7 @@ BODIES = {
     "target": ("return o.target", "return o.params"),
     "step": ("return int(o.state.step[0])", "return int(o.step[0])"),
     "in brackets": ("return int((o or o).state.step)", "return int((o or o).step)"),
-    "step of a part": ("print((o.state)[1].step)", "print((o).step)"),
+    "step in brackets": ("print((o.state).step)", "print((o).step)"),
     "a step": ("return o.apply_gradient(g)", "return o.apply_gradients(grads=g)"),
     "a step, by keyword": ("return o.apply_gradient(grads=g)", "return o.apply_gradients(grads=g)"),
     "a step, in brackets": (
