@@ -68,6 +68,7 @@ class Tolerance:
         largest: Series,
         dtype: np.dtype[Any],
         grown: Series | None = None,
+        first: int = 0,
     ) -> Series:
         """The largest error that passes at each step of an array.
 
@@ -76,9 +77,17 @@ class Tolerance:
           largest: the largest value so far.
           dtype: of the array.
           grown: what errors of one unit in the last place have grown to.
+          first: how many steps had been done at the first of them.
         """
-        steps = np.arange(len(distance), dtype=np.float64)
-        return self._allowed(steps, distance, largest, dtype, grown)
+        if not _is_inexact(dtype):
+            return np.zeros_like(distance)
+        relative = self.relative
+        if relative is None:
+            relative = _OF_FLOAT32 * float(_info(dtype).eps) / float(np.finfo(np.float32).eps)
+        steps = np.arange(first, first + len(distance), dtype=np.float64)
+        roundings = self.roundings * np.sqrt(steps)
+        allowed = np.fmax(relative * distance, roundings * ulp_of(largest, dtype))
+        return allowed if grown is None else np.fmax(allowed, roundings * grown)
 
     def at(self, step: int, distance: float, largest: float, dtype: str) -> float:
         """The largest error that passes at one step.
@@ -89,25 +98,8 @@ class Tolerance:
           largest: as for ``allowed``.
           dtype: the name of that of the array.
         """
-        steps, distances, values = np.asarray([[step], [distance], [largest]], np.float64)
-        return float(self._allowed(steps, distances, values, np.dtype(dtype))[0])
-
-    def _allowed(
-        self,
-        steps: Series,
-        distance: Series,
-        largest: Series,
-        dtype: np.dtype[Any],
-        grown: Series | None = None,
-    ) -> Series:
-        if not _is_inexact(dtype):
-            return np.zeros_like(distance)
-        relative = self.relative
-        if relative is None:
-            relative = _OF_FLOAT32 * float(_info(dtype).eps) / float(np.finfo(np.float32).eps)
-        roundings = self.roundings * np.sqrt(steps)
-        allowed = np.fmax(relative * distance, roundings * ulp_of(largest, dtype))
-        return allowed if grown is None else np.fmax(allowed, roundings * grown)
+        distances, values = np.asarray([[distance], [largest]], np.float64)
+        return float(self.allowed(distances, values, np.dtype(dtype), first=step)[0])
 
 
 def ulp_of(values: Series, dtype: np.dtype[Any]) -> Series:

@@ -13,10 +13,10 @@ import optax
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.bridge.definition import Assignment, Values
-from flaxoptim_compat.bridge.trees import leaves_like
-from flaxoptim_compat.optim.formula import Chain, Stage, stage
+from flaxoptim_compat.optim.formula import Chain, Stage
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_of
+from flaxoptim_compat.versions.of_python import warnings_ignored
 
 
 class Mistaken(optim.OptimizerDef):
@@ -55,10 +55,7 @@ class Mistaken(optim.OptimizerDef):
 
     def init_param_state(self, param: Any) -> Any:
         """The definition's state of one parameter, with what the mistakes make of it."""
-        return self.adapt(self._definition.init_param_state(param))
-
-    def adapt(self, state: Any) -> Any:
-        """The state of one parameter in the definition as it is with the mistakes."""
+        state = self._definition.init_param_state(param)
         recipe = self.recipe(self.values(self.hyper_params))
         fields = {name: getattr(state, name) for name in {*recipe.dtypes, *recipe.starts}}
         for name, value in recipe.starts.items():
@@ -93,16 +90,9 @@ RAW = Mistake(
 )
 
 
-class _Raw(optim.OptimizerDef):
-    """Adds the gradient to the parameter, as ``optax.masked`` has it where the mask is False."""
-
-    formula = Chain(nothing=stage(optax.identity))
-
-    def __init__(self) -> None:
-        super().__init__(optim.GradientDescent(0.0).hyper_params)
-
-    def warn_of_removal(self) -> None:
-        """Do nothing: nobody wrote this definition."""
+# Down the gradient at the rate -1 is up it, as ``optax.masked`` has it where the mask is False.
+with warnings_ignored():
+    _UP = optim.GradientDescent(-1.0)
 
 
 class RawWhereUnmatched(optim.MultiOptimizer):
@@ -112,26 +102,26 @@ class RawWhereUnmatched(optim.MultiOptimizer):
         """The rest of the leaves have their own definition here."""
         assigned = super().assign(hyper_params, params, eligible)
         taken = {index for each in assigned for index in each.leaves}
-        raw = _Raw()
         rest = tuple(index for index in eligible if index not in taken)
-        return [*assigned, Assignment(raw, raw.hyper_params, rest, "raw")]
+        return [*assigned, Assignment(_UP, _UP.hyper_params, rest, "raw")]
 
 
 # Which part of a MultiOptimizer, by the indices on the way down to it.
 Address = tuple[int, ...]
 
 
+def _inner(definition: Any) -> Sequence[Any]:
+    """The definitions inside of one; none in one of a single kind."""
+    if isinstance(definition, optim.WeightNorm):
+        return [definition.wrapped_optimizer]
+    return definition.sub_optimizers if isinstance(definition, optim.MultiOptimizer) else []
+
+
 def parts_of(definition: Any, place: Address = ()) -> list[tuple[Address, Any]]:
     """The definitions of a single kind in a definition, and where they are."""
-    if isinstance(definition, optim.MultiOptimizer):
-        return [
-            part
-            for index, each in enumerate(definition.sub_optimizers)
-            for part in parts_of(each, (*place, index))
-        ]
-    if isinstance(definition, optim.WeightNorm):
-        return parts_of(definition.wrapped_optimizer, (*place, 0))
-    return [(place, definition)]
+    inner = _inner(definition)
+    parts = [part for i, each in enumerate(inner) for part in parts_of(each, (*place, i))]
+    return parts if inner else [(place, definition)]
 
 
 def with_mistakes(
@@ -145,43 +135,34 @@ def with_mistakes(
       raw: whether to add the raw gradient where no traversal selects a leaf.
       place: where the definition is.
     """
-    if isinstance(definition, optim.MultiOptimizer):
-        other: Any = copy.copy(definition)
-        other.sub_optimizers = tuple(
-            with_mistakes(each, mistakes, False, (*place, index))
-            for index, each in enumerate(definition.sub_optimizers)
-        )
-        if raw:
-            other.__class__ = RawWhereUnmatched
-        return other
+    inner = [
+        with_mistakes(each, mistakes, False, (*place, index))
+        for index, each in enumerate(_inner(definition))
+    ]
+    if not inner:
+        mine = mistakes.get(place, ())
+        return Mistaken(definition, mine) if mine else definition
+    other: Any = copy.copy(definition)
     if isinstance(definition, optim.WeightNorm):
-        other = copy.copy(definition)
-        other.wrapped_optimizer = with_mistakes(
-            definition.wrapped_optimizer, mistakes, False, (*place, 0)
-        )
-        return other
-    mine = mistakes.get(place, ())
-    return Mistaken(definition, mine) if mine else definition
+        (other.wrapped_optimizer,) = inner
+    else:
+        other.sub_optimizers = tuple(inner)
+    if raw:
+        other.__class__ = RawWhereUnmatched
+    return other
 
 
 def with_adapted_state(optimizer: Any, definition: Any) -> Any:
     """An Optimizer that goes on from where it is with a definition that makes mistakes."""
     params, state = optimizer.target, optimizer.state
-    leaves = leaves_like(params, state.param_states, "param_states")
-    for each in definition.assign(definition.hyper_params, params, range(len(leaves))):
-        for index in each.leaves:
-            leaves[index] = _adapted(each.definition, leaves[index])
-    param_states = jax.tree.unflatten(jax.tree.structure(params), leaves)
+    begins, usual = (
+        each.init_state(params).param_states for each in (definition, optimizer.optimizer_def)
+    )
+    rows = zip(*map(jax.tree.leaves, (begins, usual, state.param_states)), strict=True)
+    # A mistake that shows in the first state is in a later one by as much.
+    leaves = [
+        (old + (begin - plain)).astype(old.dtype if begin.dtype == plain.dtype else begin.dtype)
+        for begin, plain, old in rows
+    ]
+    param_states = jax.tree.unflatten(jax.tree.structure(begins), leaves)
     return optim.Optimizer(definition, optim.OptimizerState(state.step, param_states), params)
-
-
-def _adapted(definition: Any, state: Any) -> Any:
-    if isinstance(definition, _Raw):
-        return ()
-    if isinstance(definition, optim.WeightNorm):
-        inner = definition.wrapped_optimizer
-        changes = {"direction_state": _adapted(inner, state.direction_state)}
-        if not isinstance(state.scale, tuple):
-            changes["scale_state"] = _adapted(inner, state.scale_state)
-        return state.replace(**changes)
-    return definition.adapt(state) if isinstance(definition, Mistaken) else state
