@@ -17,9 +17,10 @@ import numpy as np
 from flaxoptim_compat.bridge.compiled import compiled_steps
 from flaxoptim_compat.parity.causes.context import LARGE, Context, Part, size_of
 from flaxoptim_compat.parity.findings import ratio
-from flaxoptim_compat.parity.partings import differences, wide
+from flaxoptim_compat.parity.measuring import DISTANCE, ERROR, LARGEST, measured
 from flaxoptim_compat.parity.sides import side
 from flaxoptim_compat.parity.stepping import Stepper
+from flaxoptim_compat.parity.tolerance import Tolerance
 
 Key = TypeVar("Key")
 Arrays = Sequence[np.ndarray[Any, Any]]
@@ -27,9 +28,11 @@ Arrays = Sequence[np.ndarray[Any, Any]]
 # Op by op, sums are rounded in another order than compiled, and that run has the last word.
 LOOSER = 4.0
 # Of a run with moments in half precision, in which op by op every product is rounded as well.
-_SLIGHT = 2.0**-5
+_SLIGHT = Tolerance(2.0**-5, roundings=0.0)
 # By which step a mistake that makes any difference mostly shows it.
 _SHOWN = 4
+
+_measured = jax.jit(measured)
 
 
 class _Runner:
@@ -87,20 +90,13 @@ def fits(
         for runner in (unchanged, *running.values()):
             runner.advance(step, part.of(grads))
         target, usual = _arrays(part.of(leader.params)), _arrays(unchanged.params)
-        distances = _distances(target, begin)
-        near, near_usual = (
-            [
-                context.tolerance.at(step + 1, distance, _largest(array), array.dtype.name)
-                for array, distance in zip(arrays, _distances(arrays, begin), strict=True)
-            ]
-            for arrays in (target, usual)
-        )
         for key, runner in list(running.items()):
             arrays = _arrays(runner.params)
-            if key not in effective and not _error(arrays, usual, near_usual) <= 1.0:
+            given = arrays, begin, step + 1
+            if key not in effective and not _error(usual, *given, context.tolerance) <= 1.0:
                 effective.add(key)
-            slight = candidates[key][1] and _error(arrays, target, distances) <= _SLIGHT
-            error = _error(arrays, target, near)
+            error = _error(target, *given, context.tolerance)
+            slight = candidates[key][1] and _error(target, *given, _SLIGHT) <= 1.0
             errors[key] = max(errors[key], error if error <= LOOSER or slight else math.inf)
             if errors[key] == math.inf and (key in effective or step >= _SHOWN):
                 del running[key]
@@ -114,20 +110,13 @@ def _arrays(tree: Any) -> Arrays:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
 
 
-def _largest(array: Any) -> float:
-    return float(np.max(np.abs(array), initial=0.0))
-
-
-def _distances(arrays: Arrays, begin: Arrays) -> list[float]:
-    """How far each array has come."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        return [_largest(wide(one) - wide(two)) for one, two in zip(arrays, begin, strict=True)]
-
-
-def _error(arrays: Arrays, others: Arrays, scales: Sequence[float]) -> float:
-    """The largest error of these arrays, in parts of the scale of each."""
-    pairs = zip(arrays, others, strict=True)
-    errors = np.asarray([np.max(differences(*pair), initial=0.0) for pair in pairs])
+def _error(first: Arrays, arrays: Arrays, begin: Arrays, steps: int, allowed: Tolerance) -> float:
+    """The largest error after so many steps, in parts of what is allowed, as a report has it."""
+    rows = np.asarray(_measured(list(zip(first, arrays, strict=True)), begin), np.float64)
+    scales = [
+        allowed.at(steps, row[DISTANCE], row[LARGEST], array.dtype.name)
+        for row, array in zip(rows, first, strict=True)
+    ]
     # Where there is nothing to measure by, no error is small.
-    ratios = np.nan_to_num(ratio(errors, np.asarray(scales)), nan=np.inf, posinf=np.inf)
+    ratios = np.nan_to_num(ratio(rows[:, ERROR], np.asarray(scales)), nan=np.inf, posinf=np.inf)
     return float(np.max(ratios, initial=0.0))
