@@ -16,7 +16,6 @@ from flaxoptim_compat.bridge.definition import Assignment, Values
 from flaxoptim_compat.optim.formula import Chain, Stage
 from flaxoptim_compat.parity.causes.mistake import Mistake
 from flaxoptim_compat.parity.causes.recipe import Recipe, recipe_of
-from flaxoptim_compat.versions.of_python import warnings_ignored
 
 
 class Mistaken(optim.OptimizerDef):
@@ -91,8 +90,7 @@ RAW = Mistake(
 
 
 # Down the gradient at the rate -1 is up it, as ``optax.masked`` has it where the mask is False.
-with warnings_ignored():
-    _UP = optim.GradientDescent(-1.0)
+_UP = optim.GradientDescent(-1.0)
 
 
 class RawWhereUnmatched(optim.MultiOptimizer):

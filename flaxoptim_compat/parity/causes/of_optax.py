@@ -16,7 +16,6 @@ import optax
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.catalogue import PLAIN, RATE
-from flaxoptim_compat.versions.of_python import warnings_ignored
 
 # What made one transformation of a chain, and with which settings.
 Made = tuple[str, Mapping[str, Any]]
@@ -42,8 +41,7 @@ def definition_of(tx: optax.GradientTransformation) -> Any:
         }
         # Of a flag that decides which function it is there is nothing to read.
         for flag in (False, True):
-            with warnings_ignored():  # The user did not make it.
-                definition = kind(**{**dict.fromkeys(row.flags, flag), **numbers})
+            definition = kind(**{**dict.fromkeys(row.flags, flag), **numbers})
             ours = _stages(definition.optax_chain(definition.hyper_params))
             if len(ours) == len(theirs) and all(map(_is_like, ours, theirs)):
                 return definition
