@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
 import os
 import signal
@@ -21,6 +22,7 @@ import pytest
 from tests.support import compiling
 from tests.support.oracle.cache import OracleUnavailable
 from tests.support.own_programs import forget_programs
+from tests.support.places import ROOT
 from tests.support.rewriting_folders import Rewrite, rewriting_in
 from tests.support.scanned_folders import Scan, scanning_in
 
@@ -49,6 +51,10 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts this in the background has it ignored, by all that are started here.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Where no bytecode is to be written, each of the processes that tests start would compile the
+    # package anew, and ours is then half of what a short command takes.
+    if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
+        compileall.compile_dir(ROOT / "flaxoptim_compat", quiet=2)
     # Several devices for pmap, meshes and leaves on different devices. A worker has it from the
     # process that started it.
     if "XLA_FLAGS" not in os.environ:
