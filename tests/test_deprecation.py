@@ -11,7 +11,7 @@ import pytest
 
 import flaxoptim_compat
 from flaxoptim_compat import FlaxOptimDeprecationWarning, deprecation, optim
-from tests.support.options import each
+from tests.support.options import each, exhaustive
 from tests.support.processes import output_of, start
 
 
@@ -120,7 +120,7 @@ print("alive")
     ("install", "package", "extra", "alive"),
     [
         # The program says flax.optim still: it is served, and lives.
-        ("flaxoptim_compat.install()", "flax", "", True),
+        pytest.param("flaxoptim_compat.install()", "flax", "", True, marks=exhaustive),
         ("flaxoptim_compat.install()", "flax", "warnings.simplefilter('error')", True),
         # It says that it wants to know.
         (

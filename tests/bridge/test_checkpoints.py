@@ -19,7 +19,7 @@ from flax.training import checkpoints
 from flaxoptim_compat import optim
 from tests.support.cases import Case, case, gradients
 from tests.support.optimizer_checkpoints import LAYOUTS, TrainState, checkpointing_with_orbax
-from tests.support.options import each, each_case
+from tests.support.options import ONE_EACH, each, each_case
 from tests.support.side_by_side import assert_same_bits
 from tests.support.training import create, train
 
@@ -65,7 +65,7 @@ def _weak(leaf: Any) -> bool:
     return bool(getattr(leaf, "weak_type", False))
 
 
-@pytest.mark.parametrize("entry", each_case())
+@pytest.mark.parametrize("entry", each_case(ONE_EACH))
 def test_fresh_state_dict_is_that_of_the_genuine_to_the_bit(genuine: Any, entry: Case) -> None:
     mine, theirs = (serialization.to_state_dict(create(entry, each)) for each in (optim, genuine))
     assert described(mine) == described(theirs)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat import FlaxOptimLeniencyWarning, compiled_steps, optim, strict
-from tests.support.options import each
+from tests.support.options import each, exhaustive
 from tests.support.places import ROOT
 from tests.support.processes import output_of
 from tests.support.side_by_side import assert_same
@@ -158,7 +158,9 @@ else:
 """
 
 
-@pytest.mark.parametrize(("value", "expected"), [("1", "refused"), ("0", "let pass")])
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", "refused"), pytest.param("0", "let pass", marks=exhaustive)]
+)
 def test_the_environment_variable(
     monkeypatch: pytest.MonkeyPatch, value: str, expected: str
 ) -> None:

@@ -26,7 +26,7 @@ from tests.support.nnx_models import (
     model_like,
     needs_nnx,
 )
-from tests.support.options import TELLING, each
+from tests.support.options import ONE_EACH, each
 from tests.support.side_by_side import assert_same
 
 NAMES = [case.name for case in cases.CASES]
@@ -65,7 +65,7 @@ def restored(report: str, model: Any, optimizer: Any) -> None:
 
 
 @needs_nnx
-@pytest.mark.parametrize("name", each(NAMES, [case.name for case in TELLING]))
+@pytest.mark.parametrize("name", each(NAMES, [case.name for case in ONE_EACH]))
 def test_what_is_restored_is_the_old_optimizer_and_comes_back_byte_for_byte(
     name: str, tmp_path: Path
 ) -> None:

@@ -87,6 +87,7 @@ def test_a_trajectory_that_parts(rewrite: Rewrite) -> None:
     assert not done.output
 
 
+@pytest.mark.exhaustive
 def test_a_program_without_a_seed(rewrite: Rewrite) -> None:
     unseeded = MAIN.replace("RandomState(seed)", "RandomState(None)")
     done = rewrite(

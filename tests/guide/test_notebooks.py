@@ -19,10 +19,16 @@ from PIL import Image
 from flaxoptim_compat.versions.of_python import read_toml
 from tests.generate import notebooks
 from tests.support import compiling
+from tests.support.options import exhaustive
 from tests.support.places import ROOT
 
 PATHS = sorted(notebooks.FOLDER.glob("*.ipynb"))
 NAMED = [pytest.param(path, id=path.stem) for path in PATHS]
+# One in every run, and the others in an exhaustive one.
+FIRST_OFTEN = [
+    pytest.param(path, id=path.stem, marks=exhaustive if path is not PATHS[0] else ())
+    for path in PATHS
+]
 PROJECT = read_toml((ROOT / "pyproject.toml").read_text())["project"]
 # A notebook may take two minutes with two cores. This is how long one core may work, which does not
 # depend on what else the machine does.
@@ -42,7 +48,8 @@ def pictures(notebook: Any) -> list[bytes]:
     return [base64.b64decode(each["image/png"]) for each in data if "image/png" in each]
 
 
-@pytest.mark.parametrize("path", NAMED)
+# Each takes 10 to 20 seconds.
+@pytest.mark.parametrize("path", FIRST_OFTEN)
 def test_a_notebook_prints_what_is_committed(path: Path, tmp_path: Path) -> None:
     before = os.times()
     content = notebooks.executed(path.read_bytes(), tmp_path, compiling.variables(devices=1))
@@ -92,10 +99,12 @@ def test_a_notebook_begins_with_its_heading_and_the_installation(path: Path) -> 
     heading, install, *others = read(path).cells
     assert heading.cell_type == "markdown" and heading.source.startswith("# ")
     assert install.metadata.tags == ["skip-execution"]
+    assert install.source == read(PATHS[0]).cells[1].source
     assert [cell for cell in others if "tags" in cell.metadata] == []
 
 
-@pytest.mark.parametrize("path", NAMED)
+# Each starts a kernel of Jupyter. The cell is the same in all notebooks.
+@pytest.mark.parametrize("path", FIRST_OFTEN)
 @pytest.mark.parametrize("is_clone", [True, False])
 def test_the_installation_is_of_the_clone_or_of_the_index(
     path: Path, is_clone: bool, tmp_path: Path

@@ -55,13 +55,15 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     )
 
 
+# Each run of them compiles for 15 to 20 seconds. Every run of the tests runs the small programs
+# after either rewrite, and one of several files of which a run has shown its uses.
+@pytest.mark.exhaustive
 def test_unedited_they_end(seen: tuple[Path, dict[str, Any]]) -> None:
     _, unedited = seen
     assert [str(unedited[name]) for name in unedited if name.endswith("/error")] == []
     assert {name.partition("[")[0] for name in unedited} == CREATED.keys()
 
 
-# What `--to shim` writes is run for the small programs by every run.
 @pytest.mark.exhaustive
 def test_with_the_shim_they_end_on_the_same_numbers(
     tmp_path: Path, folders: dict[str, Path], seen: tuple[Path, dict[str, Any]]
@@ -69,6 +71,7 @@ def test_with_the_shim_they_end_on_the_same_numbers(
     assert errors(results(folders["shim"], tmp_path / "shim.npz"), seen[1]) == {}
 
 
+@pytest.mark.exhaustive
 def test_with_a_run_they_end_on_a_train_state_and_on_the_same_numbers(
     tmp_path: Path,
     seen: tuple[Path, dict[str, Any]],

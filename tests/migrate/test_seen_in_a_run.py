@@ -98,7 +98,10 @@ def test_of_two_runs_the_one_of_the_text_of_today_counts(
     assert "10 places seen in the run, 1 inferred, 1 left." in before
 
 
-@pytest.mark.parametrize("reached", [["train.py"], ["train.py", "evaluate.py"]])
+@pytest.mark.parametrize(
+    "reached",
+    [["train.py"], pytest.param(["train.py", "evaluate.py"], marks=pytest.mark.exhaustive)],
+)
 def test_who_restores_a_checkpoint_has_the_form_of_who_saves_it(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

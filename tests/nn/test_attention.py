@@ -11,6 +11,7 @@ import pytest
 
 from flaxoptim_compat import nn
 from tests.support.nn_cases import KEY, REAL, SEGMENTS, numbers
+from tests.support.options import each
 from tests.support.side_by_side import assert_same
 
 
@@ -50,7 +51,7 @@ def decoded(served: Any, shape: tuple[int, ...], jit: bool) -> Any:
 
 
 @pytest.mark.parametrize("jit", [False, True])
-@pytest.mark.parametrize("shape", [(2, 5), (2, 3, 2)])
+@pytest.mark.parametrize("shape", each([(2, 5), (2, 3, 2)], [(2, 5)]))
 def test_token_by_token_it_is_the_same_as_all_at_once(
     shape: tuple[int, ...], jit: bool, genuine_nn: Any
 ) -> None:

@@ -15,6 +15,7 @@ from flax import serialization
 from flaxoptim_compat import nn
 from flaxoptim_compat.deprecation import FlaxOptimDeprecationWarning
 from tests.support.nn_modules import modules
+from tests.support.options import exhaustive
 from tests.support.side_by_side import assert_same
 
 KEY = jax.random.PRNGKey(3)
@@ -50,10 +51,10 @@ def trained(served: Any, name: str, x: Any, **settings: Any) -> Any:
     ("name", "x", "settings"),
     [
         ("Net", X, {}),
-        ("Net", X, {"features": (5, 5, 2)}),
+        pytest.param("Net", X, {"features": (5, 5, 2)}, marks=exhaustive),
         ("Tied", X, {}),
         ("Blocks", X, {}),
-        ("Blocks", X, {"depth": 3}),
+        pytest.param("Blocks", X, {"depth": 3}, marks=exhaustive),
         ("Scanned", XS, {}),
     ],
 )

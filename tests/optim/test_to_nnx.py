@@ -26,7 +26,7 @@ from tests.support.nnx_models import (
     needs_nnx,
     step_by_operation,
 )
-from tests.support.options import TELLING, each
+from tests.support.options import ONE_EACH, each
 from tests.support.side_by_side import assert_same
 
 pytestmark = needs_nnx
@@ -69,7 +69,7 @@ def trained(optimizer: Any, steps: range) -> Any:
     return optimizer
 
 
-@pytest.mark.parametrize("name", each(NAMES, [case.name for case in TELLING]))
+@pytest.mark.parametrize("name", each(NAMES, [case.name for case in ONE_EACH]))
 def test_there_and_back_is_the_same_to_the_bit(name: str) -> None:
     optimizer = make(name)
     for step in (0, 1, 1000):
