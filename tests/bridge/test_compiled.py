@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import os
-import subprocess
-import sys
 import weakref
 from typing import Any
 
@@ -20,6 +17,7 @@ from flaxoptim_compat.bridge import compiled
 from tests.support import cases
 from tests.support.legacy_subclasses import FACTORIES
 from tests.support.places import ROOT
+from tests.support.processes import output_of
 from tests.support.side_by_side import assert_same
 
 PARAMS = {"w": jnp.linspace(-1.0, 2.0, 24).reshape(4, 6), "b": jnp.linspace(0.5, 1.0, 6)}
@@ -144,22 +142,18 @@ def test_compiled_steps_nest_and_come_back(compilations: Compilations) -> None:
     assert compilations.count == 2
 
 
-def test_an_environment_variable_switches_them_off_for_a_program() -> None:
+@pytest.mark.parametrize(
+    ("value", "expected"), [("0", "0"), pytest.param("1", "1", marks=pytest.mark.exhaustive)]
+)
+def test_an_environment_variable_switches_them_off_for_a_program(value: str, expected: str) -> None:
     program = (
         "import jax.numpy as jnp; from flaxoptim_compat import optim;"
         "from flaxoptim_compat.bridge import compiled;"
         "optim.Momentum(0.1).create(jnp.ones(3)).apply_gradient(jnp.ones(3));"
         "print(compiled._compiled.cache_info().currsize)"
     )
-    sizes = []
-    for value in ("0", "1"):
-        environment = {**os.environ, "FLAXOPTIM_COMPAT_COMPILED": value}
-        done = subprocess.run(
-            [sys.executable, "-c", program], env=environment, capture_output=True, text=True,
-            check=True, cwd=ROOT,
-        )  # fmt: skip
-        sizes.append(done.stdout.split())
-    assert sizes == [["0"], ["1"]]
+    size = output_of(["-c", program], ROOT, {"FLAXOPTIM_COMPAT_COMPILED": value})
+    assert size.split() == [expected]
 
 
 @pytest.mark.parametrize("name", ["own_state", "clipped_bfloat16_momentum", "noisy", "projected"])

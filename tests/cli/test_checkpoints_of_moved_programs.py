@@ -15,6 +15,7 @@ import pytest
 
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.legacy.installing import installed
+from tests.support.options import exhaustive
 from tests.support.side_by_side import assert_same
 
 pytestmark = pytest.mark.usefixtures("folder_of_its_own")
@@ -63,6 +64,7 @@ def main(path, first, last, save_at=None):
 
 GIVEN = "optimizer.apply_gradient(grads, learning_rate=rate)"
 OWN = "optimizer.apply_gradient(grads)"
+RATES = {"constant": OWN, "each step": GIVEN}
 
 BIASES = 'optim.ModelParamTraversal(lambda path, _: path.endswith("bias"))'
 KERNELS = 'optim.ModelParamTraversal(lambda path, _: "kernel" in path)'
@@ -127,13 +129,22 @@ def moved(
     return words
 
 
-@pytest.mark.parametrize("step", [OWN, GIVEN], ids=["constant", "each step"])
-@pytest.mark.parametrize("name", DEFINITIONS)
+# Every definition with one kind of rate, and every kind with several definitions.
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        pytest.param(
+            name, step, id=f"{name}-{kind}", marks=() if turn == number % len(RATES) else exhaustive
+        )
+        for number, name in enumerate(DEFINITIONS)
+        for turn, (kind, step) in enumerate(RATES.items())
+    ],
+)
 def test_it_goes_on(name: str, step: str, capsys: pytest.CaptureFixture[str]) -> None:
     moved(program(DEFINITIONS[name], step), capsys)
 
 
-@pytest.mark.parametrize("step", [OWN, GIVEN], ids=["constant", "each step"])
+@pytest.mark.parametrize("step", RATES.values(), ids=RATES)
 def test_a_focus_goes_on(step: str, capsys: pytest.CaptureFixture[str]) -> None:
     words = moved(program("optim.Adam({})", step, f", focus={BIASES}"), capsys)
     assert any("optim.ModelParamTraversal(lambda path, _: path.endswith" in each for each in words)

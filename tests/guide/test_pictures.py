@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from tests.generate import pictures
@@ -17,6 +18,8 @@ from tests.support.places import GUIDE, ROOT
 BLOCK = 20
 
 
+# To draw it takes a whole comparison.
+@pytest.mark.exhaustive
 def test_the_picture_of_a_comparison() -> None:
     (content,) = pictures.files().values()
     shown, committed = (darkness(each) for each in (content, pictures.PARITY.read_bytes()))
