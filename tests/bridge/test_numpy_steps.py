@@ -14,7 +14,7 @@ import pytest
 from flaxoptim_compat import optim
 from tests.support import cases
 from tests.support.half_precision import skip_unless_rounded
-from tests.support.options import ONE_EACH, params
+from tests.support.options import ONE_EACH, each_value, params
 from tests.support.side_by_side import bits
 from tests.support.tolerances import tolerance
 from tests.support.ulps import LargestValues, errors_in_ulps
@@ -93,7 +93,11 @@ def differs(case: cases.Case, holders: tuple[str, ...]) -> str:
 @pytest.mark.filterwarnings("ignore:Explicitly requested dtype float64:UserWarning")
 @pytest.mark.parametrize(
     ("case", "holders"),
-    params(itertools.product(cases.CASES, HOLDERS), itertools.product(ONE_EACH, HOLDERS)),
+    params(
+        itertools.product(cases.CASES, HOLDERS),
+        # Each with one, and one with each.
+        (*each_value(ONE_EACH, HOLDERS), *itertools.product([cases.case("Adam-all")], HOLDERS)),
+    ),
 )
 def test_each_leaf_is_the_genuine_one(
     genuine: Any, case: cases.Case, holders: tuple[str, ...]

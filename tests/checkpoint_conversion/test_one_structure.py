@@ -21,15 +21,16 @@ from flax.training.train_state import TrainState
 
 from flaxoptim_compat import optax_source, optim, to_optax
 from tests.support import cases
-from tests.support.cases import CASES, Case
+from tests.support.cases import Case
 from tests.support.checkpoint_conversions import converted, with_moments, written
 from tests.support.optax_texts import made, rewritten, rewritten_parts, spelled
+from tests.support.options import each_case
 from tests.support.side_by_side import assert_same
 from tests.support.training import create
 
 RATE = "learning_rate"
 
-every_case = pytest.mark.parametrize("entry", CASES, ids=lambda entry: entry.name)
+every_case = pytest.mark.parametrize("entry", each_case())
 
 
 def program(entry: Case, rate: str) -> Any:
