@@ -28,6 +28,9 @@ from flaxoptim_compat.migrate.values.objects import (
     Unknown,
 )
 
+# Methods of modules that make a variable, and the functions that make dicts.
+_MAKE = frozenset({"dict", "get_param", "param", "variable"})
+
 
 def parameter_names(document: Document) -> Iterator[str]:
     """Names that a parameter may have, as far as a file says.
@@ -44,8 +47,17 @@ def parameter_names(document: Document) -> Iterator[str]:
                 for key, value in zip(keys, values, strict=True):
                     if isinstance(key, ast.Constant) and not isinstance(value, ast.Constant):
                         yield str(key.value)
-            case ast.Call(func=ast.Attribute(attr="param"), args=[ast.Constant(value=name), *_]):
-                yield str(name)
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in _MAKE:
+                given = node.args[:1]
+                yield from (str(each.value) for each in given if isinstance(each, ast.Constant))
+                for keyword in node.keywords:
+                    if keyword.arg and not isinstance(keyword.value, ast.Constant):
+                        yield keyword.arg
+            case ast.Call(keywords=keywords):
+                # What a module is called.
+                for keyword in keywords:
+                    if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                        yield str(keyword.value.value)
 
 
 class PointsTo:

@@ -33,8 +33,11 @@ FILTERED = 'lambda path, _: "hyperparams" in str(path)'
     ("line", "is_filtered"),
     [
         ("params = {'learning_rate': loss_fn(1), 'w': params}", True),
+        ("params = dict(learning_rate=loss_fn(1), w=params)", True),
         ("params = module.param('learning_rate', loss_fn, ())", True),
+        ("module = nn.Dense(3, name='learning_rate')", True),
         ("config = {'learning_rate': 0.1}", False),
+        ("config = dict(learning_rate=0.1)", False),
         ("other = {'rate': loss_fn(1)}", False),
         ("other = loss_fn(learning_rate=params)", False),
     ],
