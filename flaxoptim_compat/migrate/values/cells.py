@@ -31,7 +31,7 @@ class Cells:
 
     def __init__(self) -> None:
         self._held: dict[Cell, Objects] = {}
-        self._readers: dict[Cell, set[ast.AST]] = {}
+        self._readers: dict[Cell, dict[ast.AST, None]] = {}
         self._written: set[Cell] = set()
         # The cells in which objects are no longer told apart.
         self._wide: set[Cell] = set()
@@ -50,7 +50,7 @@ class Cells:
     def read(self, cell: Cell) -> Objects:
         """The values that a cell holds by now; whoever reads them is read again when they grow."""
         if self.reader is not None:
-            self._readers.setdefault(cell, set()).add(self.reader)
+            self._readers.setdefault(cell, {})[self.reader] = None
         return self._held.get(cell, NOTHING)
 
     def write(self, cell: Cell, objects: Collection[Object], *, counts: bool = True) -> None:
@@ -80,7 +80,7 @@ class Cells:
             )
         if both != held:
             self._held[cell] = both
-            self._waiting.update(dict.fromkeys(self._readers.get(cell, ())))
+            self._waiting.update(self._readers.get(cell, {}))
 
     def let_wait(self, function: ast.AST) -> None:
         """Have a function read, if it was not."""
