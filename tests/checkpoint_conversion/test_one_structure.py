@@ -6,7 +6,9 @@ step in its place.
 
 from __future__ import annotations
 
+import ast
 import itertools
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,16 +36,38 @@ every_case = pytest.mark.parametrize("entry", each_case())
 
 
 def program(entry: Case, rate: str) -> Any:
-    """What ``rewrite --to optax`` writes for the definition."""
+    """What ``rewrite --to optax`` writes for the definition; or by hand, with a schedule."""
     text, cfg = spelled(entry, "keywords")
-    count = len(entry.inner)
-    schedule = "rate_at" if rate == "scheduled" else ""
+    if rate == "scheduled":
+        text = re.sub(r"learning_rate=[\w.-]+", "learning_rate=rate_at", text)
     if entry.optimizer == "MultiOptimizer":
-        injected = [{RATE: RATE}] * count if rate == "settable" else []
-        new = rewritten_parts(text, injected, [schedule] * count if schedule else [])
+        injected = [{RATE: RATE}] * len(entry.inner) if rate == "settable" else []
+        new = rewritten_parts(text, injected)
     else:
-        new = rewritten(text, [RATE] if rate == "settable" else (), schedule)
+        new = rewritten(text, [RATE] if rate == "settable" else ())
+    new = _scheduled(new) if rate == "scheduled" else new
     return made(new, cfg=cfg, rate_at=lambda step: 0.1 / (1 + step))
+
+
+def _scheduled(text: str) -> str:
+    """A text in which a function of the step is given to transformations that take only numbers."""
+    tree = ast.parse(text)
+    (assigned,) = (each for each in tree.body if isinstance(each, ast.Assign))
+    match assigned.value:
+        case ast.Call(args=[ast.Dict() as parts, *_]):
+            parts.values = list(map(_with_schedule, parts.values))
+        case _:
+            assigned.value = _with_schedule(assigned.value)
+    return ast.unparse(tree)
+
+
+def _with_schedule(node: ast.expr) -> ast.expr:
+    given = re.findall(r"([\w.]+)\(rate_at", ast.unparse(node))
+    if all(each.startswith("optax.") and each != "optax.scale" for each in given):
+        return node
+    written = ast.unparse(node).replace("rate_at", RATE)
+    text = f"optax.inject_hyperparams(lambda {RATE}: {written})({RATE}=rate_at)"
+    return ast.parse(text, mode="eval").body
 
 
 def of_source(definition: Any, params: Any) -> Any:
