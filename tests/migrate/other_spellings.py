@@ -72,16 +72,6 @@ class _OutsideTexts(ast.NodeTransformer):
         return node
 
 
-class _ByName(_OutsideTexts):
-    """``getattr`` for what optimizers are asked for."""
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load) and node.attr in ("target", "optimizer_def", "optimizer"):
-            return ast.Call(_NAME("getattr", _LOAD), [node.value, ast.Constant(node.attr)], [])
-        return node
-
-
 class _ByFunction(_OutsideTexts):
     """A function of the program for a method."""
 
@@ -191,7 +181,6 @@ BLANKS: dict[str, Callable[[str], str]] = {
 VALUES: dict[str, Callable[[str], str]] = {
     "blocks": _by(_Blocks()),
     "tuples": _by(_Assigned(_unpacked)),
-    "getattr": _by(_ByName()),
     "a function": _handed_on("def hand_on(of):\n    return of"),
     "an object": _handed_on("hand_on = lambda of: types.SimpleNamespace(held=of).held"),
     "leaves": _handed_on(

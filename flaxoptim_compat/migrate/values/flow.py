@@ -500,7 +500,9 @@ class _Reader:
             made = self._flow.calls.result(call, own, Given([frozenset({found})]))
             for wrapper in made:
                 if isinstance(wrapper, Function) and wrapper.node is not node:
-                    # Calls are those of what it wraps, of which it does the same.
+                    # Calls are those of what it wraps, of which it does the same. What else it
+                    # gives to that is seen by reading it.
+                    self._memory.cells.let_wait(wrapper.node)
                     for name in wrapper.every_parameter:
                         self._memory.give(wrapper.node, name, NOTHING)
 

@@ -61,6 +61,18 @@ def test_functions_that_nothing_calls_are_not_read() -> None:
     assert _readings(named) > _readings(PROGRAM) + 50
 
 
+def test_what_decorates_a_function_may_give_it_something() -> None:
+    wrapper = (
+        "def registered(function):\n"
+        "    def call(*given):\n        return f0(given)\n    return call\n"
+    )
+    library = f"{LIBRARY}\n{wrapper}\n{OF_NO_USE}"
+    decorated = TRAINING.replace("def step", "@library.registered\ndef step")
+    usual = _readings({**PROGRAM, "library": library})
+    # The decorator, what it returns, and the two functions that this calls.
+    assert _readings({**PROGRAM, "training": decorated, "library": library}) >= usual + 4
+
+
 def test_what_an_unknown_object_has_under_a_name_that_nothing_stores_takes_no_second_reading() -> (
     None
 ):
