@@ -20,10 +20,9 @@ def labels(filters: Mapping[str, Filter], otherwise: str) -> Callable[[Any], Any
         ``ModelParamTraversal`` gave them to its function.
       otherwise: the label of a parameter that no filter selects.
     """
-    kept = dict(filters)
 
     def label(keys: tuple[Any, ...], value: Any) -> str:
         path = f"/{slashed(keys)}"
-        return next((key for key, selects in kept.items() if selects(path, value)), otherwise)
+        return next((key for key, selects in filters.items() if selects(path, value)), otherwise)
 
     return lambda params: jax.tree_util.tree_map_with_path(label, params)

@@ -17,10 +17,9 @@ from flaxoptim_compat.migrate.formats.sentences import (
     run_lines,
 )
 from flaxoptim_compat.migrate.run.reports import FileReport, Noted, Report, place_of
-
-# Short on a whole repository as well; files that change, and changes of numbers, are listed all.
 from flaxoptim_compat.printable import one_line
 
+# Short on a whole repository as well; files that change, and changes of numbers, are listed all.
 _LEFT = 12
 _WIDTH = 100
 _ASIDES = 5

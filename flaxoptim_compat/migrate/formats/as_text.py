@@ -34,10 +34,9 @@ from flaxoptim_compat.migrate.run.reports import (
     place_of,
     plan_of,
 )
-
-# With any number of files and findings it is about two screens long.
 from flaxoptim_compat.printable import one_line
 
+# With any number of files and findings it is about two screens long.
 _WIDTH = 80
 _NAMED_FILES = 3
 _KINDS = 8

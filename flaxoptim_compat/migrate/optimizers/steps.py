@@ -189,8 +189,7 @@ def _values_of_step(reading: Reading, use: Use, unit: Unit) -> list[tuple[str, F
     if unit.part_rates is not None:
         by_name = unit.part_rates.values[use.node]
         return [(name, _as_float(reading, name, node)) for name, node in by_name.items()]
-    values = [(str(each.arg), _as_float(reading, str(each.arg), each.value)) for each in given]
-    return values
+    return [(str(each.arg), _as_float(reading, str(each.arg), each.value)) for each in given]
 
 
 def _as_float(reading: Reading, name: str, node: ast.expr) -> Fragments:

@@ -57,7 +57,7 @@ def mentions_in(source: bytes) -> Mentions:
     optimizers = (
         bool(_WORDS.search(source))
         or (checkpoints and bool(_ENTRY.search(source)))
-        or (bool(_TARGET.search(source)) and b"optim" in source.lower())
+        or _asks_for_target(source)
     )
     old = optimizers or bool(_MODULES.search(source))
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
@@ -71,9 +71,12 @@ def may_use_optimizers(text: str) -> bool:
       text: the content of the file.
     """
     source = text.encode(errors="replace")
-    mentions = mentions_in(source)
-    more = (b".create(" in source, _ENTRY.search(source))
-    return mentions.optimizers or mentions.others or any(more)
+    asked = any(each.search(source) for each in (_WORDS, _ENTRY, _RUNS_OTHERS))
+    return asked or b".create(" in source or _asks_for_target(source)
+
+
+def _asks_for_target(source: bytes) -> bool:
+    return bool(_TARGET.search(source)) and b"optim" in source.lower()
 
 
 def mentions_in_gin(source: bytes) -> bool:

@@ -73,6 +73,7 @@ class Memory:
         self._processes = processes
         # The file that is being read.
         self.home = self._first = documents[0]
+        self._unknown: dict[str, Unknown] = {}
         self._stored = frozenset(itertools.chain(*map(_stored_in, documents)))
         self.cells = Cells()
         self.evidence = evidence
@@ -304,10 +305,12 @@ class Memory:
         here = [each for each in files if each in together] or [self.home]
         return NOTHING.union(*(self.cells.read(("named", each, name)) for each in here))
 
-    @functools.cache  # noqa: B019
     def unknown_named(self, name: str) -> Unknown:
-        """What an unknown object has under a name."""
-        return Unknown(self._first, ast.Name(name))
+        """The value that an unknown object has under a name."""
+        found = self._unknown.get(name)
+        if found is None:
+            found = self._unknown[name] = Unknown(self._first, ast.Name(name))
+        return found
 
     def store(self, owners: Objects, name: str, objects: Objects) -> None:
         """Let an attribute of each of these objects hold these values, too."""
