@@ -68,8 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--definition",
         metavar="DEFINITION",
         help="the legacy definition, or the optax transformation of the new program, or a dict of"
-        " such by the paths of the optimizers: an expression, or MODULE:NAME of it or of a function"
-        " that returns it, which is run; MODULE is searched in the current directory first",
+        " such by the paths of the optimizers: an expression, or MODULE:NAME or FILE.py:NAME of it"
+        " or of a function that returns it, which is run; MODULE is searched in the current"
+        " directory first",
     )
     convert.add_argument(
         "--rate",
@@ -139,14 +140,14 @@ def _convert(arguments: argparse.Namespace) -> int:
 
     definitions = fits = like = None
     if {arguments.definition, arguments.fits, arguments.like} != {None}:
-        from flaxoptim_compat.cli import named_objects
+        from flaxoptim_compat.cli import convert_arguments
 
         if arguments.definition is not None:
-            definitions = named_objects.definitions_named(arguments.definition)
+            definitions = convert_arguments.definitions_named(arguments.definition)
         if arguments.fits is not None:
-            fits = named_objects.state_named(arguments.fits)
+            fits = convert_arguments.object_named("--fits", arguments.fits)
         if arguments.like is not None:
-            like = named_objects.parameters_named(arguments.like)
+            like = convert_arguments.parameters_named(arguments.like)
     with Progress("bytes", delay=1.0) as progress:
         report = convert_checkpoint(
             arguments.source,

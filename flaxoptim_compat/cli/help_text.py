@@ -8,7 +8,7 @@ import textwrap
 
 
 class HelpText(argparse.HelpFormatter):
-    """For descriptions and epilogs with examples in them."""
+    """A formatter of help that keeps the lines of examples in descriptions and epilogs."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         blocks = itertools.groupby(text.splitlines(), lambda line: line[:1].isspace() or not line)

@@ -13,6 +13,7 @@ from flaxoptim_compat import optim, to_optax
 from flaxoptim_compat.cli.output import print_error, print_text
 from flaxoptim_compat.cli.progress import Progress
 from flaxoptim_compat.legacy.named_code import NamedCode, failure, place_of
+from flaxoptim_compat.legacy.named_objects import NamingError
 from flaxoptim_compat.parity import genuine, trial
 from flaxoptim_compat.parity.comparison import compare
 from flaxoptim_compat.parity.counterparts import counterpart, is_definition, is_optimizer
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Run a form, and print what it finds; the exit status."""
     try:
         return _survey() if arguments.form == "survey" else _reported(arguments)
-    except ParityError as error:
+    except (NamingError, ParityError) as error:
         place = place_of(error)
         print_error(error if place in str(error) else f"{error}\nThat was at {place}.")
     except Exception as error:
@@ -102,7 +103,7 @@ def _compared(arguments: argparse.Namespace, code: NamedCode, progress: Progress
 
 
 def _parameters(text: str | None, sides: dict[str, Any], code: NamedCode) -> Any:
-    """Where to start: None where a side brings its parameters."""
+    """The parameters to start from; None where a side brings its own."""
     own = [name for name, each in sides.items() if is_optimizer(each) or hasattr(each, "opt_state")]
     if own and text is not None:
         raise ParityError(f"{own[0]} has parameters of its own: leave --params out.")

@@ -14,7 +14,7 @@ UNKNOWN = object()
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Term:
-    """How a value is written in a text.
+    """The expression of a value in the text.
 
     Args:
       node: its expression.

@@ -99,7 +99,7 @@ def installed(era: bool = False, random: Literal["then"] | None = None) -> Itera
 
 
 def existing_flax_optim() -> str | None:
-    """Where a ``flax.optim`` is that is not served by this package; None if there is none."""
+    """The place of a ``flax.optim`` that this package does not serve; None if there is none."""
     loaded = sys.modules.get("flax.optim")
     if isinstance(loaded, alias.Alias):
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 def rows(table: str) -> Iterator[tuple[str, str]]:
-    """Each row with its heading; a row goes on in lines that are indented further."""
+    """The rows, each with its heading; a row goes on in lines that are indented further."""
     heading = ""
     for line in table.replace("\n      ", " ").split("\n"):
         if line[:2] == "  " and line[2] != "#":

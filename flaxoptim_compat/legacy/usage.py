@@ -1,4 +1,4 @@
-"""Which legacy names a program uses, how often, and all that in one line."""
+"""The legacy names that a program uses, how often, and one line that says so."""
 
 from __future__ import annotations
 

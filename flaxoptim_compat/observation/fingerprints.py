@@ -42,7 +42,7 @@ class Fingerprint(NamedTuple):
 
     @property
     def per_number(self) -> int:
-        """How many elements each of the numbers is a sum of; 1 if they are the elements."""
+        """The number of elements in each sum; 1 if the numbers are the elements."""
         count = int(np.prod(self.shape)) * (2 if self.dtype.startswith("complex") else 1)
         return max(1, -(-count // NUMBERS))
 

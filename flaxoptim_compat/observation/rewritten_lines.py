@@ -1,4 +1,4 @@
-"""Which lines of a rewrite the states of an optimizer went through."""
+"""The lines of a rewrite that the states of an optimizer went through."""
 
 from __future__ import annotations
 

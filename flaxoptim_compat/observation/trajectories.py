@@ -41,7 +41,7 @@ _DEVIATIONS = 5.0
 
 @dataclasses.dataclass(frozen=True)
 class Gap:
-    """How far apart an array is in two runs.
+    """The distance of an array in two runs.
 
     Args:
       leaf: the path of a parameter, or of the parameter with the shape of a moment.
@@ -119,7 +119,7 @@ def compare(before: Record, after: Record) -> Comparison:
 
 
 def _optimizers(record: Record) -> int:
-    """How many optimizers moved: those that were created, of which copies have other shapes."""
+    """The number of optimizers that moved, without their copies, which have other shapes."""
     by_paths: dict[tuple[str, ...], list[list[State]]] = {}
     for kind, states in record.states.items():
         by_paths.setdefault(kind.paths, []).append(states)

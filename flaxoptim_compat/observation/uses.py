@@ -155,7 +155,7 @@ class Recorder:
 
 
 def made_at(definition: Any) -> Position | None:
-    """Where a definition was made; of one that this package made of another, where that was."""
+    """The place that made a definition, or the one that this package made it of."""
     attributes: dict[str, Any] = getattr(definition, "__dict__", {})
     position: Position | None = attributes.get(_MADE)
     if position is not None:

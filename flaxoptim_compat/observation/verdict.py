@@ -1,4 +1,4 @@
-"""Why a rewrite does not stay."""
+"""The verdict that a rewrite must not stay, with its reason."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Verdict(NamedTuple):
-    """Why a rewrite must not stay.
+    """The reason why a rewrite must not stay.
 
     Args:
       message: what happened, in a sentence.

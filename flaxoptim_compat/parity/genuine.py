@@ -32,7 +32,7 @@ def find() -> ModuleType | None:
 
 
 def problem() -> str:
-    """Why the ``flax.optim`` that is there cannot be used; empty if it can, or if there is none."""
+    """The reason why an installed ``flax.optim`` cannot be used; empty if there is no such."""
     loaded = _found()
     return loaded if isinstance(loaded, str) else ""
 

@@ -17,7 +17,7 @@ from flaxoptim_compat.parity.recordings.recording import Recording
 
 @dataclass(frozen=True, eq=False)
 class Gradients:
-    """Where the gradients of each step come from.
+    """The source of the gradients of each step.
 
     Args:
       loop: ``open`` if both sides are given the same, else ``closed``.

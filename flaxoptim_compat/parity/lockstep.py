@@ -239,7 +239,7 @@ def _told(what: str) -> Iterator[None]:
 
 
 def _not_finite(tracks: list[Track], series: np.ndarray[Any, Any]) -> list[str]:
-    """Where each side first has something that is not a number, be it the same on both sides."""
+    """The first place of each side with an element that is not finite, be it the same or not."""
     columns = {"first": FIRST_NOT_FINITE, "second": SECOND_NOT_FINITE}
     places = {name: _first_flag(series[:, :, column]) for name, column in columns.items()}
     if places["first"] == places["second"]:

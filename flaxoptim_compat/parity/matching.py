@@ -1,4 +1,4 @@
-"""Which array of the one side belongs to which of the other."""
+"""The pairs of arrays that belong together on the two sides."""
 
 from __future__ import annotations
 

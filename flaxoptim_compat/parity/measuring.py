@@ -78,7 +78,7 @@ def _as_inexact(array: jax.Array, exact: Any) -> jax.Array:
 
 
 def _same(first: jax.Array, second: jax.Array) -> jax.Array:
-    """Where two arrays hold the same number; NaN is the same as NaN, and 0 as -0."""
+    """A mask of equal elements: NaN equals NaN, and 0 equals -0."""
     if first.dtype != second.dtype or jnp.issubdtype(first.dtype, jnp.complexfloating):
         wide = jnp.promote_types(first.dtype, second.dtype)
         a, b = first.astype(wide), second.astype(wide)

@@ -1,4 +1,4 @@
-"""Where two runs part: the first step and leaf in the measured errors, and the values there."""
+"""The parting of two runs: the first step and leaf in the measured errors, and the values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def first_place(tracks: Sequence[Track], excess: Sequence[Series]) -> tuple[int,
 
 
 def beyond(tracks: Sequence[Track], tolerance: Tolerance) -> list[Series]:
-    """How many times as much as allowed the arrays differ; 0 where that is allowed."""
+    """The difference of arrays, as a multiple of what is allowed; 0 where it is allowed."""
     excess = []
     for track in tracks:
         allowed = track.allowed(tolerance)
@@ -77,7 +77,7 @@ def parting(step: int, track: Track, arrays: tuple[Any, Any]) -> Parting:
 
 
 def differences(first: Any, second: Any) -> Series:
-    """How far the elements of two arrays are apart, in double precision."""
+    """The distance of the elements of two arrays, in double precision."""
     one, other = wide(first), wide(second)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.abs(one - other)
@@ -98,7 +98,7 @@ def _not_finite(first: Any, second: Any) -> str | None:
 
 
 def _ulps(values: tuple[Any, Any], dtype: np.dtype[Any]) -> float:
-    """How many steps it takes from one floating-point number to the next to get to the other."""
+    """The distance of two numbers in units in the last place."""
     if not np.all(np.isfinite([wide(value) for value in values])):
         return np.inf
     if dtype.kind == "c":

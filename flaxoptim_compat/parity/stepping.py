@@ -1,4 +1,4 @@
-"""How one side starts, and does a step with the overrides that it takes, whoever drives it."""
+"""The start of one side, and its step with the overrides that it takes."""
 
 from __future__ import annotations
 

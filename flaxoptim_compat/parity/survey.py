@@ -191,7 +191,7 @@ def _error_text(report: Report | None) -> str:
 
 
 def _explained(row: Row) -> str:
-    """Why the namesake is not the same, and what is."""
+    """The reason why the namesake is not the same, and what is."""
     lines = [row.legacy, f"  is not {row.suggested}" if row.suggested else "  is not in optax"]
     if row.namesake is not None:
         lines += [f"  {cause.summary}" for cause in row.namesake.causes]

@@ -1,4 +1,4 @@
-"""How far apart two runs may be and still count as the same."""
+"""The distance at which two runs still count as the same."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _uniform(leaf: Any, stream: int, step: Any) -> jax.Array:
 
 
 def _mixed(bits: jax.Array) -> jax.Array:
-    """Each bit of the result depends on all bits, as the finalizer of MurmurHash3 does it."""
+    """Numbers each of whose bits depends on all bits of the input: the finalizer of MurmurHash3."""
     bits = (bits ^ (bits >> 16)) * jnp.uint32(0x85EBCA6B)
     bits = (bits ^ (bits >> 13)) * jnp.uint32(0xC2B2AE35)
     return bits ^ (bits >> 16)

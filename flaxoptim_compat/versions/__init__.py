@@ -1,4 +1,4 @@
-"""Which versions of Python and of other packages are allowed, and in what these differ.
+"""The versions of Python and of other packages that are allowed, and how they differ.
 
 What an old one lacks, or says in another way, has its one place here; of jax it is looked for by
 what it can do, so that the oldest that are allowed are the only numbers. Since when a function

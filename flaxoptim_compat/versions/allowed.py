@@ -1,4 +1,4 @@
-"""Which versions of Python and of other packages are allowed, and which are installed.
+"""The versions of Python and of other packages that are allowed, and those installed.
 
 It imports none of them: where importing jax fails, people need this most.
 """

@@ -133,12 +133,12 @@ def test_a_definition_that_is_an_expression(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("program", "name", "message"),
     [
-        ("", "bad", "write MODULE:NAME"),
+        ("", "bad", "write MODULE:NAME or FILE.py:NAME"),
         ("", "nowhere:definition", "No module named 'nowhere'"),
         ("", "bad:missing", "has no attribute 'missing'"),
-        ("definition = 3", "bad:definition", "this is int, not a definition such"),
-        ("def definition():\n  return 3", "bad:definition", "returned int, not a definition such"),
-        ("def definition():\n  return {}", "bad:definition", "returned an empty dict"),
+        ("definition = 3", "bad.py:definition", "this is int, not a definition such"),
+        ("def definition():\n  return 3", "bad:definition", "this is int, not a definition such"),
+        ("def definition():\n  return {}", "bad:definition", "this is an empty dict"),
         ("def definition():\n  1 / 0", "bad:definition", "bad.py:2: division by zero"),
         ("import sys; sys.exit(0)", "bad:definition", "SystemExit at "),
         ("def definition(:", "bad:definition", "SyntaxError"),

@@ -62,7 +62,7 @@ def test_it_fits(name: str, capsys: pytest.CaptureFixture[str]) -> None:
             "float32 of shape (3,) in the result, and float32 of shape (4,)",
         ),
         ("train:nowhere", "fixed", "--fits train:nowhere: AttributeError"),
-        ("train", "fixed", "--fits train: write MODULE:NAME"),
+        ("train", "fixed", "write MODULE:NAME or FILE.py:NAME"),
     ],
 )
 def test_it_does_not(name: str, rate: str, reason: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,7 +212,7 @@ def test_every_format(format_: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("now", "--like now: write MODULE:NAME, such as train:parameters"),
+        ("now", "--like now: NameError: name 'now' is not defined. In an expression"),
         ("now:missing", "AttributeError"),
         ("now:fails", "now.py:2: division by zero"),
         ("now:nothing", "a tree of nothing, not of parameters"),

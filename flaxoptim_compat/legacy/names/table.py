@@ -1,4 +1,4 @@
-"""How the tables of names are written, and read.
+"""The form of the tables of names, and their reader.
 
 A heading is a module that lost names, and each row below it says what became of some::
 

@@ -36,7 +36,7 @@ def raise_to_shaped(aval: Any, weak_type: bool | None = None) -> Any:
 
 
 class Sublevel(NamedTuple):
-    """How deep in calls of compiled functions tracing is."""
+    """The depth of tracing in calls of compiled functions."""
 
     level: int
 
@@ -54,7 +54,7 @@ class MainTrace(NamedTuple):
 
 
 class _Traces:
-    """Where ``thread_local_state.trace_state.trace_stack.stack`` was read from."""
+    """The object that ``thread_local_state.trace_state.trace_stack.stack`` was read from."""
 
     @property
     def trace_state(self) -> _Traces:

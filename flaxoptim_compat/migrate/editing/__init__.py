@@ -1,1 +1,1 @@
-"""How text is changed: edits, import statements, whole files, and proof that nothing broke."""
+"""Changes of text: edits, import statements, whole files, and proof that nothing broke."""

@@ -1,4 +1,4 @@
-"""How imports are written: new ones among the others, and what is left of those that change."""
+"""The text of imports: new ones among the others, and the rest of those that change."""
 
 from __future__ import annotations
 

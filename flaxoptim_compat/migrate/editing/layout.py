@@ -1,4 +1,4 @@
-"""How a file is written, and the lines that edits make too long, broken in its way.
+"""The layout of a file, and the lines that edits make too long, broken in its way.
 
 Indentation, width and quotes are those of the file. Rules write in one line, and do not know what
 others write into the same statement. So lines are broken after all of them.

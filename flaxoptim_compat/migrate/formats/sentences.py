@@ -120,7 +120,7 @@ def first_of(lines: Sequence[str], most: int, option: str) -> Iterator[str]:
 
 
 def optimizers(report: Report, most: int | None = MOST_HELD) -> Iterator[str]:
-    """How many become TrainStates with ``rewrite --to optax``, and the line that holds each other.
+    """The number that becomes TrainStates, and the line that holds each of the others.
 
     Args:
       report: what was found.
@@ -177,7 +177,7 @@ def asides(report: Report) -> Iterator[list[str]]:
 
 
 def counts(report: Report) -> Iterator[str]:
-    """How many findings there are, and how much was read and understood: two lines."""
+    """Two lines: the number of findings, and how much was read and understood."""
     yield found(report)
     parsed = sum(each.is_parsed for each in report.files)
     unnamed = sum(not each.is_parsed and not each.unread for each in report.files)

@@ -66,7 +66,7 @@ def namesake(name: str, terms: Mapping[str, Any]) -> ast.expr:
 
 
 def measured(bound: Bound) -> str:
-    """How far the namesake takes the parameters of a small model from where flax.optim took them.
+    """The distance of the parameters of a small model, moved by the namesake and by flax.optim.
 
     What is no literal in the call is taken to be what the table of ``flaxoptim_compat.parity`` has.
     """

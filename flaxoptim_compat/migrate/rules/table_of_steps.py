@@ -101,7 +101,7 @@ _TEXTS = {
     "FOC205": ("a step of an optimizer", ".apply_gradients(grads=...)"),
     "FOC206": (
         "a step with hyper-parameters of its own",
-        "optax.inject_hyperparams, or a schedule",
+        "opt_state.hyperparams, set before the step",
     ),
 }
 

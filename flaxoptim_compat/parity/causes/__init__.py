@@ -1,4 +1,4 @@
-"""Why two sides part: the known mistakes, tried out until one or two of them explain it.
+"""The cause of a difference: known mistakes, tried until one or two explain it.
 
 The mistakes are in ``mistakes``, in files named for what they are about, such as ``eps``. Each is a
 change of the ``recipe`` of an optimizer of flax.optim. ``mistaken`` makes of it a definition that

@@ -1,4 +1,4 @@
-"""Which mistakes can have been made in a definition, alone and together."""
+"""The mistakes that may have been made in a definition, alone and in pairs."""
 
 from __future__ import annotations
 

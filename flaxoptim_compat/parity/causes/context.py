@@ -61,7 +61,7 @@ class Context:
 
     @property
     def window(self) -> int:
-        """For how many steps a variant has to fit."""
+        """The number of steps for which a variant has to fit."""
         known = self.steps
         # With its own schedule a side may need the rate of one step more than there are.
         if "learning_rate" in self.overrides.changing and self.parted < self.steps - 1:
@@ -107,7 +107,7 @@ class Legacy:
 
     @property
     def steps(self) -> int:
-        """How many steps the Optimizer has done; a replicated one counts on each device."""
+        """The step of the Optimizer; a replicated one counts on each device."""
         return 0 if self.optimizer is None else int(np.reshape(self.optimizer.state.step, -1)[0])
 
 
@@ -158,7 +158,7 @@ def legacy_side(subject: Any) -> Legacy | None:
 
 
 def size_of(params: Any) -> int:
-    """How many numbers there are in a tree."""
+    """The number of elements in a tree."""
     return sum(np.size(leaf) for leaf in jax.tree.leaves(params))
 
 

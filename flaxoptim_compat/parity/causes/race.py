@@ -64,7 +64,7 @@ def fits(
     context: Context,
     part: Part,
 ) -> tuple[dict[Key, float], set[Key]]:
-    """Which candidates keep up with the other side; and which of them make any difference.
+    """The candidates that keep up with the other side, and those that make any difference.
 
     Args:
       candidates: each candidate, and whether its effect is so slight that only a compiled run can

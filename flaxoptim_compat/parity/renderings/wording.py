@@ -87,7 +87,7 @@ def element(parting: Parting, report: Findings) -> str:
 
 
 def _apart(parting: Parting) -> str:
-    """How far the two values are from each other."""
+    """The distance of the two values, in words."""
     if parting.not_finite == "both":
         return "neither side is finite, and they are not the same"
     if parting.not_finite is not None:
@@ -125,7 +125,7 @@ def quantity_name(track: Track) -> str:
 
 
 def _tolerance(report: Findings) -> str:
-    """How much is allowed."""
+    """The tolerance, in words."""
     tolerance = report.tolerance
     if tolerance.exact:
         return "no difference at all"

@@ -1,1 +1,1 @@
-"""For tests of other projects: assertions, baselines, and the plugin of pytest."""
+"""Support for tests of other projects: assertions, baselines, and the plugin of pytest."""

@@ -1,4 +1,4 @@
-"""For tests: two optimizers must do the same."""
+"""Assertions that two optimizers do the same."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def assert_same_trajectory(
 
 
 def starting_parameters(params: Any, *subjects: Any) -> Any:
-    """These parameters, or those of a trial if no side brings any."""
+    """The parameters to start from: those given, or those of a trial if no side brings any."""
     if params is None and all(side(subject).params is None for subject in subjects):
         return trial.parameters()
     return params

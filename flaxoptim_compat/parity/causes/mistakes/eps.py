@@ -1,4 +1,4 @@
-"""Where eps stands in the denominator."""
+"""Mistakes of the place of eps in the denominator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the moments start, how they are corrected, and what they are kept in."""
+"""Mistakes of moments: how they start, how they are corrected, and their dtype."""
 
 from __future__ import annotations
 

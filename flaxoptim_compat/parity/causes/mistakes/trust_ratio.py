@@ -1,4 +1,4 @@
-"""How far a whole parameter may move, in LAMB and LARS."""
+"""Mistakes of the trust ratio, by which LAMB and LARS scale the update of a parameter."""
 
 from __future__ import annotations
 

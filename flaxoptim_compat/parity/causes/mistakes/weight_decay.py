@@ -1,4 +1,4 @@
-"""Where the weight decay comes in."""
+"""Mistakes of the place of the weight decay."""
 
 from __future__ import annotations
 
