@@ -200,9 +200,9 @@ def warn_of(misfits: Sequence[Misfit]) -> None:
     if misfits:
         more = f", and {len(misfits) - 1} more like it" if len(misfits) > 1 else ""
         let_pass(
-            f"What is restored does not fit the optimizer: at {misfits[0]}{more}. As in flax.optim,"
-            " what is not expected is ignored, and what stands in place of an array is taken as it"
-            " is."
+            f"The checkpoint does not fit the optimizer: at {misfits[0]}{more}. As in flax.optim,"
+            " entries that are not expected are ignored, and what stands in place of an array is"
+            " taken as it is."
         )
 
 

@@ -38,7 +38,7 @@ def summary(checkpoint: Checkpoint) -> str:
     inside = {(*each.path, entry) for each in found for entry in each.entries}
     beside = list(leaves_of(tree, without=inside))
     if beside:
-        title = "Beside that:" if found else "It holds:"
+        title = "Beside that:" if found else "Entries:"
         rows = table(("name", "shape", "dtype", "size"), beside, lambda each: _row(*each))
         sections.append(f"{title}\n\n{rows}")
     return "\n\n".join(sections)
@@ -54,7 +54,7 @@ def _heading(checkpoint: Checkpoint, found: Sequence[FoundOptimizer]) -> str:
     ]
     if len(steps) > 1:
         others = ", ".join(f"{each.step:g}" for each in steps)
-        lines.append(f"It is the newest of {len(steps)} in the directory, those of steps {others}.")
+        lines.append(f"The newest of {len(steps)} in the directory, those of steps {others}.")
     if not found:
         lines.append(
             "No optimizer: neither 'target' beside 'state', as flax.optim wrote them, nor 'params'"

@@ -233,8 +233,8 @@ def _nothing_to_convert(found: list[FoundOptimizer], to: Form) -> CheckpointErro
         places = ", ".join(each.place for each in found)
         return CheckpointError(f"There is nothing to convert: at {places} is {FORMS[to]} already.")
     return CheckpointError(
-        "There is no optimizer in it: neither 'target' beside 'state', as flax.optim wrote them,"
-        " nor 'params' beside 'opt_state', as a TrainState has them, nor 'model' beside"
+        "The checkpoint has no optimizer: neither 'target' beside 'state', as flax.optim wrote"
+        " them, nor 'params' beside 'opt_state', as a TrainState has them, nor 'model' beside"
         " 'optimizer', as NNX. flaxoptim-compat checkpoint inspect shows what there is."
     )
 

@@ -83,13 +83,13 @@ def _run(arguments: argparse.Namespace) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="flaxoptim-compat",
-        description="flax.optim on today's jax, flax and optax, and a way out of it.",
+        description="Run flax.optim programs on today's jax, flax and optax; move them to optax.",
     )
     parser.add_argument(
         "--version",
         action=_Version,
         nargs=0,
-        help="print the versions of this package and of what it stands on, for reports of bugs",
+        help="print the versions of this package and of its dependencies, for bug reports",
     )
     subparsers = parser.add_subparsers(dest="subcommand", metavar="SUBCOMMAND")
     for name, subcommand in SUBCOMMANDS.items():

@@ -25,8 +25,8 @@ examples:
   flaxoptim-compat checkpoint convert old new --to legacy --definition train:tx
   flaxoptim-compat checkpoint convert old new --to nnx --paths Dense_0=hidden
 
-Optimizers are found anywhere in the file; all else in it stays as it is. SOURCE is only read, and
-DESTINATION appears when it is complete. The guide is migration_guide/checkpoints.md.
+convert finds optimizers anywhere in the file, and copies all other entries as they are. SOURCE is
+never changed, and DESTINATION appears when it is complete. See migration_guide/checkpoints.md.
 
 Exit status: 0 if DESTINATION was written, 2 if not."""
 
@@ -47,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     convert.add_argument("source", metavar="SOURCE", type=Path, help=_PATH)
     convert.add_argument(
-        "destination", metavar="DESTINATION", type=Path, help="what to write; it must not exist"
+        "destination",
+        metavar="DESTINATION",
+        type=Path,
+        help="the file or directory to write; must not exist",
     )
     convert.add_argument(
         "--to",
@@ -59,10 +62,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     convert.add_argument(
         "--format",
         choices=("msgpack", "orbax"),
-        help="of DESTINATION; as SOURCE if not given, msgpack for npz",
+        help="the format of DESTINATION; the default is that of SOURCE, and msgpack for npz",
     )
     convert.add_argument(
-        "--optimizer", metavar="NAME", help="which optimizer it was, if several have the fields"
+        "--optimizer",
+        metavar="NAME",
+        help="the name of the optimizer, if several have its fields",
     )
     convert.add_argument(
         "--definition",
@@ -84,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fits",
         metavar="MODULE:NAME",
         help="the state that the new program restores into, or a function that returns it, which is"
-        " run: nothing is written if the result does not fit it",
+        " run; if the result does not fit it, nothing is written",
     )
     convert.add_argument(
         "--like",

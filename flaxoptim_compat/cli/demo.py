@@ -7,14 +7,15 @@ from pathlib import Path
 
 from flaxoptim_compat.cli.output import print_error, print_text
 
-SUMMARY = "Take an old program from flax.optim to optax, in sight, in ./flaxoptim_demo"
+SUMMARY = "Take an old program from flax.optim to optax, step by step, in ./flaxoptim_demo"
 
 _FOLDER = Path("flaxoptim_demo")
 
 _EPILOG = """\
-A small classifier of 2021 is copied there. It fails with today's Flax, runs unedited, is rewritten
-for optax, and goes on with plain Python from the checkpoint of the old run. Each command is printed
-as you would type it. That takes less than a minute, downloads nothing, and writes nowhere else.
+demo copies a small classifier of 2021 there. The classifier fails with today's Flax, runs unedited,
+is rewritten for optax, and continues with plain Python from the checkpoint of the old run. demo
+prints each command as you would type it, takes less than a minute, downloads nothing, and writes
+nowhere else.
 
 examples:
   flaxoptim-compat demo
@@ -25,9 +26,9 @@ folder flaxoptim_demo is not empty or cannot be written."""
 _NEXT = """
 For your own program:
 
-  flaxoptim-compat run train.py                    # runs it, unedited
-  flaxoptim-compat rewrite . --to optax            # shows what would change
-  flaxoptim-compat rewrite . --to optax --write    # changes it"""
+  flaxoptim-compat run train.py             # runs it, unedited
+  flaxoptim-compat rewrite . --to optax     # shows what would change
+  flaxoptim-compat rewrite . --to optax --write --verify 'python train.py'"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,35 +5,37 @@ from __future__ import annotations
 import argparse
 import sys
 
-ENABLE = "Serve flax.optim to every program of this Python environment"
+from flaxoptim_compat.cli.output import print_error, print_text
+
+ENABLE = "Bring flax.optim back for every program of this Python environment"
 DISABLE = "Undo enable"
-STATUS = "Say what is served in this Python environment, its versions, and what conflicts"
+STATUS = "Show what is enabled in this Python environment, its versions, and conflicts"
 
 _EXAMPLES = """\
 examples:
   flaxoptim-compat enable      # for all programs of this Python
-  flaxoptim-compat status      # what is served now
-  flaxoptim-compat disable     # as before
+  flaxoptim-compat status      # what is enabled now
+  flaxoptim-compat disable     # back to the state before
 
-enable writes a .pth file into site-packages, which disable deletes. For one program
-there is flaxoptim-compat run.
+enable writes a .pth file into site-packages, and disable deletes it. Use flaxoptim-compat run
+for a single program.
 
 """
 
 
 def add_enable_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of enable."""
-    parser.epilog = f"{_EXAMPLES}Exit status: 0 if it is done, 2 if not."
+    parser.epilog = f"{_EXAMPLES}Exit status: 0 on success, 2 on failure."
     parser.add_argument(
         "--only-optim",
         action="store_true",
-        help="serve flax.optim only, not the names that jax, flax and numpy dropped beside it",
+        help="bring back flax.optim only, without other names that jax, flax and numpy removed",
     )
 
 
 def add_disable_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare no options."""
-    parser.epilog = f"{_EXAMPLES}Exit status: 0 if it is done, 2 if not."
+    parser.epilog = f"{_EXAMPLES}Exit status: 0 on success, 2 on failure."
 
 
 def add_status_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +51,8 @@ def enable(arguments: argparse.Namespace) -> int:
         path = environment.enable(era=not arguments.only_optim)
     except (OSError, RuntimeError) as error:
         return _refuse(error)
-    print(f"Every program of {sys.prefix} is served flax.optim from now on.")
-    print(f"It is done by {path}; flaxoptim-compat disable deletes it.")
+    print_text(f"Every program of {sys.prefix} is served flax.optim from now on.")
+    print_text(f"The file {path} does that; flaxoptim-compat disable deletes it.")
     return 0
 
 
@@ -64,9 +66,9 @@ def disable(arguments: argparse.Namespace) -> int:
     except (OSError, RuntimeError) as error:
         return _refuse(error)
     if path is None:
-        print(f"Nothing to do: {sys.prefix} is not enabled.")
+        print_text(f"Nothing to do: {sys.prefix} is not enabled.")
     else:
-        print(f"Deleted {path}. Programs that start from now on are served nothing.")
+        print_text(f"Deleted {path}. Programs that start from now on are served nothing.")
     return 0
 
 
@@ -85,16 +87,16 @@ def status(arguments: argparse.Namespace) -> int:
     }[serving]
     versions = environment.versions()
     conflicts = environment.conflicts(serving)
-    print(f"environment  {sys.prefix} (Python {platform.python_version()})")
-    print(f"served       {served}")
+    print_text(f"environment  {sys.prefix} (Python {platform.python_version()})")
+    print_text(f"served       {served}")
     if environment.hook_file().exists():
-        print(f"enabled by   {environment.hook_file()}")
-    print("versions     " + ", ".join(f"{k} {v or 'missing'}" for k, v in versions.items()))
+        print_text(f"enabled by   {environment.hook_file()}")
+    print_text("versions     " + ", ".join(f"{k} {v or 'missing'}" for k, v in versions.items()))
     for number, conflict in enumerate(conflicts or ["none"]):
-        print(f"{'conflicts' if number == 0 else '':<13}{conflict}")
+        print_text(f"{'conflicts' if number == 0 else '':<13}{conflict}")
     return 1 if conflicts else 0
 
 
 def _refuse(error: Exception) -> int:
-    print(f"flaxoptim-compat: {error} Nothing was changed.", file=sys.stderr)
+    print_error(f"{error} Nothing was changed.")
     return 2

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat.cli.help_text import HelpText
+from flaxoptim_compat.cli.output import print_error
 
-SUMMARY = "Run two optimizers side by side, and say whether, where and why they part"
+SUMMARY = "Run two optimizers side by side, and say whether, where and why they differ"
 
 RECORDER = Path(__file__).parents[1] / "parity" / "recordings" / "recorder.py"
 
@@ -32,26 +32,26 @@ examples:
   flaxoptim-compat parity train:make_optimizer new/train.py:make_tx \\
     --params train:init_params
 
-OLD and NEW are each an expression, in which there are optim, flax, optax, transforms, jax, jnp and
-np; or MODULE:NAME, or FILE.py:NAME. What is named so is called without arguments, if it can be
-called, and gives a definition of flax.optim, an Optimizer, an optax transformation, a TrainState,
-or a pair of functions (init, step). It may still import flax.optim. With only OLD, NEW is the same
-definition of the genuine flax.optim where there is one beside this package, or else
-to_optax(OLD). The gradients are made up, and the same for both sides.
+OLD and NEW are expressions, which can use optim, flax, optax, transforms, jax, jnp and np; or they
+are MODULE:NAME or FILE.py:NAME. A function is called without arguments. The result is a definition
+of flax.optim, an Optimizer, an optax transformation, a TrainState, or a pair of functions (init,
+step). The code may still import flax.optim. Without NEW, OLD is compared with the same definition
+of the genuine flax.optim if it is installed, and otherwise with to_optax(OLD). Both sides get the
+same made-up gradients.
 
-A run of your own program on an old machine:
-  record  writes parameters, gradients and moments of N updates to OUT.npz. On a
-          machine without this package, copy one file there, which needs jax
-          and numpy only:
+Compare with a run of your own program on an old machine:
+  record  writes parameters, gradients and moments of N updates to OUT.npz. If
+          the machine does not have this package, copy one file there; it needs
+          jax and numpy only:
             {RECORDER}
             python recorder.py OUT.npz train.py:train_step --steps 20
   replay  gives the gradients of OUT.npz to NEW, and compares the results.
 
-With survey, every optimizer of flax.optim is compared with plain optax's namesake, and with ours.
+survey compares every optimizer of flax.optim with its namesake in optax, and with to_optax.
 
-Each form is explained by --help after its name: flaxoptim-compat parity record --help
+Each form has its own help: flaxoptim-compat parity record --help
 
-Exit status: 0 if the two sides are equal, 1 if they part, 2 if they could not be run."""
+Exit status: 0 if the two sides are equal, 1 if they differ, 2 if one of them fails."""
 
 _OPTIONS = ("params", "steps", "tolerance", "report")
 # Which of them mean nothing before the name of a form.
@@ -95,29 +95,28 @@ def _add_options(parser: argparse.ArgumentParser, params: bool = True) -> None:
         parser.add_argument(
             "--params",
             metavar="P",
-            help="the parameters to start from: named as a side is, or a checkpoint or a recording;"
-            " some small arrays if not given",
+            help="the parameters to start from: named like OLD, or a checkpoint or a recording; the"
+            " default is some small arrays",
         )
     parser.add_argument(
         "--steps",
         metavar="N",
         type=_whole_number,
-        help="how many steps to do, default "
-        + ("100" if params else "as many as there are in the recording"),
+        help="the number of steps, default " + ("100" if params else "all of the recording"),
     )
     parser.add_argument(
         "--tolerance",
         metavar="X",
         type=_tolerance,
-        help="how far apart the two may be, in parts of the distance travelled; 0 demands every"
-        " bit; rounding is allowed for if not given",
+        help="the allowed difference, as a part of the distance travelled; 0 demands the same bits;"
+        " the default allows for rounding",
     )
     parser.add_argument(
         "--report",
         metavar="FILE",
         type=Path,
-        help="also write the report to a file: .html, .json, .png, .svg or .txt; pictures are"
-        " drawn by matplotlib, of the extra plot",
+        help="also write the report to a file: .html, .json, .png, .svg or .txt; pictures need"
+        " matplotlib, which the extra plot installs",
     )
 
 
@@ -175,7 +174,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         return parity_runs.run(arguments)
     except KeyboardInterrupt:
-        print("flaxoptim-compat: interrupted.", file=sys.stderr)
+        print_error("stopped.")
         return 130
 
 

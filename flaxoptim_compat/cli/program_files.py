@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 SETTINGS = """\
 settings, in the nearest pyproject.toml above the first PATH:
   [tool.flaxoptim-compat]
-  select = ["FOC1"]                    # only these rules, or beginnings of them
-  ignore = ["FOC152"]                  # not these
+  select = ["FOC1"]                    # only these; FOC1: all FOC1xx
+  ignore = ["FOC152"]                  # without these rules
   exclude = ["old", "examples/*"]      # names, or globs below this folder
   per-file-ignores = {"tests/*" = ["FOC1"]}
-  for = ["jax==0.4.30"]                # the result runs on these versions
+  for = ["jax==0.4.30"]                # write code that runs on these versions
 
-A comment # noqa: FOC101 at the end of a line, or of a statement of several lines, or # noqa alone,
-keeps what stands there."""
+A comment # noqa: FOC101, or # noqa, at the end of a line or of a statement of several lines keeps
+that code as it is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,12 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file, or a folder with .py, .pyi, .ipynb and .gin files",
     )
-    for name, what in (("select", "only the rules"), ("ignore", "not the rules")):
+    for name, what in (("select", "use only"), ("ignore", "leave out")):
         parser.add_argument(
             f"--{name}",
             metavar="CODES",
             type=_listed,
-            help=f"{what} with these codes, or beginnings of codes, separated by commas",
+            help=f"{what} the rules with these codes, or beginnings of codes, separated by commas",
         )
     parser.add_argument(
         "--for",
@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="versions",
         type=_listed,
         action="extend",
-        help="what is written runs on these versions, such as jax==0.4.30,numpy==1.26.4; of flax,"
-        " jax, numpy and optax those count that are installed here, unless they are given",
+        help="write code that runs on these versions, such as jax==0.4.30,numpy==1.26.4; the"
+        " default is the installed versions of flax, jax, numpy and optax",
     )
 
 

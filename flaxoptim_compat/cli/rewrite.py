@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from flaxoptim_compat.migrate.run.reports import Report
     from flaxoptim_compat.observation.proof import Proof
 
-SUMMARY = "Rewrite a program: flax.optim comes from this package then, or is optax"
+SUMMARY = "Rewrite a program: import flax.optim from this package, or replace it by optax"
 
 _EPILOG = f"""\
 examples:
-  flaxoptim-compat rewrite src --to shim               # show it, as a patch
-  flaxoptim-compat rewrite src --to shim --write       # do it
+  flaxoptim-compat rewrite src --to shim               # show a patch
+  flaxoptim-compat rewrite src --to shim --write       # change the files
   flaxoptim-compat rewrite src --to optax --write --verify 'pytest -q'
 
-The command of --verify is run as "flaxoptim-compat run" runs a program, with all that it starts.
-All steps of all optimizers that it moves must have the same numbers before and after.
+rewrite runs the command of --verify as "flaxoptim-compat run" would, with all programs that the
+command starts. All steps of all rewritten optimizers must have the same numbers before and after.
 
-What is not certain is left as it is; --to optax marks it with a comment. All files of a run
-are rewritten or none: should it be cut short, the next one first puts back what it changed. Files
-that are generated, read-only, links, in another encoding than UTF-8, or in folders of other
-people's code are left alone.
+rewrite changes only code that it is certain about; --to optax writes a comment above the rest. A
+run rewrites all files or none: if it is killed, the next run first puts the files back. rewrite
+does not touch files that are generated, read-only, links or not in UTF-8, nor folders of installed
+or vendored code.
 
 {program_files.SETTINGS}
 
-Exit status: 0 if there is nothing to do, 1 if files were changed or would be, 2 if something could
-not be read, written or verified."""
+Exit status: 0 if there is nothing to do, 1 if files were changed or would be, 2 if a file could not
+be read or written, or the numbers could not be verified."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,21 +56,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     modes = parser.add_mutually_exclusive_group()
     modes.add_argument("--diff", action="store_true", help="print a patch; this is the default")
-    modes.add_argument("--check", action="store_true", help="only say what would be done")
+    modes.add_argument(
+        "--check", action="store_true", help="only list the files and findings that would change"
+    )
     modes.add_argument("--write", action="store_true", help="change the files")
     parser.add_argument(
         "--accept-changes",
         action="store_true",
-        help="with --to optax: use what optax has, even where numbers change; each is listed",
+        help="with --to optax: use the optimizer of optax with the same name even where numbers"
+        " change; the output lists each of them",
     )
     parser.add_argument(
         "--verify",
         metavar="COMMAND",
         action="append",
         default=[],
-        help="with --write: run this command before and after, such as a training or the tests,"
-        " compare all steps of all optimizers, and put all files back if their numbers part or it"
-        " fails then; may be given several times",
+        help="with --write: run this command, such as a training or the tests, before and after"
+        " the rewrite, and compare all steps of all optimizers; if the numbers differ or the"
+        " command fails, put all files back; may be given several times",
     )
     parser.set_defaults(error=parser.error)
 
@@ -150,7 +153,10 @@ def _show(report: Report, arguments: argparse.Namespace) -> int:
         for line in _conversions(report):
             say(line)
     if changed:
-        say(f"No file was changed. To change {'it' if len(changed) == 1 else 'them'}, add --write.")
+        them = "it" if len(changed) == 1 else "them"
+        is_moved = arguments.to == "optax" and report.becoming
+        proof = " and --verify COMMAND, which proves the numbers" if is_moved else ""
+        say(f"No file was changed. To change {them}, add --write{proof}.")
     else:
         say("No file was changed.")
     if report.is_trouble:
@@ -249,6 +255,9 @@ def _next_steps(report: Report, target: str, proof: Proof | None) -> Iterator[st
         yield "Next: run the program with python, as it is, and go on with rewrite --to optax."
     else:
         yield "Next: run the program, or its tests, with python, as it is."
+    if target == "optax" and report.becoming and proof is None:
+        yield "No run has compared the numbers. For a proof, put the files back and add --verify"
+        yield "COMMAND, with a training or the tests."
     still = sum(bool(_OWN_IMPORT.search(each)) for each in texts)
     if target == "optax" and still:
         needs = "needs" if still == 1 else "need"

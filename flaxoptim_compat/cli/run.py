@@ -6,19 +6,22 @@ import argparse
 import os
 import sys
 
-SUMMARY = "Run an old program as python would, with flax.optim and other lost names there again"
+from flaxoptim_compat.cli.output import print_error
+
+SUMMARY = "Run an old program as python would, with flax.optim and other removed names back"
 
 EPILOG = """examples:
   flaxoptim-compat run train.py --steps 100
   flaxoptim-compat run -m pytest tests
   flaxoptim-compat run --random then train.py
 
-Options of the program come after its name. On exit, a line on stderr says which legacy names it
-used most and how often. Programs that it starts with the same Python are served too.
+Write the options of the program after its name. On exit, a line on stderr says which legacy names
+the program used most, and how often. Programs that it starts with the same Python run in the same
+way.
 
-Since jax 0.5 a seed gives other random numbers. --random then gives those of before, unless the
-program, or JAX_THREEFRY_PARTITIONABLE, says which ones. The environment variable
-FLAXOPTIM_COMPAT_RANDOM=then does the same, for enable too."""
+Since jax 0.5 a seed gives other random numbers. "--random then" brings the older ones back, unless
+the program or JAX_THREEFRY_PARTITIONABLE chooses. The environment variable
+FLAXOPTIM_COMPAT_RANDOM=then does the same, also with enable."""
 
 
 # How many names the line at the end has.
@@ -36,24 +39,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only-optim",
         action="store_true",
-        help="serve flax.optim only, not the names that jax, flax and numpy dropped beside it",
+        help="bring back flax.optim only, without other names that jax, flax and numpy removed",
     )
     parser.add_argument(
         "--observe",
         action="store_true",
-        help="keep in .flaxoptim_compat where the program uses optimizers, for rewrite --to optax",
+        help="note in .flaxoptim_compat where the program uses optimizers, for rewrite --to optax",
     )
     parser.add_argument(
         "--random",
         choices=("then",),
-        help="then: the random numbers that a seed gave before jax 0.5; else they are today's",
+        help="then: the random numbers that a seed gave before jax 0.5; the default is today's",
     )
     line = parser.add_mutually_exclusive_group()
     line.add_argument(
-        "--quiet", action="store_true", help="do not say at the end which legacy names were used"
+        "--quiet", action="store_true", help="do not print the line on legacy names at the end"
     )
     line.add_argument(
-        "--verbose", action="store_true", help=f"name all of them there, not the {_NAMES} most used"
+        "--verbose",
+        action="store_true",
+        help=f"name all legacy names there, not only {_NAMES}",
     )
     parser.add_argument(
         "-m",
@@ -78,17 +83,15 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.error("which program? Name a script, or a module after -m.")
     existing = installing.existing_flax_optim()
     if existing is not None:
-        print(
-            f"flaxoptim-compat: this Python has a flax.optim of its own, {existing}.\n"
-            "Run the program with python, or upgrade flax to 0.12 or newer.",
-            file=sys.stderr,
+        print_error(
+            f"this Python has a flax.optim of its own, {existing}.\n"
+            "Run the program with python, or upgrade flax to 0.12 or newer."
         )
         return 2
     if sys.flags.ignore_environment or sys.flags.no_site:
-        print(
-            "flaxoptim-compat: the options -E, -I and -S keep Python from serving flax.optim.\n"
-            "Start flaxoptim-compat without them.",
-            file=sys.stderr,
+        print_error(
+            "the options -E, -I and -S keep Python from serving flax.optim.\n"
+            "Start flaxoptim-compat without them."
         )
         return 2
     names = None if arguments.verbose else 0 if arguments.quiet else _NAMES

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from flaxoptim_compat.migrate.rules.rule import Rule
     from flaxoptim_compat.migrate.run.reports import Report
 
-SUMMARY = (
-    "List where a program uses flax.optim and other names that are gone, and what replaces them"
-)
+SUMMARY = "List where a program uses flax.optim and other removed names, and what replaces them"
 
 # Of paths in a command that is printed. It is copied, so it is never folded.
 _LONGEST_PATHS = 40
@@ -26,13 +24,13 @@ examples:
   flaxoptim-compat scan .                       # what to do first
   flaxoptim-compat scan src --format concise    # a line for each finding
 
-It runs none of the program. It follows imports, the names that files give to what they import, and
-names that one file imports from another. What it sees and does not understand it lists at the end,
-and what it cannot read.
+scan runs none of the program. It follows imports, aliases, and names that one file imports from
+another. The end of the output lists the names that scan does not understand, and the files that it
+cannot read.
 
 {program_files.SETTINGS}
 
-Exit status: 0 if nothing was found, 1 if something was, 2 if something could not be read."""
+Exit status: 0 without findings, 1 with findings, 2 if a file could not be read."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -43,14 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--format",
         choices=("text", "concise", "json", "github", "sarif"),
         default="text",
-        help="text, the default: what to do first, and the findings by file, about two screens of"
-        " them; concise: all findings, a line for each; json; annotations of GitHub; SARIF 2.1.0"
-        " for code hosts, editors",
+        help="text, the default: the next steps, and the findings by file, in about two screens;"
+        " concise: one line for each finding; json; github: annotations of a pull request; sarif:"
+        " SARIF 2.1.0, for code hosts and editors",
     )
     parser.add_argument(
         "--statistics",
         action="store_true",
-        help="instead of the findings, how many there are of each kind and in each file",
+        help="print the number of findings of each kind and in each file instead of the findings",
     )
     parser.set_defaults(error=parser.error)
 

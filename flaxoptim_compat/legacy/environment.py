@@ -59,7 +59,7 @@ def enable(era: bool) -> Path:
     if existing is not None:
         raise RuntimeError(f"This Python has a flax.optim of its own: {existing}.")
     if old := _too_old(versions()):
-        raise RuntimeError(" ".join([*old, "What to do is in migration_guide/versions.md."]))
+        raise RuntimeError(" ".join([*old, "See migration_guide/versions.md."]))
     path = hook_file()
     remove_left_of(path)
     with appearing_file(path, lambda: _refuse_foreign(path)) as file:

@@ -10,7 +10,7 @@ from flaxoptim_compat.observation import observed_command
 from flaxoptim_compat.observation.observed_command import Run
 from flaxoptim_compat.observation.places import Uses
 from flaxoptim_compat.observation.records import Record, State
-from flaxoptim_compat.observation.rewritten_lines import Change, quoted, rewritten_lines
+from flaxoptim_compat.observation.rewritten_lines import RewrittenFile, quoted, rewritten_lines
 from flaxoptim_compat.observation.trajectories import Comparison, Gap, Parting, compare
 from flaxoptim_compat.observation.verdict import Verdict
 
@@ -32,7 +32,7 @@ class Proof:
     ) -> None:
         self.commands = commands
         # The files of the rewrite, once it is known.
-        self.changes: Sequence[Change] = ()
+        self.changes: Sequence[RewrittenFile] = ()
         # Where the program uses optimizers.
         self.uses = Uses()
         self._running = running
@@ -104,7 +104,7 @@ class Proof:
         if not any(each.optimizers for each in found):
             ran = "The command" if len(runs) == 1 else "The commands"
             yield f"{ran} ran no optimizer that moves: nothing was compared."
-            yield "That the command succeeds is all that speaks for the rewrite."
+            yield "So only the success of the command speaks for the rewrite."
             return
         yield _agreement(found)
 

@@ -16,7 +16,7 @@ from flaxoptim_compat.observation.records import Place
 _MOST = 8
 
 
-class Change(Protocol):
+class RewrittenFile(Protocol):
     """A file that is replaced."""
 
     @property
@@ -49,7 +49,7 @@ def quoted(place: Place, text: bytes | None = None) -> str:
     return f"  {from_here(place.file)}:{place.line}  {line}".rstrip()
 
 
-def rewritten_lines(changes: Iterable[Change], places: Iterable[Place]) -> list[str]:
+def rewritten_lines(changes: Iterable[RewrittenFile], places: Iterable[Place]) -> list[str]:
     """The lines that a rewrite changed in the functions of these places.
 
     Args:
@@ -74,7 +74,7 @@ def _is_at(place: Place, path: str) -> bool:
     return os.path.realpath(place.file) == os.path.realpath(path)
 
 
-def _changed(change: Change) -> Iterator[tuple[int, str]]:
+def _changed(change: RewrittenFile) -> Iterator[tuple[int, str]]:
     """The new lines of a file but its imports, and the functions that they are in."""
     old, new = (text.decode(errors="replace").splitlines() for text in (change.old, change.new))
     functions = _functions(change.new, len(new))

@@ -29,7 +29,7 @@ _TOLD = {
 }
 
 
-class Waiting:
+class ImportWatch:
     """A finder that has others find modules, and tells of them once they are there.
 
     Args:
@@ -76,4 +76,4 @@ def start_from_environment() -> None:
         if os.environ.get(variable):
             told.update(modules)
     if told:
-        sys.meta_path.insert(0, Waiting(told))
+        sys.meta_path.insert(0, ImportWatch(told))

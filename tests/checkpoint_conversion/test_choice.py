@@ -163,7 +163,7 @@ def test_nothing_to_convert(tmp_path: Path) -> None:
     _, source = legacy_file(tmp_path, "Adam-default")
     with pytest.raises(CheckpointError, match="at the top of the checkpoint is a legacy op"):
         converted(source, "legacy")
-    with pytest.raises(CheckpointError, match="There is no optimizer in it"):
+    with pytest.raises(CheckpointError, match="The checkpoint has no optimizer"):
         converted(written(tmp_path / "params", PARAMS), "train-state")
 
 

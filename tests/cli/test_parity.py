@@ -223,7 +223,7 @@ def test_interrupted(tmp_path: Path) -> None:
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "flaxoptim-compat: interrupted.\n")
+    assert (process.returncode, out, err) == (130, "", "flaxoptim-compat: stopped.\n")
 
 
 def test_progress_is_shown_to_a_terminal_only(

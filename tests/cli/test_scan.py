@@ -55,8 +55,6 @@ def test_findings(scan: Scan) -> None:
         "",
         "Begin with this, which shows a patch; with --write it changes the files:",
         "  flaxoptim-compat rewrite . --to shim",
-        "Then go on to optax, with all files at once or folder by folder:",
-        "  flaxoptim-compat rewrite . --to optax",
         "",
         "found  code    name                 --to shim  --to optax",
         "    2  FOC155  removed-numpy-names          2           2",

@@ -82,7 +82,7 @@ def test_with_a_run_they_end_on_a_train_state_and_on_the_same_numbers(
     monkeypatch.chdir(folder)
     capsys.readouterr()
     rewrite(folder / "programs", "optax")
-    (moved,) = re.findall(r"Of 9 optimizers (\d+) become", capsys.readouterr().out)
+    (moved,) = re.findall(r"(\d+) of 9 optimizers become", capsys.readouterr().out)
     assert int(moved) >= 8
     assert_close(results(folder / "programs", tmp_path / "optax.npz"), unedited)
 

@@ -42,12 +42,12 @@ def test_the_text_alone_moves_none(
 ) -> None:
     shutil.copytree(PROGRAM, tmp_path / "agents")
     monkeypatch.chdir(tmp_path)
-    assert "Of 4 optimizers 0 become TrainStates" in checked(capsys, "agents")
+    assert "0 of 4 optimizers become TrainStates" in checked(capsys, "agents")
 
 
 def test_the_run_moves_all(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = checked(capsys, ".")
-    assert "Of 4 optimizers 4 become TrainStates, 0 stay." in said
+    assert "4 of 4 optimizers become TrainStates, 0 stay." in said
     assert "10 places seen in the run, 1 inferred, 1 left." in said
     # The same field of the same class, in a method that was not called.
     assert "agent.py:34: inferred" in said
@@ -67,7 +67,7 @@ def test_a_file_that_was_not_given_is_named(
 ) -> None:
     said = checked(capsys, "agent.py", "plugins.py")
     assert "`tools.py:2` uses this optimizer too: give rewrite that file as well." in said
-    assert "Of 2 optimizers 0 become TrainStates, 2 stay." in said
+    assert "0 of 2 optimizers become TrainStates, 2 stay." in said
 
 
 def test_a_file_that_has_changed_since_is_not_believed(
@@ -114,7 +114,7 @@ def test_who_restores_a_checkpoint_has_the_form_of_who_saves_it(
         command = ["-m", "flaxoptim_compat", "run", "--observe", each, "saved"]
         output_of(command, tmp_path / "resumed")
     assert main(["rewrite", ".", "--to", "optax", "--write"]) == 1
-    assert "Of 2 optimizers 2 become TrainStates, 0 stay." in capsys.readouterr().out
+    assert "2 of 2 optimizers become TrainStates, 0 stay." in capsys.readouterr().out
     # The learning rate is set by the steps of the one, and so it is in the state of the other.
     for name in ("train.py", "evaluate.py"):
         assert "optax.inject_hyperparams(" in Path(name).read_text()

@@ -145,9 +145,9 @@ def test_with_a_run_they_end_on_the_same_numbers(
     monkeypatch.chdir(tmp_path)
     before = results(programs, tmp_path / "a.npz", "--install", observed=new_folder())
     main(["scan", str(programs)])
-    (from_the_text,) = re.findall(r"Of 1.. optimizers (\d+) become", capsys.readouterr().out)
+    (from_the_text,) = re.findall(r"(\d+) of 1.. optimizers become", capsys.readouterr().out)
     rewrite(programs, "optax")
-    (with_a_run,) = re.findall(r"Of 1.. optimizers (\d+) become", capsys.readouterr().out)
+    (with_a_run,) = re.findall(r"(\d+) of 1.. optimizers become", capsys.readouterr().out)
     assert int(with_a_run) > int(from_the_text)
     after = results(programs, tmp_path / "b.npz")
     failed = [name for name in after if name.endswith("/error")]

@@ -78,7 +78,7 @@ def test_the_optimizers_move_and_the_modules_stay(name: str, tmp_path: Path) -> 
         (copy / "work").mkdir()
     path = copies[1] / f"{name}.py"
     done = compat(["rewrite", "--to", "optax", "--write", path.name], copies[1])
-    assert "Of 1 optimizer 1 becomes a TrainState, 0 stay." in done.stdout + done.stderr
+    assert "1 of 1 optimizer becomes a TrainState, 0 stay." in done.stdout + done.stderr
     assert "from flaxoptim_compat import nn" in path.read_text()
     before = losses_until(None, [*OURS, f"{name}.py", *PROTOCOL.arguments], copies[0])
     after = losses_until(None, [f"{name}.py", *PROTOCOL.arguments], copies[1])

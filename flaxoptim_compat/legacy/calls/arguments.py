@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flaxoptim_compat.legacy.calls.row import Call
+from flaxoptim_compat.legacy.calls.row import OldCall
 
 _ONLY_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY,)
 _POSITIONAL = (*_ONLY_POSITIONAL, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -24,7 +24,7 @@ class Arguments:
       row: what it took.
     """
 
-    def __init__(self, function: Callable[..., Any], row: Call) -> None:
+    def __init__(self, function: Callable[..., Any], row: OldCall) -> None:
         # What is there only to say that it is gone is not there.
         today = [
             each

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.calls.row import Call, Lost
+from flaxoptim_compat.legacy.calls.row import Lost, OldCall
 
 _LINEN = "flaxoptim_compat.legacy.calls.linen_modules:"
 _STOPPING = "flaxoptim_compat.legacy.calls.flax_early_stopping:"
 
 
-def _cell(name: str, arguments: str, carry: str) -> Call:
-    return Call(
+def _cell(name: str, arguments: str, carry: str) -> OldCall:
+    return OldCall(
         f"flax.linen.{name}.initialize_carry",
         "rng batch_dims size init_fn",
         f"flax.linen.{name}({arguments}).initialize_carry(rng, input_shape)",
@@ -20,7 +20,7 @@ def _cell(name: str, arguments: str, carry: str) -> Call:
 
 CELLS = (
     *(
-        Call(
+        OldCall(
             f"flax.linen.{name}.__init__",
             "self gate_fn activation_fn kernel_init recurrent_kernel_init bias_init dtype"
             " param_dtype parent name",
@@ -37,7 +37,7 @@ CELLS = (
 )
 
 LAYERS = (
-    Call(
+    OldCall(
         "flax.linen.MultiHeadDotProductAttention.__call__",
         "self inputs_q inputs_kv=inputs_k | mask deterministic",
         "attention(inputs_q, inputs_k, mask=..., deterministic=...)",
@@ -47,7 +47,7 @@ LAYERS = (
 
 MODULES = (
     *(
-        Call(f"flax.linen.Module.{name}", f"self {took}", f"module.{name}({today})")
+        OldCall(f"flax.linen.Module.{name}", f"self {took}", f"module.{name}({today})")
         for name, took, today in (
             ("make_rng", "kind=name", "name"),
             ("get_variable", "kind=col name default", "col, name"),
@@ -56,7 +56,7 @@ MODULES = (
             ("variable", "kind=col name init_fn *init_args", "col, name, init_fn"),
         )
     ),
-    Call(
+    OldCall(
         "flax.linen.remat flax.linen.checkpoint flax.linen.transforms.remat"
         " flax.linen.transforms.checkpoint",
         "target variables rngs * concrete=False",
@@ -65,14 +65,14 @@ MODULES = (
 )
 
 CHECKPOINTS = (
-    Call(
+    OldCall(
         "flax.training.checkpoints.save_checkpoint",
         "ckpt_dir target step prefix keep overwrite keep_every_n_steps async_manager gda_manager=-",
         "flax.training.checkpoints.save_checkpoint(ckpt_dir, target, step, ...)",
     ),
 )
 
-ENTRIES: tuple[Call, ...] = (*CELLS, *LAYERS, *MODULES, *CHECKPOINTS)
+ENTRIES: tuple[OldCall, ...] = (*CELLS, *LAYERS, *MODULES, *CHECKPOINTS)
 
 METHODS: tuple[Lost, ...] = tuple(
     Lost(

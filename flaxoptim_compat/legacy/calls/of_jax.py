@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from flaxoptim_compat.legacy.calls.row import Call, Lost
+from flaxoptim_compat.legacy.calls.row import Lost, OldCall
 from flaxoptim_compat.legacy.text_table import rows
 
 _FUNCTIONS = "flaxoptim_compat.legacy.calls.jax_functions:"
 
-# Functions of which only names and order are other: module, function, what it took, as a Call
+# Functions of which only names and order are other: module, function, what it took, as an OldCall
 # says it, and how it is called today.
 _TABLE = """
 jax.numpy
@@ -59,11 +59,11 @@ jax.Array
 """
 
 
-def _of(module: str, row: str) -> list[Call]:
+def _of(module: str, row: str) -> list[OldCall]:
     names, _, arguments = row.partition(": ")
     took, _, today = arguments.partition(" -> ")
     functions = [f"{module}.{name}" for name in names.split()]
-    return [Call(function, took, f"{function}({today})") for function in functions]
+    return [OldCall(function, took, f"{function}({today})") for function in functions]
 
 
 _WITH_SOFTMAX = (
@@ -71,14 +71,14 @@ _WITH_SOFTMAX = (
     *("flax.linen", "flax.linen.activation", "flax.core.nn"),
 )
 
-ENTRIES: tuple[Call, ...] = (
+ENTRIES: tuple[OldCall, ...] = (
     *(call for module, row in rows(_TABLE) for call in _of(module, row)),
-    Call(
+    OldCall(
         "jax.checkpoint jax.remat",
         "fun | concrete= prevent_cse policy * static_argnums",
         "jax.checkpoint(fun, static_argnums=...)",
     ),
-    Call(
+    OldCall(
         "jax.jit",
         "fun / | in_shardings out_shardings static_argnums static_argnames donate_argnums"
         " keep_unused device backend inline abstracted_axes=-",
@@ -86,20 +86,20 @@ ENTRIES: tuple[Call, ...] = (
         by=f"{_FUNCTIONS}jit",
         old_if=f"{_FUNCTIONS}has_numbers_first",
     ),
-    Call(
+    OldCall(
         "jax.experimental.pjit.pjit",
         "fun in_shardings out_shardings in_axis_resources=in_shardings"
         " out_axis_resources=out_shardings static_argnums static_argnames donate_argnums"
         " keep_unused device backend inline abstracted_axes=-",
         "jax.jit(fun, in_shardings=..., out_shardings=...)",
     ),
-    Call(
+    OldCall(
         "jax.ShapeDtypeStruct.__init__",
         "self shape dtype | named_shape= sharding",
         "jax.ShapeDtypeStruct(shape, dtype, sharding=...)",
     ),
     *(
-        Call(
+        OldCall(
             " ".join(f"{module}.{name}" for module in _WITH_SOFTMAX) + more,
             "x axis where | initial=",
             f"jax.nn.{name}(x, axis, where)",
@@ -109,41 +109,41 @@ ENTRIES: tuple[Call, ...] = (
             ("log_softmax", " jax.example_libraries.stax.logsoftmax"),
         )
     ),
-    Call(
+    OldCall(
         "jax.dlpack.from_dlpack",
         "dlpack=external_array backend=",
         "jax.dlpack.from_dlpack(x), of an array",
         by=f"{_FUNCTIONS}from_dlpack",
         old_if=f"{_FUNCTIONS}is_a_capsule",
     ),
-    Call(
+    OldCall(
         "jax.scipy.linalg.solve",
         "a b sym_pos= lower overwrite_a overwrite_b debug check_finite | assume_a",
         "jax.scipy.linalg.solve(a, b, assume_a='pos')",
         by=f"{_FUNCTIONS}solve",
     ),
-    Call(
+    OldCall(
         "jax.random.fold_in",
         "key data",
         "jax.random.fold_in(key, data % 2**32)",
         by=f"{_FUNCTIONS}fold_in",
         old_if=f"{_FUNCTIONS}is_negative",
     ),
-    Call(
+    OldCall(
         "jax.tree_util.tree_map",
         "f tree *rest is_leaf",
         "jax.tree.map(f, tree, *rest, is_leaf=lambda x: x is None), and have f return None for it",
         by=f"{_FUNCTIONS}tree_map",
         old_if=f"{_FUNCTIONS}has_none_for_something",
     ),
-    Call(
+    OldCall(
         "jax.Array.__float__ jax.Array.__int__ jax.Array.__complex__",
         "self",
         "float(x.item())",
         by=f"{_FUNCTIONS}as_scalar",
         old_if=f"{_FUNCTIONS}has_one_number",
     ),
-    Call(
+    OldCall(
         "jax.Array.__bool__",
         "self",
         "x.size > 0 and bool(x)",

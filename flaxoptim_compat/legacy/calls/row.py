@@ -8,7 +8,7 @@ from typing import NamedTuple
 _ONLY = ("None", "False")
 
 
-class Parameter(NamedTuple):
+class OldParameter(NamedTuple):
     """A parameter that a function took, and what has become of it.
 
     Args:
@@ -26,7 +26,7 @@ class Parameter(NamedTuple):
     by_name: bool
 
 
-class Call(NamedTuple):
+class OldCall(NamedTuple):
     """A function that is still there, and takes other arguments today.
 
     Args:
@@ -48,7 +48,7 @@ class Call(NamedTuple):
     old_if: str = ""
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[OldParameter, ...]:
         """The parameters that it took, in order."""
         parts = self.took.split()
         by_name_from = parts.index("/") if "/" in parts else 0
@@ -60,7 +60,9 @@ class Call(NamedTuple):
             name, is_changed, today = each.partition("=")
             only = today if today in _ONLY else ""
             today = today.removeprefix(only) if is_changed else name
-            found.append(Parameter(name, today, only, place < by_place_to, place >= by_name_from))
+            found.append(
+                OldParameter(name, today, only, place < by_place_to, place >= by_name_from)
+            )
         return tuple(found)
 
     @property

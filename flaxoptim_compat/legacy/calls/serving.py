@@ -18,7 +18,7 @@ import jax
 from flaxoptim_compat.legacy import usage
 from flaxoptim_compat.legacy.calls.arguments import Arguments
 from flaxoptim_compat.legacy.calls.other_answers import OtherAnswer
-from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
+from flaxoptim_compat.legacy.calls.row import Lost, OldCall, module_of
 from flaxoptim_compat.legacy.calls.tables import (
     ALL_ARRAYS,
     ANSWERS_BY_MODULE,
@@ -33,7 +33,7 @@ _MARK = "_function_of_today"
 # So that what jax says of an operation names the line of the program.
 leave_out_of_sources(__file__)
 # {function of today and row: the one that knows old calls}, so that two names of one stay one.
-_taking_both: dict[tuple[Callable[..., Any], Call], Callable[..., Any]] = {}
+_taking_both: dict[tuple[Callable[..., Any], OldCall], Callable[..., Any]] = {}
 
 
 def serve(module: str) -> list[Callable[[], None]]:
@@ -49,7 +49,7 @@ def serve(module: str) -> list[Callable[[], None]]:
     return undo + list(map(_warn_of, ANSWERS_BY_MODULE.get(module, ())))
 
 
-def _serve(name: str, row: Call) -> Callable[[], None]:
+def _serve(name: str, row: OldCall) -> Callable[[], None]:
     holders, attribute = _places_of(name)
     found = [(each, value) for each in holders if callable(value := _value(each, attribute))]
     arguments = Arguments(getattr(found[0][1], _MARK, found[0][1]), row) if found else None
@@ -126,7 +126,7 @@ def _places_of(name: str) -> tuple[list[Any], str]:
 
 
 def _wrap(
-    original: Callable[..., Any], arguments: Arguments, name: str, row: Call
+    original: Callable[..., Any], arguments: Arguments, name: str, row: OldCall
 ) -> Callable[..., Any]:
     is_old = object_at(row.old_if) if row.old_if else None
     made_by = functools.partial(object_at(row.by), original) if row.by else None

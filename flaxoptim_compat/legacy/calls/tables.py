@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from flaxoptim_compat.legacy.calls import of_flax, of_jax
 from flaxoptim_compat.legacy.calls.other_answers import OTHER_ANSWERS, OtherAnswer
-from flaxoptim_compat.legacy.calls.row import Call, Lost, module_of
+from flaxoptim_compat.legacy.calls.row import Lost, OldCall, module_of
 
-ENTRIES: tuple[Call, ...] = (*of_jax.ENTRIES, *of_flax.ENTRIES)
+ENTRIES: tuple[OldCall, ...] = (*of_jax.ENTRIES, *of_flax.ENTRIES)
 METHODS: tuple[Lost, ...] = (*of_jax.METHODS, *of_flax.METHODS)
 ALL_ARRAYS = of_jax.ALL_ARRAYS
 
 # {module: the names in it that are served, each with its row}
-BY_MODULE: dict[str, dict[str, Call]] = {}
+BY_MODULE: dict[str, dict[str, OldCall]] = {}
 for _row in ENTRIES:
     for _name in _row.names.split():
         BY_MODULE.setdefault(module_of(_name), {})[_name] = _row

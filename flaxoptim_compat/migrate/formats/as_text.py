@@ -86,7 +86,7 @@ def _findings(report: Report, rules: Mapping[str, Rule], rewrite: str) -> Iterat
     yield "", ""
     yield from _plain(_of_shim(plan) if has_names else [_NO_NAMES])
     yield from _plain(_of_optax(report, plan))
-    yield from _commands(rewrite, has_names, bool(plan.optax))
+    yield from _commands(report, plan, rewrite, has_names)
     files = _most_first(report)
     heading, *rows = _kinds(report, rules)
     if len(files) > 1:
@@ -158,14 +158,24 @@ def _files(paths: Sequence[Path]) -> str:
     return " and ".join(filter(None, [", ".join(named[:-1]), named[-1]]))
 
 
-def _commands(rewrite: str, shim: bool, optax: bool) -> Iterator[Line]:
-    if shim or optax:
+def _commands(report: Report, plan: Plan, rewrite: str, shim: bool) -> Iterator[Line]:
+    has_patch = shim or bool(plan.optax)
+    has_optimizers = bool(report.becoming or report.staying)
+    if has_patch or has_optimizers:
         yield "", ""
+    if has_patch:
         yield "Begin with this, which shows a patch; with --write it changes the files:", _HEADING
         yield f"  {rewrite} --to {'shim' if shim else 'optax'}", _COMMAND
-    if shim and optax:
-        yield "Then go on to optax, with all files at once or folder by folder:", _HEADING
-        yield f"  {rewrite} --to optax", _COMMAND
+    if has_optimizers:
+        yield f"{'Then move' if has_patch else 'Move'} the optimizers to optax:", _HEADING
+        yield f"  {rewrite} --to optax --write --verify COMMAND", _COMMAND
+        yield from _plain(_folded(_OF_COMMAND))
+
+
+_OF_COMMAND = (
+    "COMMAND is a training or the tests, such as 'pytest -q'. Its run shows where the optimizers"
+    " are, and that all numbers stay the same."
+)
 
 
 def _of_files(files: Sequence[FileReport]) -> Iterator[Line]:

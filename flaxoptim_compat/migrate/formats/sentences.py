@@ -52,9 +52,9 @@ def how_many(report: Report) -> str:
     becoming, stay = report.becoming, sum(each.optimizers for each in report.staying)
     if not becoming + stay:
         return ""
-    become = "becomes a TrainState" if becoming == 1 else "become TrainStates"
+    become = "becomes a TrainState" if 1 in (becoming, becoming + stay) else "become TrainStates"
     number = counted(becoming + stay, "optimizer")
-    return f"Of {number} {becoming:,} {become}, {stay:,} {'stays' if stay == 1 else 'stay'}."
+    return f"{becoming:,} of {number} {become}, {stay:,} {'stays' if stay == 1 else 'stay'}."
 
 
 def held(staying: Sequence[UnitReport]) -> Iterator[Held]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from flaxoptim_compat.legacy.calls.row import Call, Parameter
+from flaxoptim_compat.legacy.calls.row import OldCall, OldParameter
 from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from flaxoptim_compat.migrate.editing.edits import Edit
 from flaxoptim_compat.migrate.editing.finding import Change
@@ -48,7 +48,7 @@ class _Called(NamedTuple):
     call: ast.Call
     function: ast.expr
     name: str
-    row: Call
+    row: OldCall
     doubt: str = ""
 
     @property
@@ -116,7 +116,7 @@ class _Argument(NamedTuple):
 
     node: ast.expr | ast.keyword
     value: ast.expr
-    parameter: Parameter | None
+    parameter: OldParameter | None
     place: int
 
     @property
@@ -165,7 +165,7 @@ def _arguments(called: _Called) -> Iterator[_Argument]:
     parameters = [each for each in called.row.parameters if each.name != "self"]
     names = [each.name for each in parameters]
     stars = [place for place, name in enumerate(names) if name.startswith("*")]
-    in_order: list[Parameter | None] = [*parameters[: min(stars, default=len(names))]]
+    in_order: list[OldParameter | None] = [*parameters[: min(stars, default=len(names))]]
     for place, node in enumerate(called.call.args[called.is_partial :]):
         if isinstance(node, ast.Starred):
             in_order = []  # how many it is, is not known

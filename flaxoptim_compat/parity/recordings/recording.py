@@ -179,14 +179,16 @@ class Recording:
                 shapes = shapes or here
                 if here != shapes or set(here) != set(map(str, self._order)):
                     raise ParityError(
-                        f"It lacks a {quantity} of update {state}, or has it of another"
+                        f"The recording lacks a {quantity} of update {state}, or has it of another"
                         f" shape.{_COPY_AGAIN}"
                     )
 
     def _override(self, name: str) -> np.ndarray[Any, Any]:
         entry = self._entries.get("override", {}).get(name)
         if entry is None or entry.shape != (self.steps,):
-            raise ParityError(f"It lacks values of {name!r}, one for each update.{_COPY_AGAIN}")
+            raise ParityError(
+                f"The recording lacks values of {name!r}, one for each update.{_COPY_AGAIN}"
+            )
         return entry.read()
 
     def _read(self, folder: str) -> list[Any]:

@@ -19,7 +19,7 @@ from flax.training.early_stopping import EarlyStopping
 import flaxoptim_compat
 from flaxoptim_compat.legacy import lost, usage
 from flaxoptim_compat.legacy.calls import serving
-from flaxoptim_compat.legacy.calls.row import Call, module_of
+from flaxoptim_compat.legacy.calls.row import OldCall, module_of
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from flaxoptim_compat.legacy.entry import object_at
 
@@ -45,7 +45,7 @@ def served() -> Iterator[None]:
         yield
 
 
-def takes_all(function: Any, row: Call) -> bool:
+def takes_all(function: Any, row: OldCall) -> bool:
     """Whether jax takes still, in the same order, what it took: some of it changed only lately."""
     took = [each.name for each in row.parameters]
     in_order = took[: took.index("*")] if "*" in took else took
@@ -56,7 +56,7 @@ def takes_all(function: Any, row: Call) -> bool:
 
 
 @pytest.mark.parametrize(("name", "row"), NAMES)
-def test_what_is_replaced_looks_as_before_and_comes_back(name: str, row: Call) -> None:
+def test_what_is_replaced_looks_as_before_and_comes_back(name: str, row: OldCall) -> None:
     before, attribute = attributes(name)
     with flaxoptim_compat.installed(era=True):
         during, _ = attributes(name)
@@ -194,7 +194,7 @@ def test_the_message_names_what_to_write(served: None) -> None:
 
 
 @pytest.mark.parametrize("row", ENTRIES, ids=lambda row: row.shown)
-def test_the_rows_are_in_order(row: Call) -> None:
+def test_the_rows_are_in_order(row: OldCall) -> None:
     assert row.today and not row.today.endswith(".")
     for path in filter(None, (row.by, row.old_if)):
         assert callable(object_at(path))

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from flaxoptim_compat.legacy.calls.row import Call, Parameter
+from flaxoptim_compat.legacy.calls.row import OldCall, OldParameter
 from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from tests.generate.signatures import RECORD
 from tests.support.old_names import look_up
@@ -65,7 +65,7 @@ def test_every_decision_is_about_something(changed: list[Change]) -> None:
 
 
 @pytest.mark.parametrize("row", ENTRIES, ids=lambda row: row.shown)
-def test_a_row_has_the_old_parameters(row: Call) -> None:
+def test_a_row_has_the_old_parameters(row: OldCall) -> None:
     expected = [each.name for each in took(row) if each.name[0] != "*"]
     for name in row.names.split():
         name = name.removesuffix(".__init__")
@@ -93,7 +93,7 @@ ROWS = [
 ]
 
 
-def took(row: Call) -> list[Parameter]:
+def took(row: OldCall) -> list[OldParameter]:
     return [each for each in row.parameters if each.name != "self"]
 
 
@@ -114,7 +114,7 @@ def takes(name: str) -> list[inspect.Parameter]:
 
 
 @pytest.mark.parametrize(("name", "row"), ROWS)
-def test_what_is_written_instead_is_taken_by_all_versions(name: str, row: Call) -> None:
+def test_what_is_written_instead_is_taken_by_all_versions(name: str, row: OldCall) -> None:
     today = takes(name)
     by_name = {each.name for each in today if each.kind in BY_NAME}
     for place, each in enumerate(took(row)):
@@ -126,7 +126,7 @@ def test_what_is_written_instead_is_taken_by_all_versions(name: str, row: Call) 
 
 @TODAY
 @pytest.mark.parametrize(("name", "row"), ROWS)
-def test_a_row_says_by_which_way_each_argument_is_taken(name: str, row: Call) -> None:
+def test_a_row_says_by_which_way_each_argument_is_taken(name: str, row: OldCall) -> None:
     today = takes(name)
     by_name = {each.name: each for each in today if each.kind in BY_NAME}
     in_order = [each for each in today if each.kind in IN_ORDER]

@@ -23,5 +23,5 @@ def test_what_holds_optimizers(scan: Scan) -> None:
         " whose code is not seen. Run with --verify to find out.",
         "5 findings in 1 of 1 file.",
         "1 file parsed, 0 without any name in question, 0 not read, 0 names not understood.",
-        "Of 1 optimizer 0 become TrainStates, 1 stays.",
+        "0 of 1 optimizer becomes a TrainState, 1 stays.",
     ]

@@ -170,13 +170,17 @@ def test_what_nobody_rewrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_after_the_first_rewrite_the_second_is_next(scan: Scan) -> None:
     program = "from flaxoptim_compat import optim\noptim.Adam(0.1).create({})\n"
     _, lines = scan(a=program)
-    assert lines[2:8] == [
+    assert lines[2:12] == [
         "rewrite --to shim has nothing to do here.",
         "rewrite --to optax deals with all 2.",
-        "Of 1 optimizer 1 becomes a TrainState, 0 stay.",
+        "1 of 1 optimizer becomes a TrainState, 0 stay.",
         "",
         "Begin with this, which shows a patch; with --write it changes the files:",
         "  flaxoptim-compat rewrite . --to optax",
+        "Then move the optimizers to optax:",
+        "  flaxoptim-compat rewrite . --to optax --write --verify COMMAND",
+        "COMMAND is a training or the tests, such as 'pytest -q'. Its run shows where the",
+        "optimizers are, and that all numbers stay the same.",
     ]
 
 
@@ -194,7 +198,7 @@ def test_what_stays_and_why(scan: Scan) -> None:
         "rewrite --to optax deals with 3 and leaves 5, most for these reasons:",
         "  5  `send(o)` may give an optimizer to unknown.send, which may expect an",
         "     Optimizer. Run with --verify to find out. (b.py:5)",
-        "Of 1 optimizer 0 become TrainStates, 1 stays. b.py:5 holds it.",
+        "0 of 1 optimizer becomes a TrainState, 1 stays. b.py:5 holds it.",
         "Nothing stays in c.py.",
     ]
 
@@ -209,7 +213,7 @@ def test_the_line_that_holds_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]
     lines = text(report)
     assert lines[5:7] == [
-        "Of 4 optimizers 0 become TrainStates, 4 stay. a.py:5 holds 3 of them, 1 other",
+        "0 of 4 optimizers become TrainStates, 4 stay. a.py:5 holds 3 of them, 1 other",
         "line the rest; a.py:7, which may be any of these, keeps them together.",
     ]
 

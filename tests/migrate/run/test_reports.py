@@ -156,7 +156,7 @@ def test_one_obstacle_holds_one_optimizer(rewrite: Rewrite) -> None:
         " `send(one)` may give an optimizer to unknown.send, which may expect an Optimizer."
         " Run with --verify to find out."
     )
-    assert "Of 2 optimizers 1 becomes a TrainState, 1 stays.\n" in done.output
+    assert "1 of 2 optimizers becomes a TrainState, 1 stays.\n" in done.output
 
 
 def test_what_joins_optimizers_is_named_and_no_more_once_it_is_one_of_them(
@@ -168,7 +168,7 @@ def test_what_joins_optimizers_is_named_and_no_more_once_it_is_one_of_them(
     assert output[held + 1 : held + 3] == [
         "uses.py:6: may be any of these optimizers: two.py:5, two.py:9, so they stay together;"
         " see that it is given one of them, and run again",
-        "Of 2 optimizers 0 become TrainStates, 2 stay.",
+        "0 of 2 optimizers become TrainStates, 2 stay.",
     ]
     (unit,) = scan()["optimizers"]["held"]
     assert [line_in(JOINED, each) for each in unit["joined_by"]] == [
@@ -213,7 +213,7 @@ def test_the_first_ten_are_printed(rewrite: Rewrite, scan: Scan) -> None:
         Path(f"a{number:02}.py").write_text(text)
     output = rewrite("--check", to="optax").output
     assert output.count(": holds 1 optimizer") == 10
-    assert "and 3 more, which scan --format concise lists\nOf 13 optimizers 0 become" in output
+    assert "and 3 more, which scan --format concise lists\n0 of 13 optimizers become" in output
     assert len(scan()["optimizers"]["held"]) == 13
     assert "optimizer" not in rewrite("--check", to="shim").output.splitlines()[-2]
 
