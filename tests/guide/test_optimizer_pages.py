@@ -200,4 +200,4 @@ def test_the_fields_are_those_of_the_class(name: str) -> None:
     rows = re.findall(r"^\| (`.*`) \| (`.*`) \|$", text, re.MULTILINE)
     expected = field_map(name)
     assert rows == expected
-    assert bool(expected) == ("It has no state but the step." not in text)
+    assert bool(expected) == ("has no state except the step." not in text)
