@@ -81,7 +81,7 @@ def test_the_files_of_an_optimizer_are_all_files_that_name_it() -> None:
 
 def test_the_commands_of_the_set_up_name_what_there_is() -> None:
     extras = PROJECT["optional-dependencies"]
-    (install,) = blocks(section("Set up").partition("That takes")[0], "sh")
+    (install,) = blocks(section("Set up").partition("This needs")[0], "sh")
     assert re.findall(r"\[(\w+)\]", install) == ["dev"] and "dev" in extras
     for block in blocks(CONTRIBUTING, "sh"):
         for line in block.splitlines():
