@@ -11,7 +11,7 @@ from tests.benchmarks.recording import Recording
 from tests.benchmarks.subjects import BY_HAND, GENUINE, OURS
 from tests.benchmarks.table import values
 
-_ALL = ("setting", "ours", "genuine", "by hand", "beside", "asked", "measured", "")
+_ALL = ("setting", "ours", "genuine", "by hand", "other", "bar", "ratio (quartiles)", "result")
 
 
 def summary(recording: Recording) -> str:

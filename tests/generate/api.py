@@ -19,25 +19,26 @@ PAGE = GUIDE / "api.md"
 _START = """\
 # API
 
-What a program may import. What is in no table here is private, and changes without notice.
-A `Number` is one of Python, or an array of numpy or jax; a `PyTree` is any structure of arrays.
+This page lists all names that a program may import. Other names are private, and change without
+notice. A `Number` is a Python number, or an array of numpy or jax; a `PyTree` is any structure of
+arrays.
 """
 MODULES = {
     "flaxoptim_compat": (
         "Everything in `flaxoptim_compat.optim` is here too: `from flaxoptim_compat import Adam`."
     ),
     "flaxoptim_compat.optim": (
-        "What `flax.optim` had; [each optimizer](optimizers/README.md) has a page."
+        "The names of `flax.optim`; [each optimizer](optimizers/README.md) has a page."
     ),
     "flaxoptim_compat.parity": "[Two optimizers side by side](parity.md).",
     "flaxoptim_compat.transforms": (
-        "For optax, where optax has none with this arithmetic; `rewrite --to optax` writes them."
+        "Transformations with arithmetic that optax lacks; `rewrite --to optax` writes them."
     ),
     "flaxoptim_compat.bridge.sharding": "[Many devices](scaling.md).",
     "flaxoptim_compat.bridge.t5x": "[T5X](t5x.md).",
 }
 _END = """\
-Two more have pages of their own: `flaxoptim_compat.nn`, [the modules before Linen](flax_nn.md), and
+Two other modules have own pages: `flaxoptim_compat.nn`, [the modules before Linen](flax_nn.md), and
 `flaxoptim_compat.era`, [the stand-ins](stand_ins.md) that rewritten programs import.
 """
 

@@ -11,26 +11,26 @@ from tests.support.signature_decisions import DECISIONS, DOCUMENTED, OLDER
 PAGE = GUIDE / "served_calls.md"
 HEAD = """# Served calls
 
-What functions and methods take again under `flaxoptim-compat run`, `enable` and
-`install(era=True)`, though it is an error today, and what to write instead. A call that is one of
-today is handed on as it is. Each line that makes an old call warns once, with the text of the
-second column, and the report at the end of `run` counts them.
+This page is for programs with calls that are an error today. `flaxoptim-compat run`, `enable` and
+`install(era=True)` accept the old calls again; the second column says what to write instead. A call
+of today is passed on unchanged. Each line that makes an old call warns once, with the text of the
+second column, and the report at the end of `run` counts the calls.
 
-`scan` finds such calls by what is given in them, [FOC166](rules/FOC166.md) and
-[FOC171](rules/FOC171.md), and the methods of arrays that have gone, [FOC167](rules/FOC167.md);
-`rewrite` writes them as those of today, or says what to write. They do not find calls that only a
-value tells from those of today, such as `jax.random.fold_in(key, -1)`, nor the pair that
-`EarlyStopping.update` was, nor methods that other objects have as well. `run` does.
+`scan` finds old calls by their arguments, [FOC166](rules/FOC166.md) and
+[FOC171](rules/FOC171.md), and removed methods of arrays, [FOC167](rules/FOC167.md).
+`rewrite` replaces them by calls of today, or says what to write. Neither finds calls that differ
+only in a value, such as `jax.random.fold_in(key, -1)`, the pair of `EarlyStopping.update`, or
+methods that other objects have as well. `run` does.
 
-| old call | today |
+| old call | what to write today |
 | --- | --- |
 """
 LEFT = """
 ## What is not served
 
 All signatures of jax 0.4.13 and flax 0.5.3 were compared with today's, and those of jax 0.2.9 and
-0.2.25 and flax 0.2.2 and 0.3.4 with both. These calls mean something else today, or nothing that
-could be made of them:
+0.2.25 and flax 0.2.2 and 0.3.4 with both. These calls have another meaning today, or no
+equivalent:
 
 | old call | what to do |
 | --- | --- |
@@ -38,16 +38,16 @@ could be made of them:
 ANSWERS = """
 ## What is answered otherwise
 
-jax takes these calls as it did, and answers otherwise. Whether a program wants the old answer
-nobody can tell, so none is changed; under `run`, `enable` and `install(era=True)` a line that
-makes one warns once, where that can be told without looking at numbers. They come out of a
-comparison of 810 functions of jax and flax, each called with 45 sets of arguments, on jax 0.4.13
-and under `run` on jax 0.10.2. Of 9,680 calls that worked then, 295 give other dtypes, shapes or
-numbers, or an error. Those that are not here differ in the last places of float16, beyond the
-edge of where a special function is defined, or have arguments that mean nothing. Random numbers
-and optimizers were compared elsewhere.
+jax accepts these calls as before, and returns another result. Nobody can tell whether a program
+needs the old result, and therefore no call is changed. Under `run`, `enable` and
+`install(era=True)` a line with such a call warns once, if the call can be recognised without
+looking at numbers. The list comes from a comparison of 810 functions of jax and flax, each called
+with 45 sets of arguments, on jax 0.4.13 and under `run` on jax 0.10.2. Of 9,680 calls that worked
+then, 295 give other dtypes, shapes or numbers, or an error. The calls that are not listed differ in
+the last places of float16 or beyond the domain of a special function, or have meaningless
+arguments. Random numbers and optimizers were compared elsewhere.
 
-| call | gives today | for what it gave | warns |
+| call | result today | code for the old result | warns |
 | --- | --- | --- | --- |
 """
 
