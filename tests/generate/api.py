@@ -38,8 +38,9 @@ MODULES = {
     "flaxoptim_compat.bridge.t5x": "[T5X](t5x.md).",
 }
 _END = """\
-Two other modules have own pages: `flaxoptim_compat.nn`, [the modules before Linen](flax_nn.md), and
-`flaxoptim_compat.era`, [the stand-ins](stand_ins.md) that rewritten programs import.
+Two other modules have their own pages: `flaxoptim_compat.nn`,
+[the modules before Linen](flax_nn.md), and `flaxoptim_compat.era`, [the stand-ins](stand_ins.md)
+that rewritten programs import.
 """
 
 
