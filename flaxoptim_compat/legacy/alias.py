@@ -107,6 +107,7 @@ class AliasLoader:
     def exec_module(self, module: ModuleType) -> None:
         """Import what serves the name, so that an error appears at the import."""
         module.__doc__ = self.entry.serve().__doc__
+        usage.record_import(self.entry.name)
 
 
 def remove(name: str) -> None:

@@ -16,6 +16,8 @@ from flaxoptim_compat import deprecation
 _TAKING_LISTS = "flaxoptim_compat.legacy.lists"
 
 counts: Counter[str] = Counter()
+# The modules that it imports, whether or not it uses a name of theirs.
+imports: Counter[str] = Counter()
 # The files that did, but for the one that Python was started with.
 imported_files: set[str] = set()
 # Whether it has made a random key, where that is noticed.
@@ -38,14 +40,33 @@ def record(name: str, notice: str | None = None) -> None:
         return
     if frame.f_globals.get("__name__") in ("importlib._bootstrap", "_frozen_importlib"):
         return
+    if _count(name, frame, counts) and notice is not None:
+        deprecation.warn_at(frame, notice)
+
+
+def record_import(name: str) -> None:
+    """Count the import of a module by the program, which it may use no name of."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and _imports(frame):
+        frame = frame.f_back
+    if frame is not None:
+        _count(name, frame, imports)
+
+
+def _imports(frame: FrameType) -> bool:
+    """True if a frame is a step of an import: Python's own, or of a module that lost the name."""
+    name: str = frame.f_globals.get("__name__", "")
+    return name.partition(".")[0] in ("importlib", "_frozen_importlib", "flaxoptim_compat")
+
+
+def _count(name: str, frame: FrameType, into: Counter[str]) -> bool:
     # A library that looks for a name, to know which jax it has, is not the program.
     if _is_in_a_library(frame.f_code.co_filename):
-        return
-    counts[name] += 1
+        return False
+    into[name] += 1
     if frame.f_globals.get("__name__") != "__main__":
         imported_files.add(frame.f_code.co_filename)
-    if notice is not None:
-        deprecation.warn_at(frame, notice)
+    return True
 
 
 @functools.lru_cache(maxsize=4096)
@@ -69,7 +90,8 @@ def closing_line(program: str, names: int | None, home: str) -> str:
       home: the full path of the folder of the program.
     """
     numbers = _of_random_numbers()
-    if not counts:
+    used_names = counts or imports
+    if not used_names:
         # Python keeps there what nothing caught.
         if hasattr(sys, "last_value"):
             return f"flaxoptim-compat: no legacy names were used before that.{numbers}"
@@ -77,9 +99,9 @@ def closing_line(program: str, names: int | None, home: str) -> str:
             "flaxoptim-compat: no legacy names were used; python runs this program as it is."
             f"{numbers}"
         )
-    shown = [f"{name} ({count}x)" for name, count in counts.most_common(names)]
+    shown = [f"{name} ({count}x)" for name, count in used_names.most_common(names)]
     used = ", ".join(shown)
-    if more := len(counts) - len(shown):
+    if more := len(used_names) - len(shown):
         used += f" and {more} other name{'s' if more > 1 else ''}, which run --verbose lists"
     where = shlex.join(_to_scan(program, home))
     return f"flaxoptim-compat: used {used}.{numbers} To see where: flaxoptim-compat scan {where}"

@@ -18,6 +18,15 @@ def test_a_program_without_legacy_names(tmp_path: Path) -> None:
     assert "no legacy names were used; python runs this program as it is." in done.stderr
 
 
+@pytest.mark.parametrize("statement", ["from flax import optim", "import flax.optim"])
+def test_a_module_that_is_imported_and_not_used(tmp_path: Path, statement: str) -> None:
+    write(tmp_path, program=statement)
+    done = compat(["run", "program.py"], tmp_path)
+    assert done.stderr.endswith(
+        "used flax.optim (1x). To see where: flaxoptim-compat scan program.py\n"
+    )
+
+
 def test_names_that_an_imported_file_used(tmp_path: Path) -> None:
     write(
         tmp_path,
