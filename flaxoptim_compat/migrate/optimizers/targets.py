@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from flaxoptim_compat.legacy.names.linen_instead_of_nn import LINEN_INSTEAD_OF_NN
 from flaxoptim_compat.migrate.optimizers.assigned import assigned_once
 from flaxoptim_compat.migrate.optimizers.use import Use, gradients_of
 from flaxoptim_compat.migrate.program.document import Document
@@ -98,7 +99,7 @@ _MODULES = ("flax.nn.", "flax.deprecated.", "flaxoptim_compat.nn.")
 
 
 def may_be_models(points_to: PointsTo, documents: Iterable[Document]) -> bool:
-    """True if a file that can run with these files names ``flax.nn``.
+    """True if a file that can run with these files names what ``flax.nn`` makes models of.
 
     Args:
       points_to: what is known of the program.
@@ -111,14 +112,19 @@ def may_be_models(points_to: PointsTo, documents: Iterable[Document]) -> bool:
 def _names_flax_nn(points_to: PointsTo, document: Document) -> bool:
     for statement in document.imports:
         origin = statement.module or "" if isinstance(statement, ast.ImportFrom) else ""
-        names = (f"{origin}.{alias.name}.".lstrip(".") for alias in statement.names)
-        if any(name.startswith(_MODULES) for name in names):
+        names = (f"{origin}.{alias.name}".lstrip(".") for alias in statement.names)
+        if any(map(_is_of_models, names)):
             return True
     return any(
-        isinstance(each, External) and f"{each.name}.".startswith(_MODULES)
+        isinstance(each, External) and _is_of_models(each.name)
         for node in document.of_kind(ast.Attribute)
         for each in points_to.values(node)
     )
+
+
+def _is_of_models(name: str) -> bool:
+    # The others, such as flax.nn.softmax, are functions of arrays.
+    return name.startswith(_MODULES) and name.rpartition(".")[2] in {*LINEN_INSTEAD_OF_NN, "*"}
 
 
 def may_be_partial(points_to: PointsTo, step: Use) -> bool:

@@ -360,21 +360,23 @@ def test_a_definition_that_stays_does_not_make_a_train_state_an_optimizer() -> N
     assert rewrite(rewritten, "optax") == rewritten
 
 
-# What names flax.nn, and what does not.
+# What names that of which flax.nn makes models, and what does not.
 MODELS = {
-    "from flax import nn": True,
-    "from flax import nn as other": True,
+    "from flax import nn\nprint(nn.Model)": True,
+    "from flax import nn as other\nprint(other.Dense)": True,
     "from flax.nn import Model": True,
     "from flax.nn import *": True,
-    "import flax.nn": True,
-    "import flax\nprint(flax.nn.Model)": True,
+    "from flax.nn import base\nprint(base.Module)": True,
+    "import flax.nn\nprint(flax.nn.Module)": True,
     "import flax as fx\nprint(fx.nn.Model)": True,
-    "from flax.deprecated import nn": True,
-    "from flaxoptim_compat import nn": True,
-    "from flax import linen as nn": False,
-    "from flax import nnx": False,
-    "import flax\nprint(flax.nnx)": False,
-    "from torch import nn": False,
+    "from flax.deprecated import nn\nprint(nn.Module)": True,
+    "from flaxoptim_compat import nn\nprint(nn.Module)": True,
+    "from flax import nn": False,
+    "from flax import nn\nprint(nn.softmax)": False,
+    "from flax.nn import initializers": False,
+    "from flax import linen as nn\nprint(nn.Module)": False,
+    "import flax\nprint(flax.nnx.Module)": False,
+    "from torch import nn\nprint(nn.Module)": False,
 }
 
 
