@@ -133,7 +133,7 @@ jax.core
   0.4.24 era.jax_util: zip=safe_zip -> list(zip(...))
   0.4.36 ~jax_core: MainTrace Sublevel cur_sublevel thread_local_state -> isinstance(x,
       jax.core.Tracer), which says whether a function is being traced
-  0.3.15 ~jax_core: UnitVar unit unitvar -> nothing: no jaxpr has one
+  0.3.15 ~jax_core: UnitVar unit unitvar -> a jaxpr without one
   0.3.0 ~jax_core: extract_call_jaxpr -> the parameter of the equation that is a jaxpr
   0.4.16 jax._src.core: canonicalize_dim dilate_dim divide_shape_sizes is_dim is_empty_shape
       same_referent stride_dim
@@ -184,7 +184,7 @@ jax.interpreters.xla
   0.4.36 jax._src.xla_bridge xb
   0.4.36 jaxlib.xla_client xc -> jaxlib.xla_client (private to jax)
 jax.interpreters.pxla
-  0.4.16 ~jax_core: multi_host_supported_collectives -> nothing: all primitives are supported
+  0.4.16 ~jax_core: multi_host_supported_collectives -> any primitive
   0.4.11 jax.sharding: Mesh PartitionSpec
   0.4.14 jax: ShardedDeviceArray=Array
   0.4.16 jax._src.interpreters.pxla: ExecuteReplicated InputsHandler ResultsHandler
@@ -271,7 +271,7 @@ jax.experimental.shard_map
   0.4.36 jax._src.util: merge_lists
   0.6.1 jax._src.util: memoize partition_list
 jax.tools
-  0.9.2 ~jax_colab_tpu colab_tpu -> nothing: jax finds TPUs by itself
+  0.9.2 ~jax_colab_tpu colab_tpu -> jax.devices('tpu')
 jax.lib
   0.9.0 era.xla_bridge xla_bridge -> jax.extend.backend
   0.9.0 era.xla_client xla_client -> jaxlib.xla_client

@@ -46,6 +46,7 @@ def test_the_name_exists_or_is_served(entry: Entry) -> None:
     assert not entry.is_module or isinstance(served, ModuleType)
     shown = entry.served_by.startswith((ERA, STAND_INS)) or "_src" in entry.served_by
     assert entry.instead or not shown, "the message would name a module of this package"
+    assert not entry.instead.startswith("nothing"), "the message says: Use ... instead."
 
 
 def test_the_table_is_in_order() -> None:
