@@ -21,7 +21,7 @@ from flaxoptim_compat.migrate.optimizers.hyper_params_in_code import (
 )
 from flaxoptim_compat.migrate.optimizers.units import Unit
 from flaxoptim_compat.migrate.optimizers.use import sites_of
-from flaxoptim_compat.migrate.values.known_names import RESTORING, SAVING
+from flaxoptim_compat.migrate.values.known_names import RESTORE_METHODS, RESTORING, SAVING
 from flaxoptim_compat.migrate.values.objects import Definition, Site
 from flaxoptim_compat.migrate.values.points_to import PointsTo
 
@@ -57,11 +57,22 @@ def _has_checkpoints(points_to: PointsTo, unit: Unit) -> bool:
     documents = chain.from_iterable(map(points_to.processes.together_with, unit.documents))
     calls = chain.from_iterable(each.of_kind(ast.Call) for each in dict.fromkeys(documents))
     wanted = RESTORING | SAVING
-    last = {name.rpartition(".")[2] for name in wanted}
+    last = {name.rpartition(".")[2] for name in wanted} | RESTORE_METHODS
     return any(
-        last_name(call.func) in last and points_to.package_names(call.func) & wanted
+        last_name(call.func) in last
+        and (points_to.package_names(call.func) & wanted or restores(points_to, call))
         for call in calls
     )
+
+
+def restores(points_to: PointsTo, call: ast.Call) -> bool:
+    """True if a call returns an optimizer as it was saved, by Flax or a method as those of clu."""
+    if not points_to.holds_optimizer(points_to.values(call)):
+        return False
+    match call.func:
+        case ast.Attribute(value=of, attr=method) if method in RESTORE_METHODS:
+            return not points_to.values(of)
+    return bool(points_to.package_names(call.func) & RESTORING)
 
 
 def _command(points_to: PointsTo, unit: Unit, site: Site) -> str:

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from flaxoptim_compat.migrate.editing.finding import Finding
+from flaxoptim_compat.migrate.optimizers.checkpoints import restores
 from flaxoptim_compat.migrate.optimizers.reading import Facts, Reading
 from flaxoptim_compat.migrate.optimizers.restored_elsewhere import stored_entries
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.rules.rule import Rule
-from flaxoptim_compat.migrate.values.known_names import RESTORING
 
 RULE = Rule("FOC215", "checkpoint", is_rewritten=False)
 
@@ -26,7 +26,7 @@ def find(reading: Reading) -> Iterator[Finding]:
     holding = {use.node: use.problem for use in found if use.problem}
     moves = _moves_something(facts, document)
     for call in document.of_kind(ast.Call) if moves or holding else ():
-        if call in holding or (moves and _restores_optimizer(facts, call)):
+        if call in holding or (moves and restores(facts.points_to, call)):
             reason = holding.get(call, "")
             yield from _finding(reading, call, "an optimizer is restored", _CONVERT, reason)
     for node, today in stored_entries(facts.points_to, document):
@@ -55,11 +55,3 @@ def _finding(
         start, end = reading.document.span(node)
         optax = None if reason else ()
         yield Finding(RULE.code, start, end, what, instead, optax=optax, reason=reason)
-
-
-def _restores_optimizer(facts: Facts, call: ast.Call) -> bool:
-    points_to = facts.points_to
-    if not points_to.holds_optimizer(points_to.values(call)):
-        return False
-    names = points_to.package_names(call.func)
-    return bool(names & RESTORING)

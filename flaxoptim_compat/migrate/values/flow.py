@@ -668,6 +668,8 @@ class _Reader:
             owners = self._flow.held.get(node.func.value, NOTHING)
             for owner in owners:
                 found |= self._flow.calls.method(call, owner, node.func.attr, given)
+            if not owners and node.func.attr in known_names.RESTORE_METHODS:
+                found = given.all  # as of an object of `clu`, which makes no optimizers itself
             if found:
                 # Of what has such a method, nothing else by that name is called.
                 functions = frozenset(filter(_is_own, functions))

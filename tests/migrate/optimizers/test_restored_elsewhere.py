@@ -35,6 +35,27 @@ def rewritten(folder: Path, **files: str) -> dict[str, str]:
     return texts(folder)
 
 
+@pytest.mark.parametrize(
+    ("module", "restored"),
+    [
+        ("from clu import checkpoint", "checkpoint.Checkpoint('run').restore_or_initialize(o)"),
+        ("from orbax import checkpoint", "checkpoint.Checkpointer().restore('run', item=o)"),
+    ],
+)
+def test_an_object_of_a_package_restores_what_it_is_given(
+    module: str, restored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = (
+        f"{module}\n\n\ndef train(params, grads):\n"
+        "    o = optim.Adam(0.1).create(params)\n"
+        f"    o = {restored}\n"
+        "    return o.apply_gradient(grads).target\n"
+    )
+    found = rewritten(tmp_path, train=program)["train.py"]
+    assert "return o.apply_gradients(grads=grads).params" in found
+    assert "checkpoint convert OLD NEW" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("evaluating", ["evaluate", "elsewhere/evaluate"])
 def test_what_stands_beside_it_has_the_same_entries(evaluating: str, tmp_path: Path) -> None:
     files = {"train": TRAIN, evaluating: EVALUATE.format("Adam(1e-3)")}
