@@ -445,8 +445,7 @@ def _why_kept_by(use: Use, unit: Unit) -> str:
     """Why a use keeps definitions from becoming optax."""
     reason = use.problem or _BRIDGED.get(use.code, _BRIDGED["FOC205"])
     reason = _OF_SOME if use in unit.partial else reason
-    place = use.document.place(use.node)
-    return reason if use.code == "FOC201" else f"In {place}: {reason}"
+    return f"In {use.document.place(use.node)}: {reason}"
 
 
 def _why_other_paths(points_to: PointsTo, unit: Unit) -> str:

@@ -360,6 +360,18 @@ def test_a_definition_that_stays_does_not_make_a_train_state_an_optimizer() -> N
     assert rewrite(rewritten, "optax") == rewritten
 
 
+def test_a_definition_that_stays_says_where_it_is_asked_for_something() -> None:
+    program = (
+        f"{HEAD}def f(p):\n    d = optim.Adam(0.1)\n    show(d.hyper_params)\n"
+        "    return d.create(p)\n"
+    )
+    (file,) = findings_of(program)
+    (definition,) = (each for each in file.findings if each.code == "FOC201")
+    line = program[: program.index("show")].count("\n") + 1
+    reason = f"In program.py:{line}: The program asks the definition for `hyper_params`."
+    assert definition.cause == reason
+
+
 # What names that of which flax.nn makes models, and what does not.
 MODELS = {
     "from flax import nn\nprint(nn.Model)": True,
