@@ -53,16 +53,32 @@ def conversions(points_to: PointsTo, unit: Unit) -> dict[str, Site]:
 
 
 def _has_checkpoints(points_to: PointsTo, unit: Unit) -> bool:
-    """True if something is saved or restored where the program of a unit runs."""
+    """True if what may hold an optimizer is saved or restored where the program of a unit runs."""
     documents = chain.from_iterable(map(points_to.processes.together_with, unit.documents))
     calls = chain.from_iterable(each.of_kind(ast.Call) for each in dict.fromkeys(documents))
     wanted = RESTORING | SAVING
     last = {name.rpartition(".")[2] for name in wanted} | RESTORE_METHODS
     return any(
         last_name(call.func) in last
-        and (points_to.package_names(call.func) & wanted or restores(points_to, call))
+        and (
+            any(
+                _may_hold_optimizer(points_to, call, 1 if ".checkpoints." in name else 0)
+                for name in points_to.package_names(call.func) & wanted
+            )
+            or restores(points_to, call)
+        )
         for call in calls
     )
+
+
+def _may_hold_optimizer(points_to: PointsTo, call: ast.Call, position: int) -> bool:
+    """False if parameters alone are evidently saved, or restored."""
+    by_name = (each.value for each in call.keywords if each.arg == "target")
+    target = next(by_name, next(iter(call.args[position:]), None))
+    if target is None or isinstance(target, ast.Constant | ast.Starred):
+        return True  # a checkpoint is restored as nested dicts
+    held = points_to.values(target)
+    return points_to.is_unknown(target) or points_to.holds_optimizer(held)
 
 
 def restores(points_to: PointsTo, call: ast.Call) -> bool:

@@ -56,6 +56,28 @@ def test_an_object_of_a_package_restores_what_it_is_given(
     assert "checkpoint convert OLD NEW" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("saved", "is_converted"),
+    [
+        ("checkpoints.save_checkpoint('run', o, 1)", True),
+        ("checkpoints.save_checkpoint('run', target=o.target, step=1)", False),
+        ("checkpoints.restore_checkpoint('run', None)", True),
+        ("checkpoints.restore_checkpoint('run', target=params)", True),
+        ("serialization.to_bytes(o.target)", False),
+        ("serialization.to_bytes({'of': o})", True),
+    ],
+)
+def test_checkpoints_of_parameters_alone_are_not_converted(
+    saved: str, is_converted: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = (
+        "from flax import serialization\n\n\ndef train(params):\n"
+        f"    o = optim.Adam(0.1).create(params)\n    return {saved}\n"
+    )
+    rewritten(tmp_path, train=program)
+    assert ("checkpoint convert OLD NEW" in capsys.readouterr().out) is is_converted
+
+
 @pytest.mark.parametrize("evaluating", ["evaluate", "elsewhere/evaluate"])
 def test_what_stands_beside_it_has_the_same_entries(evaluating: str, tmp_path: Path) -> None:
     files = {"train": TRAIN, evaluating: EVALUATE.format("Adam(1e-3)")}
