@@ -47,6 +47,8 @@ def given_away(points_to: PointsTo, document: Document, call: ast.Call) -> Itera
     """An optimizer, or what holds one, that is given to a function whose code is not seen."""
     for argument in arguments_of(call):
         objects = points_to.values(argument)
+        if not objects:
+            continue
         is_by_name = argument in call.args[:1] and _asks_for_any(document, call)
         inside = points_to.inside if is_by_name else points_to.data_inside
         holder = "" if sites_of(objects, Optimizer) else "an object that holds "
@@ -137,7 +139,7 @@ def put_away(points_to: PointsTo, document: Document, node: ast.Assign) -> Itera
     """An optimizer, or what holds one, that is put into something unknown."""
     value = points_to.values(node.value)
     for target, objects in chain(*(_put(points_to, each, value) for each in node.targets)):
-        sites = sites_of(points_to.data_inside(objects), Optimizer)
+        sites = objects and sites_of(points_to.data_inside(objects), Optimizer)
         owners = points_to.values(target.value)
         is_of_package = any(isinstance(each, External) for each in owners)
         is_own = isinstance(target, ast.Subscript) and any(

@@ -95,16 +95,17 @@ class Recognisers:
 
     def __init__(self, rules: Iterable[Recognises]) -> None:
         self._attributes: dict[tuple[type[Object], str], list[OfAttribute]] = {}
-        self._nodes: dict[type[ast.AST], list[OfNode]] = {}
+        # The functions that find the uses in a node of each kind.
+        self.nodes: dict[type[ast.AST], list[OfNode]] = {}
         for rule in rules:
             for owner, by_name in rule.attributes.items():
                 for name, recognise in by_name.items():
                     self._attributes.setdefault((owner, name), []).append(recognise)
             for kind, find in rule.nodes:
-                self._nodes.setdefault(kind, []).append(find)
+                self.nodes.setdefault(kind, []).append(find)
             for kind, find in rule.doubts:
-                self._nodes.setdefault(kind, []).append(functools.partial(_doubts, find))
-        self._nodes.setdefault(ast.Attribute, []).insert(0, self._asked)
+                self.nodes.setdefault(kind, []).append(functools.partial(_doubts, find))
+        self.nodes.setdefault(ast.Attribute, []).insert(0, self._asked)
 
     def attribute(self, owner: type[Object], asked: Asked) -> Iterator[Use]:
         """The one use that an attribute is."""
@@ -114,10 +115,6 @@ class Recognisers:
                 if use is not None:
                     yield use
                     return
-
-    def of_kind(self, kind: type[ast.AST]) -> Sequence[OfNode]:
-        """The functions that find the uses in a node of this kind."""
-        return self._nodes.get(kind, ())
 
     def _asked(self, points_to: PointsTo, document: Document, node: ast.Attribute) -> Iterator[Use]:
         """The uses of an attribute that an optimizer, a definition or a state dict is asked for."""
@@ -221,7 +218,8 @@ def uses(points_to: PointsTo, recognisers: Recognisers) -> Iterator[Use]:
         use
         for document in points_to.documents
         for node in document.nodes
-        for find in recognisers.of_kind(type(node))
+        if type(node) in recognisers.nodes
+        for find in recognisers.nodes[type(node)]
         for use in find(points_to, document, node)
     ]
     found += map(_as_doubt, _made_unseen(points_to, found))

@@ -49,15 +49,14 @@ def stored_entries(points_to: PointsTo, document: Document) -> Iterator[tuple[as
     """
     if not _ENTRY_IN_TEXT.search(document.text):
         return
-    reads = False
-    for node in document.nodes:
+    calls = document.of_kind(ast.Call)
+    for node in (*document.of_kind(ast.Subscript), *document.of_kind(ast.Compare), *calls):
         for owner, key, today in _named(node):
             held = points_to.values(owner)
             # Of what may be the nested dict of this very optimizer FOC210 says it.
             if Stored() in held and not sites_of(held, StateDict):
                 yield key, today
-        if isinstance(node, ast.Call):
-            reads = reads or Stored() in points_to.values(node)
+    reads = any(Stored() in points_to.values(node) for node in calls)
     for node in document.of_kind(ast.Constant) if reads else ():
         match node.value:
             case str(path) if "/" in path:

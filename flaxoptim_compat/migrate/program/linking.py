@@ -6,7 +6,6 @@ In one process, one file may be given what another one makes.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -14,7 +13,7 @@ from typing import NamedTuple, TypeVar
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import in_one_tree, meant, package_of
 from flaxoptim_compat.migrate.program.loading import FoundFile
-from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS, Mentions
+from flaxoptim_compat.migrate.program.mentions import RUNS_OTHERS, Mentions, has_word
 
 Node = TypeVar("Node")
 
@@ -156,8 +155,7 @@ class Links:
 
 
 # Who runs files by their names may run any of its tree, and who runs text any that imports connect.
-_RUNS_OTHERS = re.compile(RUNS_OTHERS)
-_RUNS_TEXT = re.compile(r"\bexec\b")
+_RUNS_TEXT = ("exec",)
 
 
 class Processes:
@@ -192,8 +190,9 @@ class Processes:
         packages = {each.module: each for each in self._imports if each.is_package}
         fixtures = [each for each in self._imports if each.path.name == "conftest.py"]
         for document, others in self._imports.items():
-            by_name = bool(_RUNS_OTHERS.search(document.text))
-            if by_name or _RUNS_TEXT.search(document.text):
+            source = document.text.encode(errors="replace")
+            by_name = has_word(RUNS_OTHERS, source)
+            if by_name or has_word(_RUNS_TEXT, source):
                 number = self.connected[document]
                 others |= {
                     each

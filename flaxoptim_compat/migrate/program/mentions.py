@@ -9,15 +9,16 @@ from typing import NamedTuple
 from flaxoptim_compat.legacy.lost import ENTRIES
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
 
-_MODULES = re.compile(rb"\b(?:flax|jax|jaxlib|flaxoptim_compat)\b")
+_MODULES = ("flax", "jax", "jaxlib", "flaxoptim_compat")
 # The words of flax.optim are enough: another file of the program may have imported it.
-_WORDS = re.compile(
-    rb"\b(?:optim|apply_gradient|compute_gradient|param_states|optimizer_def|OptimizerDef"
-    rb"|OptimizerState|MultiOptimizer|ModelParamTraversal|DynamicScale|hyper_params"
-    rb"|restore_state)\b|# FOC\d{3}: "
+_WORDS = (
+    *("optim", "apply_gradient", "compute_gradient", "param_states", "optimizer_def"),
+    *("OptimizerDef", "OptimizerState", "MultiOptimizer", "ModelParamTraversal", "DynamicScale"),
+    *("hyper_params", "restore_state"),
 )
+_MARK = re.compile(rb"# FOC\d{3}: ")
 _TARGET = re.compile(rb"\.\s*(?:target|state\s*\.\s*step)\b")
-_CHECKPOINTS = re.compile(rb"\b(?:checkpoints|serialization)\b")
+_CHECKPOINTS = ("checkpoints", "serialization")
 # Entries that only an optimizer has in a checkpoint, and paths through them.
 ENTRY = (
     r"""['"](?:[\w/]*/)?(?:target|param_states)(?:/[\w/]*)?['"]"""
@@ -25,8 +26,7 @@ ENTRY = (
 )
 _ENTRY = re.compile(ENTRY.encode())
 # What runs files that no import names.
-RUNS_OTHERS = r"\b(?:import_module|__import__|module_from_spec|run_path|run_module)\b"
-_RUNS_OTHERS = re.compile(RUNS_OTHERS.encode())
+RUNS_OTHERS = ("import_module", "__import__", "module_from_spec", "run_path", "run_module")
 # In a notebook, lines start with a quotation mark.
 _IMPORTED = re.compile(rb'^[ \t\f"]*(?:import|from)[ \t]+([\w., \t]+)', re.MULTILINE)
 
@@ -53,15 +53,28 @@ def mentions_in(source: bytes) -> Mentions:
     Args:
       source: the content of the file.
     """
-    checkpoints = b"flax" in source and bool(_CHECKPOINTS.search(source))
+    checkpoints = b"flax" in source and has_word(_CHECKPOINTS, source)
     optimizers = (
-        bool(_WORDS.search(source))
+        has_word(_WORDS, source)
+        or bool(_MARK.search(source))
         or (checkpoints and bool(_ENTRY.search(source)))
         or _asks_for_target(source)
     )
-    old = optimizers or bool(_MODULES.search(source))
+    old = optimizers or has_word(_MODULES, source)
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
-    return Mentions(optimizers, checkpoints, bool(_RUNS_OTHERS.search(source)), old)
+    return Mentions(optimizers, checkpoints, has_word(RUNS_OTHERS, source), old)
+
+
+def has_word(words: tuple[str, ...], source: bytes) -> bool:
+    """True if one of these words stands in a text by itself."""
+    # Most texts have none of them in them, which is seen much faster.
+    there = tuple(each for each in words if each.encode() in source)
+    return bool(there) and bool(_pattern(there).search(source))
+
+
+@functools.lru_cache
+def _pattern(words: tuple[str, ...]) -> re.Pattern[bytes]:
+    return re.compile(rb"\b(?:" + "|".join(words).encode() + rb")\b")
 
 
 def may_use_optimizers(text: str) -> bool:
@@ -71,12 +84,17 @@ def may_use_optimizers(text: str) -> bool:
       text: the content of the file.
     """
     source = text.encode(errors="replace")
-    asked = any(each.search(source) for each in (_WORDS, _ENTRY, _RUNS_OTHERS))
-    return asked or b".create(" in source or _asks_for_target(source)
+    return (
+        has_word((*_WORDS, *RUNS_OTHERS), source)
+        or b".create(" in source
+        or bool(_MARK.search(source))
+        or bool(_ENTRY.search(source))
+        or _asks_for_target(source)
+    )
 
 
 def _asks_for_target(source: bytes) -> bool:
-    return bool(_TARGET.search(source)) and b"optim" in source.lower()
+    return b"optim" in source.lower() and bool(_TARGET.search(source))
 
 
 def mentions_in_gin(source: bytes) -> bool:
@@ -85,7 +103,7 @@ def mentions_in_gin(source: bytes) -> bool:
     Args:
       source: the content of the file.
     """
-    return b"optim" in source and bool(_MODULES.search(source))
+    return b"optim" in source and has_word(_MODULES, source)
 
 
 def packages_in(source: bytes) -> frozenset[str]:
