@@ -36,6 +36,7 @@ from flaxoptim_compat.migrate.values.objects import (
     Transformed,
     Traversal,
     Unknown,
+    external,
 )
 
 # Methods of an optimizer that return one.
@@ -54,6 +55,11 @@ class Call(NamedTuple):
     document: Document
     node: ast.Call
     modules: Mapping[str, Document]
+
+    @property
+    def unknown(self) -> Objects:
+        """A result that may be anything, as the only value."""
+        return frozenset({Unknown(self.document, self.node)})
 
 
 @dataclasses.dataclass
@@ -143,16 +149,15 @@ class Calls:
                 return self._of_package(call, name, given)
             case Unknown():
                 self._let_go(call, given.all)
-                return frozenset({Unknown(call.document, call.node)})
+                return call.unknown
         return NOTHING
 
     def _let_go(self, call: Call, objects: Objects) -> None:
         """Let functions be called by code that is not seen, with anything."""
-        unknown = Unknown(call.document, call.node)
         for each in objects:
             if isinstance(each, Function):
                 for name in each.parameters:
-                    self._memory.give(each.node, name, frozenset({unknown}))
+                    self._memory.give(each.node, name, call.unknown)
 
     def _beside_gradients(self, node: ast.Call, returned: Objects) -> Objects:
         """The result of a gradient function: only its auxiliary value can hold an optimizer."""
@@ -250,35 +255,35 @@ class Calls:
         if name == known_names.COMPUTED:
             return self.define(call, "")
         if known_names.legacy_name(name) == "from_train_state":
-            return frozenset({External(known_names.BRIDGED)})
+            return external(known_names.BRIDGED)
         if known_names.is_traversal(name):
             self.has_traversals = True
             return frozenset({Traversal(call.document, call.node)})
         if known_names.is_optimizer(name):
             return frozenset({Optimizer(Site(call.document, call.node, ""))})
         # What it calls gets no optimizers, unless it is given them.
-        inside = memory.data_inside(given.all, _MOST_DEEP_DATA)
+        everything = given.all
+        inside = memory.data_inside(everything, _MOST_DEEP_DATA)
         has_optimizers = any(isinstance(each, Optimizer) for each in inside)
         if known_names.is_number(name) and not has_optimizers:
             return frozenset({ONE})
         if known_names.makes_none(name):
-            for each in given.all:
+            for each in everything:
                 if isinstance(each, Function) and not has_optimizers:
                     for parameter in each.parameters:
                         memory.give(each.node, parameter, NOTHING)
                     memory.returned(each)
             if has_optimizers:
-                self._let_go(call, given.all)
+                self._let_go(call, everything)
                 if "." in name and name not in known_names.SAVING:
                     return self._perhaps(call, inside)
             return NOTHING
-        self._let_go(call, given.all)
-        return frozenset({Unknown(call.document, call.node)})
+        self._let_go(call, everything)
+        return call.unknown
 
     def _perhaps(self, call: Call, inside: Objects) -> Objects:
         """The optimizers that a function is given, or what holds them, or something else."""
-        optimizers = (each for each in inside if isinstance(each, Optimizer))
-        perhaps = frozenset[Object]([*optimizers, Unknown(call.document, call.node)])
+        perhaps = call.unknown.union(each for each in inside if isinstance(each, Optimizer))
         return perhaps | self._memory.put(Container(call.node), ANYWHERE, perhaps)
 
     def _returned(self, call: Call, name: str, given: Given) -> Objects:
@@ -293,10 +298,9 @@ class Calls:
     def _read(self, call: Call, name: str, given: Given) -> Objects:
         """Whatever was written before: nested dicts, or anything else."""
         made = {last_name(each.func) for each in call.document.of_kind(ast.Call)}
-        unknown = Unknown(call.document, call.node)
         if made.isdisjoint(("state_dict", "to_state_dict")):
-            return frozenset({unknown})
-        return frozenset({Stored(), unknown})
+            return call.unknown
+        return call.unknown | {Stored()}
 
     def _restored(self, call: Call, name: str, given: Given) -> Objects:
         """The nested dicts of a checkpoint, or the argument into which they are restored."""
@@ -471,9 +475,9 @@ class Calls:
         if names:
             return found
         if any(isinstance(each, External) and known_names.is_package(each.name) for each in owners):
-            found |= {External(known_names.COMPUTED)}
+            found |= external(known_names.COMPUTED)
         if any(isinstance(each, Instance | Class | Unknown) for each in owners):
-            found |= {Unknown(call.document, call.node)}
+            found |= call.unknown
         return found
 
     def _set_field(self, call: Call, name: str, given: Given) -> Objects:
@@ -486,7 +490,7 @@ class Calls:
         """The files that may be imported, as far as is written out which."""
         files = files_by_name(call.node, call.document, self._documents)
         found = frozenset[Object](map(File, files))
-        return found or frozenset({Unknown(call.document, call.node)})
+        return found or call.unknown
 
     def _class(self, call: Call, name: str, given: Given) -> Objects:
         return self._memory.attribute(given[0, ""], "__class__", {})
@@ -557,7 +561,7 @@ class Calls:
             case _ if owner.is_dict and method not in OF_DICTS:
                 return NOTHING  # an entry of it is called
             case _ if method not in known_names.RETURN_NONE:
-                return frozenset({Unknown(call.document, call.node)})
+                return call.unknown
         return NOTHING
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection, Hashable, Iterator
+import collections
+import dataclasses
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from typing import Generic, TypeVar
 
 from flaxoptim_compat.migrate.values.objects import (
     NOTHING,
@@ -20,38 +22,63 @@ from flaxoptim_compat.migrate.values.objects import (
 
 # A variable, a field, an entry or a result: its kind, the node that it belongs to, and its name.
 Cell = tuple[str, Hashable, Hashable]
-# So often a function is read, on average, before too much is going on in the program.
+# A piece of the program that reads cells.
+Reader = TypeVar("Reader", bound=Hashable)
+# So often a piece is read, on average, before too much is going on in the program.
 _MOST_READINGS = 60
 # As many objects are told apart in one variable.
 _MOST_OBJECTS = 25
 
 
-class Cells:
-    """The values of each cell, and the functions that are to be read again when these grow."""
+@dataclasses.dataclass(eq=False, slots=True)
+class _State(Generic[Reader]):
+    """The values of one cell by now.
+
+    Args:
+      held: these.
+      readers: who read them.
+      flows: the cells that hold them, too.
+      is_written: whether something was written to it, even if it was no value that matters.
+      is_wide: whether objects are no longer told apart in it.
+    """
+
+    held: Objects = NOTHING
+    readers: dict[Reader, None] = dataclasses.field(default_factory=dict)
+    flows: list[_State[Reader]] = dataclasses.field(default_factory=list)
+    is_written: bool = False
+    is_wide: bool = False
+
+
+class Cells(Generic[Reader]):
+    """The values of each cell, and who is to read them again when these grow."""
 
     def __init__(self) -> None:
-        self._held: dict[Cell, Objects] = {}
-        self._readers: dict[Cell, dict[ast.AST, None]] = {}
-        self._written: set[Cell] = set()
-        # The cells in which objects are no longer told apart.
-        self._wide: set[Cell] = set()
-        self._waiting: dict[ast.AST, None] = {}
-        # How often functions were read, all together, and which.
+        self._states: dict[Cell, _State[Reader]] = {}
+        self._waiting: collections.deque[Reader] = collections.deque()
+        self._is_waiting: set[Reader] = set()
+        # How often somebody read, all together, and who did.
         self.readings = 0
-        self._were_read: dict[ast.AST, None] = {}
-        # The function that is being read, and what is not told apart in it.
-        self.reader: ast.AST | None = None
-        self.beyond: Unknown
+        self._were_read: set[Reader] = set()
+        # Who is reading, and what makes that which is not told apart there.
+        self.reader: Reader | None = None
+        self.beyond: Callable[[], Unknown]
 
-    def get(self, cell: Cell) -> Objects:
-        """The values that a cell holds by now."""
-        return self._held.get(cell, NOTHING)
+    def _at(self, cell: Cell) -> _State[Reader]:
+        state = self._states.get(cell)
+        if state is None:
+            state = self._states[cell] = _State()
+        return state
 
     def read(self, cell: Cell) -> Objects:
-        """The values that a cell holds by now; whoever reads them is read again when they grow."""
+        """The values that a cell holds by now; whoever reads them reads again when they grow."""
+        state = self._at(cell)
         if self.reader is not None:
-            self._readers.setdefault(cell, {})[self.reader] = None
-        return self._held.get(cell, NOTHING)
+            state.readers[self.reader] = None
+        return state.held
+
+    def flow(self, origin: Cell, cell: Cell) -> None:
+        """Let a cell hold all that another one will hold, too."""
+        self._at(origin).flows.append(self._at(cell))
 
     def write(self, cell: Cell, objects: Collection[Object], *, counts: bool = True) -> None:
         """Add values to a cell; of those that are unknown, the first in the files stands for all.
@@ -61,62 +88,77 @@ class Cells:
           objects: what it can hold.
           counts: whether it may hold nothing else; not so for the default of a parameter.
         """
-        if counts:
-            self._written.add(cell)
-        held = self._held.get(cell, NOTHING)
-        if not objects or held.issuperset(objects):
+        state = self._at(cell)
+        if state.is_written and state.held.issuperset(objects):
             return
-        both = held.union(objects)
-        if cell in self._wide or len(both) > _MOST_OBJECTS:
+        waiting: list[tuple[_State[Reader], Collection[Object]]] = [(state, objects)]
+        for each, more in waiting:
+            is_new = counts and not each.is_written
+            each.is_written |= counts
+            held = each.held
+            both = held if held.issuperset(more) else self._both(each, more)
+            if both != held:
+                each.held = both
+                self.let_wait_again(each.readers)
+            elif not is_new:
+                continue
+            waiting += [(other, both) for other in each.flows]
+
+    def _both(self, state: _State[Reader], more: Collection[Object]) -> Objects:
+        both = state.held.union(more)
+        if state.is_wide or len(both) > _MOST_OBJECTS:
             # So many that they are not told apart: what matters, and something unknown.
-            self._wide.add(cell)
-            both = frozenset([*filter(_matters, both), self.beyond])
-        unknown = [each for each in both if isinstance(each, Unknown)]
+            state.is_wide = True
+            both = frozenset([*filter(_matters, both), self.beyond()])
+        unknown = [each for each in both if type(each) is Unknown]
         if len(unknown) > 1:
             # Of two at one place the one that is there, so that this comes to an end.
-            first = min(unknown, key=lambda each: (order_of(each), each not in held))
-            both = frozenset(
-                each for each in both if not isinstance(each, Unknown) or each is first
-            )
-        if both != held:
-            self._held[cell] = both
-            self._waiting.update(self._readers.get(cell, {}))
+            first = min(unknown, key=lambda each: (order_of(each), each not in state.held))
+            both = both.difference(unknown) | {first}
+        return both
 
-    def let_wait(self, function: ast.AST) -> None:
-        """Have a function read, if it was not."""
-        if function not in self._were_read:
-            self._waiting[function] = None
+    def let_wait(self, *readers: Reader) -> None:
+        """Have somebody read who did not."""
+        self.let_wait_again(each for each in readers if each not in self._were_read)
 
-    def let_all_wait(self) -> None:
-        """Have all functions that were read read once more."""
-        self._waiting.update(dict.fromkeys(self._were_read))
+    def let_wait_again(self, readers: Iterable[Reader]) -> None:
+        """Have somebody read once more."""
+        for each in readers:
+            if each not in self._is_waiting:
+                self._is_waiting.add(each)
+                self._waiting.append(each)
 
-    def waiting(self) -> Iterator[ast.AST]:
-        """The functions to read, one by one, until nothing changes any more."""
+    def waiting(self) -> Iterator[Reader]:
+        """Those who are to read, one by one, until nothing changes any more."""
         while self._waiting and not self.gave_up:
-            function = next(iter(self._waiting))
-            del self._waiting[function]
+            reader = self.reader = self._waiting.popleft()
+            self._is_waiting.remove(reader)
             self.readings += 1
-            self._were_read[function] = None
-            self.reader = function
-            yield function
+            self._were_read.add(reader)
+            yield reader
         self.reader = None
 
     def is_written(self, cell: Cell) -> bool:
         """True if something was written to a cell, even if it was no value that matters."""
-        return cell in self._written
+        return cell in self._states and self._states[cell].is_written
 
     def open(self) -> list[Cell]:
         """The cells that are read, and that nothing in the program writes."""
-        return [each for each in self._readers if each not in self._written]
+        return [
+            cell for cell, state in self._states.items() if state.readers and not state.is_written
+        ]
 
-    def of(self, kind: str) -> Iterator[tuple[Cell, Objects]]:
-        """All cells of a kind, with what they hold."""
-        return ((cell, held) for cell, held in self._held.items() if cell[0] == kind)
+    def of(self, kind: str) -> list[tuple[Cell, Objects]]:
+        """All cells of a kind that hold something, with that."""
+        return [
+            (cell, state.held)
+            for cell, state in self._states.items()
+            if cell[0] == kind and state.held
+        ]
 
     @property
     def gave_up(self) -> bool:
-        """True if functions were read too often, so that the reading stopped before its end."""
+        """True if pieces were read too often, so that the reading stopped before its end."""
         return self.readings > _MOST_READINGS * (len(self._were_read) + 20)
 
 

@@ -45,9 +45,11 @@ from flaxoptim_compat.migrate.values.objects import (
     Super,
     Unknown,
     bases_of,
+    external,
     is_plain,
     key_of,
 )
+from flaxoptim_compat.migrate.values.order import Body, Part, Source, parts_of
 from flaxoptim_compat.migrate.values.scopes import Scopes, Stars
 
 # Annotations that say nothing of how a value is wrapped, and those of containers.
@@ -81,47 +83,55 @@ class Flow:
         self.scopes = {document: Scopes(document) for document in documents}
         # What something unknown comes from that is used as only optimizers are.
         self._taken: set[ast.AST] = set()
+        # Where something is asked for what optimizers have, and where it was taken for one.
+        self.asked: dict[ast.Attribute, Part] = {}
+        self.taken_at: set[ast.Attribute] = set()
         # The expressions that a run saw to be these.
         self.exactly: dict[ast.AST, Objects] = {}
-        self._names: dict[ast.AST, frozenset[str]] = {}
         # The calls that decorators are.
         self.decorating: dict[ast.expr, ast.Call] = {}
         self._evidence = evidence
-        stars = Stars(modules)
-        self._readers: dict[ast.AST, _Reader] = {}
-        for document in documents:
-            reader = _Reader(self, document, modules[document], stars.brought(document))
-            self._readers[document.tree] = reader
-            self.cells.let_wait(document.tree)
+        self._bodies: dict[ast.AST, Body] = {}
+        self._parts: list[Part] = []
+        self._reader = _Reader(self)
         self._starting = _starting(documents, modules, evidence)
+        stars = Stars(modules)
+        for document in documents:
+            scopes = self.scopes[document]
+            file = Source(document, modules[document], stars.brought(document), scopes)
+            self._bodies[document.tree] = Body(file, document.tree)
+            self.cells.let_wait(document.tree)
         self._read()
         if evidence.makers:
             self._believe()
-        while opened := [*filter(self._is_open, self.cells.open())]:
-            for each in opened:
-                self.cells.write(each, self._unknown(each))
+        while self._open() or self._take():
             self._read()
 
-    def bound_in(self, node: ast.AST) -> frozenset[str]:
-        """The names that a statement binds."""
-        names = self._names.get(node)
-        if names is None:
-            names = self._names[node] = frozenset(_bound_in(node))
-        return names
-
-    def add(self, function: ast.AST, make: Callable[[], _Reader]) -> None:
-        """Have a function read, by the reader that is made for it.
+    def add(self, body: Body) -> None:
+        """Have a function read.
 
         In a file that does not name what optimizers have, it is read once something calls it.
         """
-        if function not in self._readers:
-            reader = self._readers[function] = make()
-            if reader.document in self._starting:
-                self.cells.let_wait(function)
+        if body.node not in self._bodies:
+            self._bodies[body.node] = body
+            if body.file.document in self._starting:
+                self.cells.let_wait(body.node)
 
     def _read(self) -> None:
-        for function in self.cells.waiting():
-            self._readers[function].read(function)
+        for each in self.cells.waiting():
+            if isinstance(each, Part):
+                self._reader.read(each)
+            else:
+                parts = parts_of(self._bodies[each], self.cells.flow)
+                self._parts += parts
+                self.cells.let_wait(*parts)
+
+    def _open(self) -> bool:
+        """Let the cells that nothing writes hold something unknown; False if there are none."""
+        opened = [*filter(self._is_open, self.cells.open())]
+        for each in opened:
+            self.cells.write(each, self._unknown(each))
+        return bool(opened)
 
     def _is_open(self, cell: Cell) -> bool:
         """True if a cell that nothing writes may hold any value."""
@@ -142,29 +152,47 @@ class Flow:
             packages = [each for each in bases if isinstance(each, External)]
             if packages and all(known_names.makes_none(each.name) for each in packages):
                 # A method that it has from a package, such as `apply` of a module of Linen.
-                return frozenset({External(f"{packages[0].name}.{name}")})
-        unknown = self.memory.unknown_named(str(name))
-        document, place = unknown.document, unknown.node
+                return external(f"{packages[0].name}.{name}")
         if isinstance(node, ast.ClassDef):
-            document, place = self.memory.classes[node].document, node
-        elif isinstance(node, ast.AST) and node in self._readers:
-            document = self._readers[node].document
+            return frozenset({Unknown(self.memory.classes[node].document, node)})
+        if isinstance(node, ast.AST) and node in self._bodies:
             arguments = parameters(node.args) if isinstance(node, FunctionNode) else ()
-            of = [each for each in arguments if each.arg == name]
-            place = of[0] if of else place
-        return frozenset({Unknown(document, place)})
+            place = next((each for each in arguments if each.arg == name), node)
+            return frozenset({Unknown(self._bodies[node].file.document, place)})
+        return self.memory.unknown_named(str(name))
 
-    def take(self, unknown: Unknown) -> None:
-        """Take something unknown for an optimizer that is made elsewhere."""
-        if unknown.node not in self._taken:
-            self._taken.add(unknown.node)
-            for cell, held in [
-                *self.cells.of("variable"),
-                *self.cells.of("given"),
-                *self.cells.of("returns"),
-            ]:
-                if unknown in held:
+    def _take(self) -> bool:
+        """Take what is used as one for an optimizer that is made elsewhere; False if nothing is.
+
+        What else it may be tells, so all else is read before.
+        """
+        used = [*filter(self._is_used_as_optimizer, self.asked)]
+        owners = itertools.chain(*(self.held[node.value] for node in used))
+        taken = {each for each in owners if isinstance(each, Unknown)}
+        self.taken_at.update(used)
+        self._taken.update(each.node for each in taken)
+        self.cells.let_wait_again(self.asked[node] for node in used)
+        for kind in ("variable", "given", "returns"):
+            for cell, held in self.cells.of(kind):
+                if not taken.isdisjoint(held):
                     self.cells.write(cell, [Optimizer(None)])
+        return bool(used)
+
+    def _is_used_as_optimizer(self, node: ast.Attribute) -> bool:
+        """True if an unknown value is asked for an attribute that only optimizers have.
+
+        After a run that made definitions it is False: a name alone tells less.
+        """
+        owners = self.held.get(node.value, NOTHING)
+        return (
+            any(isinstance(each, Unknown) and not self.is_taken(each) for each in owners)
+            and all(isinstance(each, Unknown) or each == Optimizer(None) for each in owners)
+            and not self._evidence.makers
+            and not known_names.is_bridged(node)
+            and known_names.hints_at_optimizer(
+                node.attr, last_name(node.value), is_own=self.memory.is_own_method(node.attr)
+            )
+        )
 
     def is_taken(self, unknown: Object) -> bool:
         """True if an unknown value was taken for an optimizer."""
@@ -188,7 +216,7 @@ class Flow:
                 memory.shown[cell] = memory.shown.get(cell, NOTHING) | objects
         for cell, objects in memory.shown.items():
             self.cells.write(cell, objects)
-        self.cells.let_all_wait()
+        self.cells.let_wait_again(self._parts)
         self._read()
 
     def cells_read(self, node: ast.AST) -> Iterator[Cell]:
@@ -222,29 +250,21 @@ def _starting(
 
 
 class _Reader:
-    """Reads the functions of one file, those of one class with that."""
+    """Reads the parts of functions, one by one."""
 
-    def __init__(
-        self,
-        flow: Flow,
-        document: Document,
-        modules: Mapping[str, Document],
-        brought: Mapping[str, Document | str],
-        of: Class | None = None,
-    ) -> None:
-        self.document = document
+    def __init__(self, flow: Flow) -> None:
         self._flow = flow
         self._memory = flow.memory
-        self._modules = modules
-        self._brought = brought
-        self._class = of
-        self._scopes = flow.scopes[document]
-        self._scope = self._scopes.of[document.tree]
-        self._function: FunctionNode | None = None
-        # What the variables of the function that is read hold at the place where it is.
-        self._now: dict[str, Objects] = {}
-        # The statements around it of which parts may be run again, or not at all.
-        self._around: list[ast.AST] = []
+        self._held = flow.held
+        self._makers = flow.memory.evidence.makers
+        # The part that is being read, and where it stands.
+        self._part: Part
+        self._file: Source
+        self._scope: Scope
+        self._class: Class | None
+        self._function: FunctionNode | None
+        # The cells of names with their variables, and what is none.
+        self._named: dict[ast.Name, tuple[Cell, Cell] | Objects] = {}
         self._expressions: dict[type[ast.AST], Callable[[Any], Objects]] = {
             ast.Name: self._name,
             ast.Attribute: self._attribute,
@@ -274,45 +294,33 @@ class _Reader:
             ast.Assign: self._assign_statement,
             ast.AnnAssign: self._annotated_statement,
             ast.AugAssign: self._augmented_statement,
-            ast.If: self._if,
             ast.For: self._for,
             ast.AsyncFor: self._for,
             ast.withitem: self._with_item,
-            ast.Match: self._match,
-            ast.Try: self._try,
-            ast.While: self._while,
             ast.Return: self._return,
             ast.FunctionDef: self._define,
             ast.AsyncFunctionDef: self._define,
             ast.ClassDef: self._define_class,
             ast.Import: self._import,
             ast.ImportFrom: self._import_from,
+            ast.arguments: self._take,
         }
 
-    def _inner(self, of: Class | None) -> _Reader:
-        return _Reader(self._flow, self.document, self._modules, self._brought, of)
+    def read(self, part: Part) -> None:
+        """Read a part of a function, or of what stands at the top of a file."""
+        body = part.body
+        self._part, self._file, self._scope, self._class = part, body.file, part.scope, part.of
+        self._function = None if isinstance(body.node, ast.Module) else body.node
+        self._memory.home = body.file.document
+        self._memory.cells.beyond = body.unknown
+        if isinstance(part.node, ast.expr):
+            self._value(part.node)
+        else:
+            self._statement(part.node)
 
-    def read(self, function: ast.AST) -> None:
-        """Read a function, or what stands at the top of the file."""
-        self._scope, self._now = self._scopes.of[function], {}
-        self._memory.home = self.document
-        self._memory.cells.beyond = Unknown(self.document, function)
-        match function:
-            case ast.Module(body=body):
-                self._all(body)
-            case ast.Lambda(body=body):
-                self._function = function
-                self._take()
-                self._returns(self._value(body))
-            case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body):
-                self._function = function
-                self._take()
-                self._all(body)
-
-    def _take(self) -> None:
+    def _take(self, node: ast.arguments) -> None:
         """Let the parameters hold what the function is given."""
-        assert self._function is not None
-        for each in parameters(self._function.args):
+        for each in parameters(node):
             self._bind(each.arg, self._memory.cells.read(("given", self._function, each.arg)))
 
     # Statements
@@ -330,30 +338,6 @@ class _Reader:
             self._all(ast.iter_child_nodes(node))
         else:
             method(node)
-
-    def _parts(self, node: ast.AST, *parts: Iterable[ast.AST]) -> None:
-        """Read the parts of a statement that may be run again, or not at all.
-
-        A variable is there what it was before, or anything that the statement assigns to it.
-        """
-        self._around.append(node)
-        names = self._flow.bound_in(node)
-        for each in (*parts, ()):
-            for name in names:
-                if name in self._now:
-                    cell = ("joined", node, name)
-                    self._memory.cells.write(cell, self._now[name])
-                    self._now[name] = self._memory.cells.read(cell)
-            self._all(each)
-        self._around.pop()
-
-    def _while(self, node: ast.While) -> None:
-        self._parts(node, [node.test, *node.body], node.orelse)
-
-    def _try(self, node: ast.Try) -> None:
-        self._parts(
-            node, node.body, *([each] for each in node.handlers), node.orelse, node.finalbody
-        )
 
     def _assign_statement(self, node: ast.Assign) -> None:
         value = self._value(node.value)
@@ -373,32 +357,16 @@ class _Reader:
         if isinstance(node.op, ast.Add | ast.BitOr):
             self._assign(node.target, before | self._sum(node, both))
 
-    def _if(self, node: ast.If) -> None:
-        self._value(node.test)
-        before = dict(self._now)
-        self._all(node.body)
-        after, self._now = self._now, before
-        self._all(node.orelse)
-        self._now = {name: held | after[name] for name, held in self._now.items() if name in after}
-
     def _for(self, node: ast.For | ast.AsyncFor) -> None:
-        elements = self._elements(node.iter)
-        self._around.append(node)
-        self._assign(node.target, elements)
-        self._around.pop()
-        self._parts(node, node.body, node.orelse)
+        self._assign(node.target, self._elements(node.iter))
 
     def _with_item(self, node: ast.withitem) -> None:
         value = self._value(node.context_expr)
         if node.optional_vars is not None:
             self._assign(node.optional_vars, self._memory.entered(value))
 
-    def _match(self, node: ast.Match) -> None:
-        # The names of a pattern are bound by nothing that is followed, and so are unknown.
-        self._parts(node, [node.subject], *([each] for each in node.cases))
-
     def _open(self, node: ast.AST) -> Objects:
-        return frozenset({Unknown(self.document, node)})
+        return frozenset({Unknown(self._file.document, node)})
 
     def _return(self, node: ast.Return) -> None:
         if node.value is not None:
@@ -445,23 +413,17 @@ class _Reader:
         if isinstance(node, ast.ClassDef):
             # What the body of a class assigns is an attribute of its instances.
             self._memory.cells.write(("field", node, name), value)
-        self._memory.bind(node, name, value)
-        if self._keeps(home, name):
-            self._now[name] = self._memory.as_shown(value, ("variable", node, name))
-            for each in self._around:
-                self._memory.cells.write(("joined", each, name), self._now[name])
-
-    def _keeps(self, home: Scope, name: str) -> bool:
-        """True if only the function that is being read assigns to a variable."""
-        own = self._function or self.document.tree
-        return home.node is own and (own, name) not in self._scopes.shared
+        if self._part.body.keeps(home, name):
+            self._memory.cells.write(("assigned", self._part.node, name), value)
+        else:
+            self._memory.bind(node, name, value)
 
     # Functions and classes
 
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         memory = self._memory
         owner = self._class if self._scope.is_class else None
-        function = Function(self.document, node)
+        function = Function(self._file.document, node)
         self._decorate(node, function)
         # Decorators return the function, or one that does the same.
         found: Object = function
@@ -485,7 +447,7 @@ class _Reader:
             for taker in parameters(node.args):
                 if given_by := memory.cells.read(("fixture", "", taker.arg)):
                     memory.give(node, taker.arg, given_by)
-        self._flow.add(node, lambda: self._inner(owner or self._class))
+        self._flow.add(Body(self._file, node, owner or self._class))
 
     def _decorate(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, found: Object
@@ -496,7 +458,7 @@ class _Reader:
             decorating = self._flow.decorating.setdefault(
                 each, ast.copy_location(ast.Call(each, [], []), each)
             )
-            call = Call(self.document, decorating, self._modules)
+            call = Call(self._file.document, decorating, self._file.modules)
             made = self._flow.calls.result(call, own, Given([frozenset({found})]))
             for wrapper in made:
                 if isinstance(wrapper, Function) and wrapper.node is not node:
@@ -527,40 +489,37 @@ class _Reader:
 
     def _lambda(self, node: ast.Lambda) -> Objects:
         self._parameters(node)
-        self._flow.add(node, lambda: self._inner(self._class))
-        return frozenset({Function(self.document, node)})
+        self._flow.add(Body(self._file, node, self._class))
+        return frozenset({Function(self._file.document, node)})
 
     def _define_class(self, node: ast.ClassDef) -> None:
         self._all([*node.keywords, *node.bases])
-        found = Class(self.document, node)
+        found = Class(self._file.document, node)
         self._memory.classes[node] = found
-        bases = (self._flow.held.get(each, NOTHING) for each in bases_of(node))
+        bases = (self._held.get(each, NOTHING) for each in bases_of(node))
         self._memory.cells.write(("bases", node, ""), NOTHING.union(*bases))
         self._bind(node.name, frozenset({found}))
         # Who makes objects of it, and calls the methods that it inherits, need not be seen.
         self._memory.inherit(found)
         self._decorate(node, found)
-        around = self._scope, self._class
-        self._scope, self._class = self._scopes.of[node], found
-        self._all(node.body)
-        self._scope, self._class = around
 
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.partition(".")[0]
-            module = self._modules.get(name)
-            found = File(module) if module else External(name)
-            self._bind(alias.asname or name, frozenset({found}))
+            module = self._file.modules.get(name)
+            self._bind(
+                alias.asname or name, frozenset({File(module)}) if module else external(name)
+            )
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         origin = "." * node.level + (node.module or "")
-        module = self._modules.get(origin)
+        module = self._file.modules.get(origin)
         for alias in node.names:
             if alias.name == "*":
-                for name, of in self._brought.items():
-                    self._memory.bind(self.document.tree, name, self._in_star(name, of))
+                for name, of in self._file.brought.items():
+                    self._memory.bind(self._file.document.tree, name, self._in_star(name, of))
                 continue
-            submodule = self._modules.get(joined(origin, alias.name))
+            submodule = self._file.modules.get(joined(origin, alias.name))
             if submodule is not None:
                 found: Objects = frozenset({File(submodule)})
             elif module is not None:
@@ -568,12 +527,12 @@ class _Reader:
             elif node.level:
                 found = self._open(alias)
             else:
-                found = frozenset({External(f"{origin}.{alias.name}")})
+                found = external(f"{origin}.{alias.name}")
             self._bind(alias.asname or alias.name, found)
 
     def _in_star(self, name: str, of: Document | str) -> Objects:
         if isinstance(of, str):
-            return frozenset({External(of)})
+            return external(of)
         return self._memory.of_file(of, name)
 
     # Expressions
@@ -585,18 +544,24 @@ class _Reader:
             self._all(ast.iter_child_nodes(node))
             return NOTHING
         held = method(node)
-        if node in self._memory.evidence.makers and node in self._flow.calls.sites:
+        if self._makers:
+            held = self._as_seen(node, held)
+        if held:
+            before = self._held.get(node)
+            if before is not held:
+                self._held[node] = before | held if before else held
+        return held
+
+    def _as_seen(self, node: ast.expr, held: Objects) -> Objects:
+        """The values of an expression as a run saw them."""
+        if node in self._makers and node in self._flow.calls.sites:
             assert isinstance(node, ast.Call)
             held |= {Definition(self._flow.calls.sites[node])}
         exactly = self._flow.exactly.get(node)
         if exactly is not None:
             held = exactly
             if isinstance(node, ast.Attribute):
-                self._memory.store(self._flow.held.get(node.value, NOTHING), node.attr, held)
-        if held:
-            before = self._flow.held.get(node)
-            if before is not held:
-                self._flow.held[node] = before | held if before else held
+                self._memory.store(self._held.get(node.value, NOTHING), node.attr, held)
         return held
 
     def _constant(self, node: ast.Constant) -> Objects:
@@ -605,40 +570,33 @@ class _Reader:
         return _ONE if isinstance(node.value, int | float) else NOTHING
 
     def _name(self, node: ast.Name) -> Objects:
+        named = self._named.get(node)
+        if named is None:
+            named = self._named[node] = self._cell_of(node)
+        if isinstance(named, frozenset):
+            return named
+        return self._memory.held(*named)
+
+    def _cell_of(self, node: ast.Name) -> tuple[Cell, Cell] | Objects:
+        """The cell that a name reads, and that of its variable; or what it is of packages."""
         home = self._scope.binder(node.id, (node.lineno, node.col_offset))
         if home is None:
-            if node.id not in self._brought:
-                return frozenset({External(node.id)})
-            return self._memory.of_file(self.document, node.id)
-        if node.id in self._now and self._keeps(home, node.id):
-            return self._now[node.id]
-        return self._memory.variable(home.node, node.id)
+            if node.id not in self._file.brought:
+                return external(node.id)
+            variable: Cell = "variable", self._file.document.tree, node.id
+            return variable, variable
+        variable = "variable", home.node, node.id
+        if self._part.body.keeps(home, node.id):
+            return self._part.reaching.get(node.id, variable), variable
+        return variable, variable
 
     def _attribute(self, node: ast.Attribute) -> Objects:
         owners = self._value(node.value)
-        if self._is_used_as_optimizer(node, owners):
-            for each in owners:
-                if isinstance(each, Unknown):
-                    self._flow.take(each)
-            owners |= {Optimizer(None)}
-            self._flow.held[node.value] = owners
-        return self._memory.attribute(owners, node.attr, self._modules)
-
-    def _is_used_as_optimizer(self, node: ast.Attribute, owners: Objects) -> bool:
-        """True if an unknown value is asked for an attribute that only optimizers have.
-
-        After a run that made definitions it is False: a name alone tells less.
-        """
-        return (
-            node.attr in known_names.HINTING
-            and any(isinstance(each, Unknown) and not self._flow.is_taken(each) for each in owners)
-            and all(isinstance(each, Unknown) or each == Optimizer(None) for each in owners)
-            and not self._memory.evidence.makers
-            and not known_names.is_bridged(node)
-            and known_names.hints_at_optimizer(
-                node.attr, last_name(node.value), is_own=self._memory.is_own_method(node.attr)
-            )
-        )
+        if node.attr in known_names.HINTING:
+            self._flow.asked[node] = self._part
+            if node in self._flow.taken_at:
+                owners = self._held[node.value] = owners | {Optimizer(None)}
+        return self._memory.attribute(owners, node.attr, self._file.modules)
 
     def _call(self, node: ast.Call) -> Objects:
         functions = self._value(node.func)
@@ -660,12 +618,12 @@ class _Reader:
                 given.rest_named |= value
             else:
                 given.named[keyword.arg] = value
-        if functions == {External("super")}:
+        if functions == external("super"):
             return NOTHING if self._class is None else frozenset({Super(self._class)})
-        call = Call(self.document, node, self._modules)
+        call = Call(self._file.document, node, self._file.modules)
         found: Objects = NOTHING
         if isinstance(node.func, ast.Attribute):
-            owners = self._flow.held.get(node.func.value, NOTHING)
+            owners = self._held.get(node.func.value, NOTHING)
             for owner in owners:
                 found |= self._flow.calls.method(call, owner, node.func.attr, given)
             if not owners and node.func.attr in known_names.RESTORE_METHODS:
@@ -709,7 +667,7 @@ class _Reader:
     ) -> Objects:
         made, memory = Container(node, isinstance(node, ast.DictComp)), self._memory
         first = self._elements(node.generators[0].iter)
-        around, self._scope = self._scope, self._scopes.of[node]
+        around, self._scope = self._scope, self._file.scopes.of[node]
         for number, each in enumerate(node.generators):
             self._assign(each.target, self._elements(each.iter) if number else first)
             self._all(each.ifs)
@@ -785,8 +743,8 @@ class _Reader:
     def _annotated(self, annotation: ast.expr) -> Objects:
         """The values that a variable with an annotation can hold; none if that does not tell."""
         match annotation:
-            case ast.Constant() if annotation in self.document.quoted:
-                return self._annotated(self.document.quoted[annotation])
+            case ast.Constant() if annotation in self._file.document.quoted:
+                return self._annotated(self._file.document.quoted[annotation])
             case ast.Name() | ast.Attribute():
                 return frozenset(itertools.chain(*map(_of_kind, self._value(annotation))))
             case ast.BinOp(left=first, right=second):
@@ -807,21 +765,6 @@ class _Reader:
                         return frozenset({made})
                     return self._memory.put(made, ANYWHERE, inside)
         return NOTHING
-
-
-def _bound_in(node: ast.AST) -> Iterator[str]:
-    for each in ast.walk(node):
-        match each:
-            case ast.Name(id=name, ctx=ast.Store()):
-                yield name
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                yield name
-            case ast.alias(name=name, asname=other):
-                yield other or name.partition(".")[0]
 
 
 def _of_kind(of: Object) -> Iterator[Object]:

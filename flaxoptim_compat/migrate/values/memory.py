@@ -37,8 +37,10 @@ from flaxoptim_compat.migrate.values.objects import (
     Super,
     Unknown,
     class_of,
+    external,
     fields_of,
 )
+from flaxoptim_compat.migrate.values.order import Part
 
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
@@ -73,9 +75,9 @@ class Memory:
         self._processes = processes
         # The file that is being read.
         self.home = self._first = documents[0]
-        self._unknown: dict[str, Unknown] = {}
+        self._unknown: dict[str, Objects] = {}
         self._stored = frozenset(itertools.chain(*map(_stored_in, documents)))
-        self.cells = Cells()
+        self.cells = Cells[ast.AST | Part]()
         self.evidence = evidence
         # Of variables and fields, the optimizers that a run saw there.
         self.shown: dict[Cell, Objects] = {}
@@ -93,11 +95,17 @@ class Memory:
     def seen(self, kind: str, of: ast.AST, name: str) -> Objects:
         """The values of a variable or field; of optimizers those that a run saw in it, if any."""
         cell = (kind, of, name)
-        return self.as_shown(self.cells.read(cell), cell)
+        return self.held(cell, cell)
 
-    def as_shown(self, objects: Objects, cell: Cell) -> Objects:
-        """The values of a cell; of optimizers those that a run saw in it, if it saw any."""
-        shown = self.shown.get(cell)
+    def held(self, cell: Cell, of: Cell) -> Objects:
+        """The values of a cell of a variable or field; of optimizers those that a run saw in that.
+
+        Args:
+          cell: the variable or field itself, or one assignment to it.
+          of: the variable or field.
+        """
+        objects = self.cells.read(cell)
+        shown = self.shown.get(of)
         if shown is None:
             return objects
         followed = (
@@ -256,7 +264,7 @@ class Memory:
                 if full in modules:
                     found = File(modules[full])
                 elif of.count(".") < _MOST_DOTS:
-                    found = External(full)
+                    return external(full)
             case File(document=document):
                 submodule = modules.get(f"{document.module}.{name}")
                 bound = self.of_file(document, name)
@@ -298,18 +306,19 @@ class Memory:
         Where no others have any, it is unknown.
         """
         if name not in self._stored:
-            return frozenset({self.unknown_named(name)})
+            return self.unknown_named(name)
         together = self._processes.together_with(self.home)
         naming = self.cells.read(("naming", "", name))
         files = [each.document for each in naming if isinstance(each, File)]
         here = [each for each in files if each in together] or [self.home]
         return NOTHING.union(*(self.cells.read(("named", each, name)) for each in here))
 
-    def unknown_named(self, name: str) -> Unknown:
+    def unknown_named(self, name: str) -> Objects:
         """The value that an unknown object has under a name."""
         found = self._unknown.get(name)
         if found is None:
-            found = self._unknown[name] = Unknown(self._first, ast.Name(name))
+            unknown = Unknown(self._first, ast.Name(name))
+            found = self._unknown[name] = frozenset({unknown})
         return found
 
     def store(self, owners: Objects, name: str, objects: Objects) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 from collections.abc import Hashable, Iterator
 
 from flaxoptim_compat.migrate.names.dotted import last_name
@@ -111,6 +112,12 @@ class External(Object):
     """A name of a package that is not read, such as ``jax.jit``."""
 
     name: str
+
+
+@functools.cache
+def external(name: str) -> Objects:
+    """The name of a package, as the only value."""
+    return frozenset({External(name)})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

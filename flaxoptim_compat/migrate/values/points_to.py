@@ -81,19 +81,17 @@ class PointsTo:
         self._flow = Flow(documents, modules, self.evidence, self.processes)
         self._memory = self._flow.memory
         self.scopes = self._flow.scopes
-        self._known: dict[ast.AST, Objects] = {}
+        self._data: dict[Objects, Objects] = {}
         self._parameter_names: dict[Document, frozenset[str]] = {}
 
     # Expressions
 
     def values(self, node: ast.AST) -> Objects:
         """The values that an expression can hold, as far as they are known."""
-        known = self._known.get(node)
-        if known is None:
-            exactly = self._flow.exactly.get(node)
-            held = self._flow.held.get(node, NOTHING) if exactly is None else exactly
-            known = self._known[node] = _known(held) if held else NOTHING
-        return known
+        held = self._flow.exactly.get(node)
+        if held is None:
+            held = self._flow.held.get(node)
+        return _known(held) if held else NOTHING
 
     def is_unknown(self, node: ast.AST) -> bool:
         """True if an expression may be anything."""
@@ -154,7 +152,7 @@ class PointsTo:
 
     def returned(self, function: ast.AST) -> Objects:
         """The values that a function can return."""
-        return _known(self._memory.cells.get(("returns", function, "")))
+        return _known(self._memory.cells.read(("returns", function, "")))
 
     # Classes and containers
 
@@ -194,7 +192,10 @@ class PointsTo:
 
         What takes another object calls its methods, which are read.
         """
-        return _known(self._memory.data_inside(objects))
+        data = self._data.get(objects)
+        if data is None:
+            data = self._data[objects] = _known(self._memory.data_inside(objects))
+        return data
 
     def holds_optimizer(self, objects: Objects) -> bool:
         """True if there is an optimizer among these objects, or inside of them."""
@@ -244,4 +245,5 @@ class PointsTo:
 
 
 def _known(objects: Objects) -> Objects:
-    return frozenset(each for each in objects if not isinstance(each, Plain | Unknown))
+    known = [each for each in objects if not isinstance(each, (Plain, Unknown))]
+    return objects if len(known) == len(objects) else frozenset(known)

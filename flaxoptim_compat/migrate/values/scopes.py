@@ -35,13 +35,15 @@ class Scopes:
         self._parents = document.parents
         self.walk = walk_of(document)
         self.of = self.walk.scopes
-        # Variables that functions inside of their scope may assign to, at any time.
+        # Variables that functions inside of their scope, or expressions, may assign to at any time.
         self.shared = {
             (home.node, name)
             for scope in self.of.values()
             for name in scope.elsewhere
             if (home := scope.home(name)) is not None
         }
+        for walrus in document.of_kind(ast.NamedExpr):
+            self.shared.add((document.variables_of(walrus), walrus.target.id))
 
     def binder(self, node: ast.AST, name: str) -> Scope | None:
         """The scope that binds a name which is used at a node; None if it is a builtin."""

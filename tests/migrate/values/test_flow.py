@@ -39,6 +39,16 @@ FOLLOWED = {
         f"{_GIVE}class C:\n    every = {{'give': give}}\n",
         "x = C().every['give'](a)",
     ),
+    # Variables
+    "what is assigned last": ("", "x = n\n    x = a"),
+    "what both branches assign": ("", "if n:\n        x = a\n    else:\n        x = b"),
+    "what a loop goes on with": (
+        "",
+        "x = a\n    for _ in range(3):\n        x = x.apply_gradient(g)\n    else:\n        x = x",
+    ),
+    "an annotation of its own": ("", "x: optim.Optimizer\n    x = a if n else b"),
+    "an assignment in a condition": ("", "if (x := a) is not None:\n        pass"),
+    "what a try assigns": ("", "x = a\n    try:\n        x = b\n    finally:\n        n()"),
     # Lists and tuples
     "a list that takes in another": ("", "c, d = [], [a]\n    c += d\n    x = c[0]"),
     "a deque": ("", "d = collections.deque(maxlen=2)\n    d.append(a)\n    x = d[-1]"),
