@@ -24,8 +24,8 @@ from flaxoptim_compat.bridge.batches import LARGEST, batches
 from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
 from flaxoptim_compat.bridge.equality import same
 from flaxoptim_compat.bridge.rounding import ZERO, rounding_each
-from flaxoptim_compat.bridge.traced import Outcome, traced
-from flaxoptim_compat.bridge.trees import Target, collecting_later
+from flaxoptim_compat.bridge.traced import Outcome, Step, traced
+from flaxoptim_compat.bridge.trees import Target, collecting_later, step_count
 
 # A decay rate such as beta2 is built into the compiled step. A program that overrides it with ever
 # new numbers would compile at every step: past this many it runs kernel by kernel, as flax did.
@@ -101,27 +101,18 @@ def _variants(kind: type) -> list[Plan]:
     return []
 
 
-def compiled(
-    plan: Plan,
-    dynamic: PyTree,
-    target: Target,
-    step: Leaf,
-    states: Sequence[ParamState],
-    gradients: Sequence[Leaf],
-) -> Outcome:
-    """Do one step by compiled calls.
+def compiled(plan: Plan, dynamic: PyTree, step: Step) -> Outcome:
+    """The outcome of a step by compiled calls.
 
     Args:
       plan: what the step does.
       dynamic: the hyper-parameters that are no part of the plan.
-      target: the parameters.
-      step: the number of steps done.
-      states: the state of each leaf of the target.
-      gradients: the gradient of each.
+      step: the parameters, and the rest of the step.
 
     Raises:
       ValueError: a gradient has another shape than its parameter.
     """
+    target, done = step.target, step_count(step.count)
     kinds = tuple(map(_kind, target.leaves))
     division = _division(plan, target.treedef, kinds, _platform(target.leaves))
     leaves: list[Leaf] = []
@@ -134,16 +125,16 @@ def compiled(
             moved, count, moved_states = batch.run(
                 _at(batch.address, dynamic),
                 batch.pick(target.leaves),
-                step,
-                batch.pick(states),
-                batch.pick(gradients),
+                done,
+                batch.pick(step.states),
+                batch.pick(step.gradients),
             )
             leaves += moved
             new_states += moved_states
     # What the leaves find that no batch holds.
     leaves.append(None)
     new_states.append(None)
-    count = step + 1 if count is None else count
+    count = done + 1 if count is None else count
     return division.in_order(leaves), count, division.in_order(new_states)
 
 
@@ -235,13 +226,13 @@ def _compiled(plan: Plan, platform: str) -> Callable[..., Outcome]:
     def run(
         dynamic: PyTree,
         params: PyTree,
-        step: Leaf,
+        count: Leaf,
         states: Sequence[ParamState],
         gradients: Sequence[Leaf],
     ) -> Outcome:
         target, hyper_params = Target(params), hp.join(plan.static, dynamic)
         target.refuse_misshapen(gradients)
-        return traced(plan.definition, hyper_params, target, step, states, gradients)
+        return traced(Step(plan.definition, hyper_params, target, count, states, gradients))
 
     # On a GPU it made a step of Adam take 1.4 times as long, and whether it keeps the bits there as
     # well has not been measured.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import jax
 
 from flaxoptim_compat.bridge.compiled import compiled, plan
-from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, ParamState, PyTree
+from flaxoptim_compat.bridge.definition import Definition, HyperParams, Leaf, PyTree
 from flaxoptim_compat.bridge.numpy_steps import by_operators, left_to_numpy
 from flaxoptim_compat.bridge.strictness import is_strict, let_pass
-from flaxoptim_compat.bridge.traced import Outcome, goes_through_optax, traced
+from flaxoptim_compat.bridge.traced import Outcome, Step, goes_through_optax, traced
 from flaxoptim_compat.bridge.trees import Target, is_abstract, step_count
 
 
@@ -18,7 +16,7 @@ def run_step(
     definition: Definition,
     hyper_params: HyperParams,
     params: PyTree,
-    step: Leaf,
+    count: Leaf,
     param_states: PyTree,
     grads: PyTree,
 ) -> tuple[PyTree, Leaf, PyTree]:
@@ -40,86 +38,73 @@ def run_step(
         if partial is None:
             raise
         gradients = partial
+    step = Step(definition, hyper_params, target, count, states, gradients)
     # Where states alone are traced, compiled steps are calls inside that trace.
-    if is_abstract(step, *jax.tree.leaves(hyper_params), *target.leaves, *gradients):
-        _let_broadcast(definition, hyper_params, target, gradients)
-        outcome = traced(definition, hyper_params, target, step, states, gradients)
+    if is_abstract(count, *jax.tree.leaves(hyper_params), *target.leaves, *gradients):
+        _let_broadcast(step)
+        leaves, count, new_states = traced(step)
     else:
-        outcome = _outside_jit(definition, hyper_params, target, step, states, gradients)
-    leaves, count, new_states = outcome
+        leaves, count, new_states = _outside_jit(step)
     # Leaves that no optimizer moves stay the very objects they were.
     new = [old if leaf is None else leaf for leaf, old in zip(leaves, target.leaves, strict=True)]
     return target.treedef.unflatten(new), count, target.treedef.unflatten(new_states)
 
 
-def _outside_jit(
-    definition: Definition,
-    hyper_params: HyperParams,
-    target: Target,
-    step: Leaf,
-    states: Sequence[ParamState],
-    gradients: Sequence[Leaf],
-) -> Outcome:
+def _outside_jit(step: Step) -> Outcome:
     """The step on arrays that have values: in jax, but for what flax left to numpy."""
-    of_numpy = [*left_to_numpy(target.leaves, states, gradients)]
+    old, states, gradients = step.target.leaves, step.states, step.gradients
+    of_numpy = [*left_to_numpy(old, states, gradients)]
     if not of_numpy:
-        return _in_jax(definition, hyper_params, target, step, states, gradients)
+        return _in_jax(step)
     mover_of = {
         leaf: part
-        for part in definition.assign(hyper_params, target.tree, of_numpy)
-        if goes_through_optax(part, definition)
+        for part in step.assign(of_numpy)
+        if goes_through_optax(part, step.definition)
         for leaf in part.leaves
     }
-    outcome: Outcome = target.leaves, step_count(step) + 1, states
-    if len(mover_of) == len(target.leaves):
-        _let_broadcast(definition, hyper_params, target, gradients)
+    outcome: Outcome = old, step_count(step.count) + 1, states
+    if len(mover_of) == len(old):
+        _let_broadcast(step)
     else:
         # All leaves: what numpy has a part in is small, and is done once more below.
-        outcome = _in_jax(definition, hyper_params, target, step, states, gradients)
+        outcome = _in_jax(step)
     leaves, count, new_states = list(outcome[0]), outcome[1], list(outcome[2])
     for leaf, part in mover_of.items():
         leaves[leaf], new_states[leaf] = by_operators(
-            part, step, target.leaves[leaf], states[leaf], gradients[leaf]
+            part, step.count, old[leaf], states[leaf], gradients[leaf]
         )
     return leaves, count, new_states
 
 
-def _in_jax(
-    definition: Definition,
-    hyper_params: HyperParams,
-    target: Target,
-    step: Leaf,
-    states: Sequence[ParamState],
-    gradients: Sequence[Leaf],
-) -> Outcome:
-    planned = plan(definition, hyper_params)
+def _in_jax(step: Step) -> Outcome:
+    planned = plan(step.definition, step.hyper_params)
     if planned is not None:
         try:
-            return compiled(*planned, target, step_count(step), states, gradients)
+            return compiled(*planned, step)
         except (TypeError, ValueError) as error:
             failure: Exception = error
         # A batch knows neither the paths of the target nor the line of the program.
-        broadcast = _let_broadcast(definition, hyper_params, target, gradients)
+        broadcast = _let_broadcast(step)
         if not broadcast and "incompatible devices" not in str(failure):
             raise failure
     else:
-        _let_broadcast(definition, hyper_params, target, gradients)
-    return traced(definition, hyper_params, target, step, states, gradients, by_device=True)
+        _let_broadcast(step)
+    return traced(step, by_device=True)
 
 
-def _let_broadcast(
-    definition: Definition, hyper_params: HyperParams, target: Target, gradients: Sequence[Leaf]
-) -> bool:
+def _let_broadcast(step: Step) -> bool:
     """Warn of gradients of other shapes than their parameters, and return True if there are any.
 
     Raises:
       ValueError: flax refused them, or ``strict()`` does.
     """
+    target, gradients = step.target, step.gradients
     found = list(target.misshapen(gradients))
     if not found:
         return False
-    assignments = definition.assign(hyper_params, target.tree, range(len(gradients)))
-    mover = {at: each.definition for each in assignments for at in each.leaves}
+    mover = {
+        at: each.definition for each in step.assign(range(len(gradients))) for at in each.leaves
+    }
     misshapen = [each for each in found if each in mover]
     if not misshapen:
         return False

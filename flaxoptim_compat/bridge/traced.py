@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,8 +17,32 @@ from flaxoptim_compat.bridge.definition import Assignment, Definition, HyperPara
 from flaxoptim_compat.bridge.train_state import Conversion, to_train_state
 from flaxoptim_compat.bridge.trees import Target, as_floats, inexact_moments, step_count
 
-# The new leaves, None for those that no optimizer moves; the step; the new state of every leaf.
+# The new leaves, None for those that no optimizer moves; the count; the new state of every leaf.
 Outcome = tuple[Sequence[Leaf], Leaf, Sequence[ParamState]]
+
+
+class Step(NamedTuple):
+    """One step before it is done.
+
+    Args:
+      definition: what it does.
+      hyper_params: those of this step, normalised.
+      target: the parameters.
+      count: the number of steps done.
+      states: the state of each leaf of the target.
+      gradients: the gradient of each.
+    """
+
+    definition: Definition
+    hyper_params: HyperParams
+    target: Target
+    count: Leaf
+    states: Sequence[ParamState]
+    gradients: Sequence[Leaf]
+
+    def assign(self, eligible: Sequence[int]) -> list[Assignment]:
+        """Which definition moves which of the eligible leaves."""
+        return self.definition.assign(self.hyper_params, self.target.tree, eligible)
 
 
 # In the place of a leaf that no optimizer moves, and of its gradient.
@@ -41,44 +65,31 @@ def _by_device(assignments: Sequence[Assignment], leaves: Sequence[Leaf]) -> lis
     return [part for part in parts if part]
 
 
-def traced(
-    definition: Definition,
-    hyper_params: HyperParams,
-    target: Target,
-    step: Leaf,
-    states: Sequence[ParamState],
-    gradients: Sequence[Leaf],
-    by_device: bool = False,
-) -> Outcome:
-    """Do one step.
+def traced(step: Step, by_device: bool = False) -> Outcome:
+    """The outcome of a step.
 
-    Args:
-      definition: what the step does.
-      hyper_params: those of this step, normalised.
-      target: the parameters.
-      step: the number of steps done.
-      states: the state of each leaf of the target.
-      gradients: the gradient of each.
-      by_device: whether leaves on different devices, which cannot be computed together, are
-        computed one set of devices after the other.
+    Leaves on different devices, which cannot be computed together, are computed one set of devices
+    after the other if ``by_device`` says that there may be some.
     """
-    step = step_count(step)
-    assignments = definition.assign(hyper_params, target.tree, range(len(gradients)))
+    count = step_count(step.count)
+    assignments = step.assign(range(len(step.gradients)))
     selected = {index for each in assignments for index in each.leaves}
     # What no optimizer moves is not looked at: it may be a key, and its gradient None or float0.
     pairs = [
         as_floats(leaf, gradient) if index in selected else _UNMOVED
-        for index, (leaf, gradient) in enumerate(zip(target.leaves, gradients, strict=True))
+        for index, (leaf, gradient) in enumerate(
+            zip(step.target.leaves, step.gradients, strict=True)
+        )
     ]
     leaves, gradients = [leaf for leaf, _ in pairs], [gradient for _, gradient in pairs]
-    states = list(map(inexact_moments, states, leaves))
-    optax_only = [each for each in assignments if goes_through_optax(each, definition)]
+    states = list(map(inexact_moments, step.states, leaves))
+    optax_only = [each for each in assignments if goes_through_optax(each, step.definition)]
     new_leaves: list[Leaf] = [None] * len(leaves)
     new_states: list[ParamState] = [None] * len(leaves)
     split = _by_device(optax_only, leaves) if by_device else [optax_only]
     for part in filter(None, split):
-        count = jax.device_get(step) if len(split) > 1 else step
-        moved, moved_states = _through_train_state(part, leaves, count, states, gradients)
+        here = jax.device_get(count) if len(split) > 1 else count
+        moved, moved_states = _through_train_state(part, leaves, here, states, gradients)
         for each in part:
             for index in each.leaves:
                 new_leaves[index], new_states[index] = moved[index], moved_states[index]
@@ -87,13 +98,13 @@ def traced(
             moved, moved_states = each.definition.step_of_leaves(
                 each.hyper_params,
                 [leaves[index] for index in each.leaves],
-                step,
+                count,
                 [states[index] for index in each.leaves],
                 [gradients[index] for index in each.leaves],
             )
             for index, leaf, state in zip(each.leaves, moved, moved_states, strict=True):
                 new_leaves[index], new_states[index] = leaf, state
-    return tuple(new_leaves), step + 1, tuple(new_states)
+    return tuple(new_leaves), count + 1, tuple(new_states)
 
 
 def goes_through_optax(part: Assignment, whole: Definition) -> bool:

@@ -152,9 +152,9 @@ def test_a_deeper_model_compiles_nothing_more(monkeypatch: pytest.MonkeyPatch) -
     seen: list[int] = []
     traced = compiled.traced
 
-    def counted(definition: Any, hyper_params: Any, target: Any, *rest: Any) -> Any:
-        seen.append(len(target.leaves))
-        return traced(definition, hyper_params, target, *rest)
+    def counted(step: Any) -> Any:
+        seen.append(len(step.target.leaves))
+        return traced(step)
 
     monkeypatch.setattr(compiled, "traced", counted)
     definition = type("Fresh", (optim.Momentum,), {})(0.1)
