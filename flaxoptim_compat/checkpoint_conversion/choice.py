@@ -78,12 +78,9 @@ def kept(found: FoundOptimizer, *, in_optax: bool = False) -> Choice:
 
 
 def given(definition: Any, params: Any, rate: Rate) -> Choice:
-    """The definition that the user names.
+    """The definition that the user names, for parameters of placeholders.
 
-    Args:
-      definition: of a legacy optimizer. A hyper-parameter that is ``...`` has some value.
-      params: the parameters, as stand-ins.
-      rate: where the TrainState has the learning rate.
+    A hyper-parameter of it that is ``...`` has some value.
     """
     found: list[Assignment] = []
 
@@ -123,15 +120,9 @@ def _with_rate(choice: Choice, rate: Rate) -> Choice:
 
 
 def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
-    """The definition that the fields of an optimizer tell.
+    """The definition that the fields of an optimizer tell; a ``name`` decides where several fit.
 
-    Args:
-      found: the optimizer.
-      name: that of a definition, which decides where several fit.
-      rate: where the TrainState has the learning rate.
-
-    Raises:
-      CheckpointError: none fits, or several whose checkpoints differ; the message names them.
+    If none fits, or several whose checkpoints differ, the error names them.
     """
     _refuse_unknown(found)
     if found.form != "legacy":

@@ -84,12 +84,7 @@ def report(
 ) -> str:
     """The text of a report: what was done and what to do next.
 
-    Args:
-      path: of the new checkpoint.
-      tree: what is in it.
-      format_: how it is written.
-      to: the form of the optimizers in it.
-      converted: these.
+    ``path`` is that of the new checkpoint, and ``tree`` is what is in it.
     """
     count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]

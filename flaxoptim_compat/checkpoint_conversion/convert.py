@@ -38,12 +38,9 @@ FORMS: dict[Form, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """An optimizer that was converted.
+    """An optimizer as it was, and the definition that it was taken for.
 
-    Args:
-      found: the optimizer as it was.
-      choice: the definition that it was taken for.
-      reshaping: of its parameters; None where nobody asked for it.
+    ``reshaping`` is that of its parameters; None where nobody asked for it.
     """
 
     found: FoundOptimizer

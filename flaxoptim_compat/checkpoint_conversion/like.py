@@ -28,13 +28,8 @@ Shapes = dict[Path, Shape]
 def shapes_by_place(like: Any, places: Sequence[str]) -> dict[str, Shapes]:
     """The shapes that the parameters of optimizers are to have, by the places of these.
 
-    Args:
-      like: parameters, arrays or what ``jax.eval_shape`` returns, or a dict of such by place; None
-        where no shape changes.
-      places: those of the optimizers.
-
-    Raises:
-      CheckpointError: there is one tree of parameters for several optimizers.
+    ``like`` are parameters, arrays or what ``jax.eval_shape`` returns, or a dict of such by place;
+    None where no shape changes.
     """
     if like is None:
         return {}
@@ -55,13 +50,8 @@ def _shapes(tree: Any) -> Shapes:
 class Reshaping:
     """The other shapes for the parameters of an optimizer in a checkpoint.
 
-    Args:
-      entries: those of an Optimizer of flax.optim, a TrainState, or NNX.
-      like: the shapes of the parameters.
-
-    Raises:
-      CheckpointError: a parameter is missing or not expected, or differs in more than axes of size
-        one; the message names it.
+    The entries are those of an Optimizer of flax.optim, a TrainState, or NNX. A parameter that is
+    missing or not expected, or differs in more than axes of size one, is refused.
     """
 
     def __init__(self, entries: Mapping[str, Any], like: Shapes) -> None:
@@ -81,11 +71,7 @@ class Reshaping:
         return f"{'/'.join(first)} had shape {old}, now {new}{more}, with the moments."
 
     def optimizer(self) -> dict[str, Any]:
-        """The entries in the new shapes.
-
-        Raises:
-          CheckpointError: a moment cannot be taken along; the message names its parameter.
-        """
+        """The entries in the new shapes; a moment that cannot be taken along is refused."""
         found = self._found
         if self.changed and found.form == "legacy" and found.parts_unknown:
             raise CheckpointError(
@@ -101,10 +87,7 @@ class Reshaping:
     def copies(self, tree: Any, optimizers: Collection[Path], path: Path = ()) -> Any:
         """A tree with what has the paths and shapes of the parameters, such as their averages.
 
-        Args:
-          tree: the checkpoint.
-          optimizers: the paths of the entries of optimizers, which are left alone.
-          path: that of the tree.
+        The entries at the paths in ``optimizers`` are left alone.
         """
         if not isinstance(tree, Mapping) or path in optimizers:
             return tree
@@ -160,8 +143,7 @@ def _refuse_another_model(before: Shapes, like: Shapes) -> None:
 def _shape_of_moment(shape: Shape, field: Path, of: Parameter, new: Shape) -> Shape:
     """The shape that a moment gets where its parameter gets another one.
 
-    Raises:
-      CheckpointError: a parameter of the new shape would have other moments.
+    Refused is what would have other moments in the new shape.
     """
     old, kind = np.shape(of.value), of.kind
     shapes = {old: new}

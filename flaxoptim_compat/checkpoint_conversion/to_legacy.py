@@ -25,16 +25,9 @@ from flaxoptim_compat.transforms.weight_norm import WeightNormState
 def legacy_dict(
     found: FoundOptimizer, params: Any, choice: Choice, placeholders: Placeholders
 ) -> dict[str, Any]:
-    """The state dict of the Optimizer that does what a TrainState does.
+    """The state dict of the Optimizer that does what a TrainState with placeholders does.
 
-    Args:
-      found: the TrainState.
-      params: its parameters, of placeholders.
-      choice: what moves which parameter.
-      placeholders: takes the arrays.
-
-    Raises:
-      ValueError: the optax state does not fit the definition; the message says where.
+    An optax state that does not fit the definition is a ValueError, which says where.
     """
     opt_state = found.node["opt_state"]
     everything = moments(opt_state)

@@ -22,16 +22,10 @@ from flaxoptim_compat.checkpoint_files.trees import Path, at
 def optax_dict(
     found: FoundOptimizer, params: Any, tx: Any, placeholders: Placeholders
 ) -> dict[str, Any]:
-    """The state dict of a TrainState with a transformation, which goes on with the moments.
+    """The state dict of a TrainState with the transformation ``tx``, with the moments of before.
 
-    Args:
-      found: the optimizer.
-      params: its parameters, of placeholders.
-      tx: an ``optax.GradientTransformation``.
-      placeholders: takes the arrays.
-
-    Raises:
-      ValueError: the transformation does not have a place for every moment, or has one more.
+    There must be a place for every moment, and a moment for every place. The parameters are
+    placeholders.
     """
     state = placeholders.put(found.node["state"])
     if found.parts_unknown or any(kind.weight_norm or not kind.names for kind in found.kinds):
@@ -52,12 +46,7 @@ def optax_dict(
 
 
 class _Filling:
-    """Puts moments and the step into a fresh optax state.
-
-    Args:
-      step: the number of steps done.
-      param_states: the legacy states of the parameters.
-    """
+    """Puts the step, and the moments of the legacy states, into a fresh optax state."""
 
     def __init__(self, step: Any, param_states: Mapping[str, Any]) -> None:
         self._step = step
@@ -67,10 +56,8 @@ class _Filling:
     def filled(self, node: Any, shapes: Any, path: Path) -> Any:
         """The state dict with its moments.
 
-        Args:
-          node: that of small parameters, for all values that are not moments.
-          shapes: that of the real parameters, for the shapes of the moments.
-          path: where in the state the two are.
+        ``node`` is that of small parameters, for all values that are not moments, and ``shapes``
+        that of the real ones, for the shapes of the moments. Both stand at ``path``.
         """
         if isinstance(node, Mapping):
             legacy = OPTAX_STATES.get(frozenset(node), {})

@@ -19,16 +19,10 @@ from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restore
 def train_state_dict(
     params: Any, state: Any, choice: Choice, placeholders: Placeholders
 ) -> dict[str, Any]:
-    """The state dict of ``Optimizer.to_train_state()``.
+    """The state dict of ``Optimizer.to_train_state()``, for parameters of placeholders.
 
-    Args:
-      params: the parameters, of placeholders.
-      state: the state of the optimizer, in any layout that Flax wrote.
-      choice: what moves which parameter.
-      placeholders: takes the arrays of the state.
-
-    Raises:
-      ValueError: the state does not fit the definition; the message says where.
+    The state may have any layout that Flax wrote. If it does not fit the definition, a ValueError
+    says where.
     """
     state = _in_present_layout(params, placeholders.put(state), choice.assignments, placeholders)
     refuse_copies(state["step"])

@@ -50,16 +50,10 @@ class _Leaf(NamedTuple):
 def write_orbax(
     directory: Path, tree: Tree, report: Callable[[int], None], sequences: bool = True
 ) -> None:
-    """Fill a directory as orbax does.
+    """Fill an empty directory with a checked tree, as orbax does.
 
-    Args:
-      directory: an empty one.
-      tree: a checked tree.
-      report: called with the number of bytes, whenever some have been written.
-      sequences: whether the numbered entries of a mapping are those of a list or tuple.
-
-    Raises:
-      CheckpointError: orbax cannot hold the tree.
+    ``report`` is called with the number of bytes, whenever some have been written. ``sequences``
+    says whether the numbered entries of a mapping are those of a list or tuple.
     """
     leaves = list(_leaves(tree, (), (), sequences))
     places = _places(leaves)
@@ -117,11 +111,7 @@ def _cannot_hold(where: str, what: str) -> CheckpointError:
 
 
 def _places(leaves: list[_Leaf]) -> dict[str, StoredArray | np.ndarray[Any, Any]]:
-    """The arrays, by the folders that they go to.
-
-    Raises:
-      CheckpointError: two arrays have the same, or one has none.
-    """
+    """The arrays, by the folders that they go to: each has its own, inside of the checkpoint."""
     places: dict[str, StoredArray | np.ndarray[Any, Any]] = {}
     for leaf in leaves:
         if isinstance(leaf.value, (StoredArray, np.ndarray)):

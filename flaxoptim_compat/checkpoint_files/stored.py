@@ -19,13 +19,10 @@ class CheckpointError(ValueError):
 
 
 class StoredArray:
-    """An array that stays in its file until it is read.
+    """An array that stays in its file until ``read`` reads it.
 
-    Args:
-      shape: its shape.
-      dtype: its dtype, one of ``ml_dtypes`` where numpy has none.
-      read: reads it; may raise CheckpointError.
-      is_scalar: whether it was saved from a numpy scalar, and not from an array without dimensions.
+    Its dtype is one of ``ml_dtypes`` where numpy has none. ``is_scalar`` says that it was saved
+    from a numpy scalar, and not from an array without dimensions.
     """
 
     def __init__(
@@ -47,11 +44,7 @@ class StoredArray:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def read(self) -> np.ndarray[Any, Any]:
-        """The values, read from the file now and kept by the caller only; they are read-only.
-
-        Raises:
-          CheckpointError: the file was closed, shortened or damaged.
-        """
+        """The values, read from the file now and kept by the caller only; they are read-only."""
         values = self._read().view()
         values.flags.writeable = False
         return values
@@ -69,9 +62,6 @@ class StoredList(Mapping[str, "Tree"]):
     """A list in a msgpack file, as flax.serialization numbers lists: '0', '1' and so on.
 
     The list is written as a list again.
-
-    Args:
-      items: what it holds.
     """
 
     __slots__ = ("_items",)
@@ -92,11 +82,7 @@ class StoredList(Mapping[str, "Tree"]):
 
 
 def array_in_memory(value: Any) -> StoredArray:
-    """An array, or a numpy scalar, as a leaf of a tree to be written.
-
-    Args:
-      value: an array of numpy or jax, or a numpy scalar, which stays one.
-    """
+    """An array of numpy or jax, or a numpy scalar, which stays one, as a leaf to be written."""
     import numpy as np
 
     array = np.asarray(value)
