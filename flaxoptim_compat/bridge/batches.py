@@ -17,13 +17,10 @@ LARGEST = 128
 
 
 def batches(kinds: Sequence[Hashable]) -> list[tuple[int, ...]]:
-    """Cut leaves into batches, as many of the same kinds in the same order as possible.
+    """The positions of the leaves of each batch; each leaf is in one of them.
 
-    Args:
-      kinds: for each leaf what a compiled step depends on: its shape and its dtype.
-
-    Returns:
-      the positions of the leaves of each batch; each leaf is in one of them.
+    As many batches as possible have the same kinds in the same order. A kind is what a compiled
+    step depends on: a shape and a dtype.
     """
     groups: dict[Hashable, list[int]] = {}
     for position, kind in enumerate(kinds):

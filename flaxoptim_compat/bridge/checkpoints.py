@@ -28,8 +28,7 @@ _Way = Callable[[PyTree, PyTree], PyTree]
 def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyTree]:
     """The entries of an optimizer in a state dict; T5X, for one, keeps more in the same dict.
 
-    Raises:
-      ValueError: an entry is missing.
+    One that is missing is a ValueError.
     """
     names = list(names)
     if isinstance(state_dict, Mapping) and set(names) <= set(state_dict):
@@ -73,15 +72,8 @@ def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
     """The values of ``state_dict`` in the structure of ``like``: the usual case, and the quick way.
 
     Does what ``flax.serialization.from_state_dict`` does, and checks names and shapes on the way.
-    What it refuses may be all right: an older layout, axes in place of arrays, a type of a user.
-
-    Args:
-      like: gives the structure and the shapes; its values are not used.
-      state_dict: nested dicts of arrays.
-
-    Raises:
-      NotFitting: an entry is missing, unexpected, no array or of another shape, or ``like`` holds
-        something of a type that is not known here.
+    What it refuses as ``NotFitting`` may be all right: an older layout, axes in place of arrays, a
+    type of a user.
     """
     return _Walk().take(like, state_dict)
 
@@ -169,19 +161,9 @@ def _restored_fields(like: PyTree) -> tuple[str, ...]:
 def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[Misfit]]:
     """The values of ``state_dict`` in the structure of ``like``, as flax restores them.
 
-    Surplus entries are ignored, and what stands where an array is expected is taken as it is.
-
-    Args:
-      like: gives the structure; its values are not used.
-      state_dict: nested dicts of arrays.
-      where: the path of the two, for messages.
-
-    Returns:
-      these values, and what does not fit: ``warn_of`` that when all is restored.
-
-    Raises:
-      ValueError: flax refuses the state dict, or ``strict()`` does; the message names the first
-        path that does not fit.
+    Surplus entries are ignored, and what stands where an array is expected is taken as it is. What
+    does not fit is returned as well: ``warn_of`` that when all is restored. What flax refuses, or
+    ``strict()`` does, is a ValueError that names the first path, which begins with ``where``.
     """
     misfits = list(_misfits(like, serialization.to_state_dict(like), state_dict, (where,)))
     if misfits and is_strict():
@@ -207,11 +189,7 @@ def warn_of(misfits: Sequence[Misfit]) -> None:
 
 
 def restore_strictly(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
-    """The values of a state dict in the structure of ``like``, which the state dict must fit.
-
-    Raises:
-      ValueError: an entry is missing, unexpected or of another shape; the message names it.
-    """
+    """The values of a state dict, which must fit ``like``: a ValueError says where it does not."""
     for misfit in _misfits(like, serialization.to_state_dict(like), state_dict, (where,)):
         raise misfit.error()
     return serialization.from_state_dict(like, state_dict)
@@ -297,8 +275,8 @@ def _describe(value: PyTree) -> str:
 def refuse_no_count(state_dict: PyTree) -> None:
     """Raise the ValueError of a step that is no count: flax took it, and failed in the next step.
 
-    Args:
-      state_dict: that of an ``OptimizerState``, or anything else. Axes may be in place of a step.
+    The state dict is that of an ``OptimizerState``, or anything else. Axes may be in place of a
+    step.
     """
     step = state_dict.get("step") if isinstance(state_dict, Mapping) else None
     if isinstance(step, int):
@@ -316,10 +294,7 @@ def upgrade(
 ) -> PyTree:
     """Rewrite the entry of every parameter, and make the step an int32 scalar.
 
-    Args:
-      target: the parameters, already restored.
-      state_dict: that of an ``OptimizerState``.
-      each: takes the index of a parameter, the parameter and its entry to its new entry.
+    ``each`` takes the index of a parameter, the restored parameter and its entry to its new entry.
     """
     if not isinstance(state_dict, Mapping) or set(state_dict) != {"step", "param_states"}:
         return state_dict
@@ -349,13 +324,8 @@ def merge_list_of_states(
 ) -> PyTree:
     """The one state that replaced, in Flax 0.3.3, a list of states for a MultiOptimizer.
 
-    Args:
-      target: the parameters.
-      state_dict: of either layout; the newer one is returned as it is.
-      groups: the leaves of each optimizer, in the order of its traversal.
-
-    Raises:
-      ValueError: the list does not fit the optimizers.
+    The newer layout is returned as it is. ``groups`` are the leaves of each optimizer, in the order
+    of its traversal; a list that does not fit them is a ValueError.
     """
     if not isinstance(state_dict, Mapping) or "step" in state_dict:
         return state_dict

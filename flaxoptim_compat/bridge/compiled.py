@@ -102,15 +102,9 @@ def _variants(kind: type) -> list[Plan]:
 
 
 def compiled(plan: Plan, dynamic: PyTree, step: Step) -> Outcome:
-    """The outcome of a step by compiled calls.
+    """The outcome of a step by compiled calls; a gradient of another shape is a ValueError.
 
-    Args:
-      plan: what the step does.
-      dynamic: the hyper-parameters that are no part of the plan.
-      step: the parameters, and the rest of the step.
-
-    Raises:
-      ValueError: a gradient has another shape than its parameter.
+    ``dynamic`` are the hyper-parameters that are no part of the plan.
     """
     target, done = step.target, step_count(step.count)
     kinds = tuple(map(_kind, target.leaves))

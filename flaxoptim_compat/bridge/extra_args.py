@@ -59,15 +59,9 @@ def ignored(
     params: PyTree,
     extra_args: Mapping[str, Any],
 ) -> list[str]:
-    """The names of the extra arguments that nobody in a transformation takes.
+    """The names of the extra arguments that nobody in a transformation takes in a step.
 
-    Args:
-      owner: what always makes this transformation, by which the answer is remembered.
-      tx: the transformation.
-      grads: the gradients of the step.
-      opt_state: its state.
-      params: the parameters.
-      extra_args: the arguments of the step by name.
+    By the ``owner``, which always makes this transformation, the answer is remembered.
     """
     taken = _taken.setdefault(owner, set())
     asked = extra_args.keys() - taken

@@ -75,11 +75,9 @@ def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
 
 
 def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
-    """Hyper-parameters of another class as the definition's dataclass; flax read them by name.
+    """Hyper-parameters of another class as the dataclass ``like``; flax read them by name.
 
-    Args:
-      hyper_params: the dataclass, a named tuple, a class of settings.
-      like: those of the definition.
+    They may be a dataclass, a named tuple, a class of settings.
     """
     kind: Any = type(like)
     if isinstance(hyper_params, kind) or not dataclasses.is_dataclass(like):
@@ -90,12 +88,7 @@ def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
 def replace_known(
     owner: str, hyper_params: HyperParams, overrides: Mapping[str, Any]
 ) -> HyperParams:
-    """Apply the overrides of one call.
-
-    Raises:
-      TypeError: an override is not a hyper-parameter of this optimizer; the message names those
-        that are.
-    """
+    """These with the overrides of one call, which must be known: else a TypeError names them."""
     if not overrides:
         return hyper_params
     if dataclasses.is_dataclass(hyper_params):
@@ -155,10 +148,7 @@ def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
 def refuse_missing_rate(owner: str, created: str, values: Mapping[str, Any]) -> None:
     """Raise the AssertionError of a learning rate that is None.
 
-    Args:
-      owner: what the rate is missing in.
-      created: how it would have been created with one.
-      values: the hyper-parameters by name.
+    ``created`` is how its owner would have been created with one.
     """
     if values.get("learning_rate", 0.0) is None:
         raise AssertionError(

@@ -26,9 +26,8 @@ _MOST_ROWS = 12
 class Parameters:
     """The parameters of a model that are trained.
 
-    Args:
-      model: a ``nnx.Module``, perhaps an abstract one of ``nnx.eval_shape``.
-      wrt: which of its variables, as ``nnx.Optimizer`` is given it.
+    The model is a ``nnx.Module``, perhaps an abstract one of ``nnx.eval_shape``; ``wrt`` says which
+    of its variables, as ``nnx.Optimizer`` is given it.
     """
 
     def __init__(self, model: Any, wrt: Any) -> None:
@@ -43,8 +42,7 @@ class Parameters:
     def pair(self, target: PyTree, paths: Paths | None) -> Pairing:
         """Find the leaf of a target for each parameter.
 
-        Raises:
-          ValueError: some have no counterpart, or one of another shape or dtype.
+        Some without a counterpart, or with one of another shape or dtype, are a ValueError.
         """
         found, treedef = tree_flatten_with_path(target)
         old = [slashed(path) for path, _ in found]

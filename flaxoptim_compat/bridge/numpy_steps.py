@@ -82,12 +82,7 @@ def by_operators(
 ) -> tuple[Leaf, ParamState]:
     """One parameter after a step, and its state, with all that numpy holds left to numpy.
 
-    Args:
-      assignment: what moves the parameter, perhaps among others.
-      step: the number of steps done.
-      leaf: the parameter.
-      state: that of the parameter.
-      gradient: that of the parameter.
+    The assignment may move others as well. ``step`` is the number of steps done.
     """
     definition = assignment.definition
     formula = definition.formula

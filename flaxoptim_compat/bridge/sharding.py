@@ -120,8 +120,7 @@ def fsdp_specs(params: PyTree, mesh: Mesh, axis: str, min_size: int = 1024) -> P
 def _padded(axes: PyTree, rank: int) -> tuple[str | tuple[str, ...] | None, ...]:
     """The entry of every dimension; None, and a specification that ends early, name no more axes.
 
-    Raises:
-      ValueError: there are more entries than dimensions.
+    More entries than dimensions are a ValueError.
     """
     entries = tuple(axes or ())
     if len(entries) > rank:
@@ -130,15 +129,10 @@ def _padded(axes: PyTree, rank: int) -> tuple[str | tuple[str, ...] | None, ...]
 
 
 def of_state(param: Leaf, state: ParamState, axes: PyTree) -> PyTree:
-    """The axes of every array in the state of one parameter, by shape.
+    """The axes of every array in the state of one parameter, any tree, by shape.
 
     An array of the parameter's rank has its axes, but not where a dimension is another one, as
     after a sum over it. Any other array has none.
-
-    Args:
-      param: the parameter, or anything with its shape.
-      state: the state of that parameter, any tree.
-      axes: those of the parameter, a PartitionSpec or None.
     """
     shape = np.shape(param)
 

@@ -95,8 +95,7 @@ def _in_jax(step: Step) -> Outcome:
 def _let_broadcast(step: Step) -> bool:
     """Warn of gradients of other shapes than their parameters, and return True if there are any.
 
-    Raises:
-      ValueError: flax refused them, or ``strict()`` does.
+    What flax refused, or ``strict()`` refuses, is a ValueError.
     """
     target, gradients = step.target, step.gradients
     found = list(target.misshapen(gradients))

@@ -45,8 +45,7 @@ def is_strict() -> bool:
 def let_pass(message: str) -> None:
     """Warn of what is let pass, once for each line of the program.
 
-    Args:
-      message: sentences that say what is wrong, where, and what is done with it.
+    The message is sentences that say what is wrong, where, and what is done with it.
     """
     deprecation.warn(
         f"{message} {_HOW}", deprecation.FlaxOptimLeniencyWarning, on_behalf=("flax", "jax")

@@ -241,19 +241,11 @@ class InferenceState(struct.PyTreeNode):
 
     @property
     def param_states(self) -> NoReturn:
-        """Refuse: an InferenceState has no states of an optimizer.
-
-        Raises:
-          NotImplementedError: always.
-        """
+        """Refuse: an InferenceState has no states of an optimizer."""
         raise NotImplementedError("InferenceState has no optimizer states.")
 
     def apply_gradient(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """There is no optimizer to do a step.
-
-        Raises:
-          NotImplementedError: always.
-        """
+        """Refuse: there is no optimizer to do a step."""
         raise NotImplementedError("InferenceState does not support `apply_gradient`.")
 
     def state_dict(self) -> dict[str, PyTree]:
@@ -372,10 +364,8 @@ def _full_shape(state: ParamState, rank: int) -> tuple[int, ...] | None:
 def _parts(model_variables: PyTree) -> tuple[PyTree, PyTree, PyTree, PyTree]:
     """The parameters, their axes, the other collections and their axes; None for no axes.
 
-    Args:
-      model_variables: a dict or FrozenDict with the collection ``params``; the axes of a collection
-        stand in another one, by its name and ``_axes``. Whatever comes with axes must have them
-        all.
+    The axes of a collection stand in another one, by its name and ``_axes``. Whatever comes with
+    axes must have them all.
     """
     rest, params = core.pop(model_variables, "params")
     params_axes = None

@@ -86,13 +86,8 @@ def to_train_state(
 ) -> TrainState:
     """A TrainState of any parameters.
 
-    Args:
-      tx: what a step does.
-      params: the parameters.
-      step: the number of steps done.
-      opt_state: the state of ``tx``.
-      apply_fn: kept in the TrainState for the user.
-      extra_args: whether ``tx`` may take more than gradients.
+    ``apply_fn`` is kept in it for the user; ``extra_args`` says whether ``tx`` may take more than
+    gradients.
     """
     mapping = isinstance(params, Mapping) and _OVERWRITE not in params
     kind = TrainState if mapping and not extra_args else AnyTargetTrainState
@@ -176,9 +171,7 @@ class Conversion:
     def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> list[ParamState]:
         """The legacy state of every leaf, out of a state of the transformation.
 
-        Args:
-          opt_state: the state to read.
-          like: legacy states, for whatever optax does not keep.
+        ``like`` are legacy states, for whatever optax does not keep.
         """
         parts = self._parts(opt_state)
         states: list[ParamState] = [None] * self._treedef.num_leaves

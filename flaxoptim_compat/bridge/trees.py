@@ -32,11 +32,7 @@ def thaw(tree: PyTree) -> PyTree:
 
 
 class Target:
-    """The parameters of an optimizer with their structure and leaves, found once.
-
-    Args:
-      tree: the parameters.
-    """
+    """The parameters of an optimizer with their structure and leaves, found once."""
 
     def __init__(self, tree: PyTree) -> None:
         self.tree = tree
@@ -94,13 +90,8 @@ class Target:
 def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[PyTree]:
     """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
 
-    Args:
-      target: the tree that gives the structure.
-      tree: the tree to flatten; it may go on below the target's leaves.
-      what: the name of ``tree`` in error messages.
-
-    Raises:
-      ValueError: the structures differ; the message names the first path that does.
+    The tree, which is ``what`` in messages, may go on below the target's leaves. If the structures
+    differ, a ValueError names the first path that does.
     """
     return Target(target).flatten(tree, what)
 
@@ -150,8 +141,7 @@ def _name(node: PyTree) -> str:
 def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
     """The gradients in the order of the target's leaves, as arrays of the same shapes.
 
-    Raises:
-      ValueError: another structure, or another shape; the message names the path.
+    Another structure, or another shape, is a ValueError that names the path.
     """
     params = Target(target)
     leaves = params.flatten(grads, "gradients")

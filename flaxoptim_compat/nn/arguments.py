@@ -114,11 +114,7 @@ _MEANINGS = {name: text for name, _, text in (line.partition(": ") for line in _
 
 
 def documented(function: Documented) -> Documented:
-    """A function, whose documentation now explains its arguments.
-
-    Args:
-      function: a method of a layer, or another function.
-    """
+    """A method of a layer, or another function, whose documentation now explains its arguments."""
     lines = ["Args:"]
     for argument in inspect.signature(function).parameters:
         if argument in ("self", "cls"):

@@ -48,8 +48,7 @@ class _TwoMemories(RNNCellBase):
 def _cell(step: Callable[..., Any]) -> Callable[..., Any]:
     """The ``apply`` of a cell with gates, whose arguments are the same for all such cells.
 
-    Args:
-      step: the cell, with those arguments in their order.
+    The step takes those arguments in their order.
     """
 
     def apply(

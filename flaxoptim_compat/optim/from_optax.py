@@ -64,9 +64,7 @@ def from_optax(
 class FromOptax(OptimizerDef):
     """A definition whose state is that of an optax transformation.
 
-    Args:
-      source: the transformation, or the function that makes it out of the hyper-parameters.
-      hyper_params: the default hyper-parameters by name.
+    The source is the transformation, or the function that makes it out of the hyper-parameters.
     """
 
     has_param_states: ClassVar[bool] = False
@@ -98,8 +96,7 @@ class FromOptax(OptimizerDef):
     def init_state(self, params: PyTree) -> OptimizerState:
         """The state of the transformation before the first step.
 
-        Raises:
-          TypeError: a default is given for a hyper-parameter that the state does not have.
+        A default for a hyper-parameter that the state does not have is a TypeError.
         """
         tx, values = self._transformation(self.hyper_params, params)
         opt_state = tx.init(params)
@@ -178,11 +175,7 @@ class FromOptax(OptimizerDef):
         return tx, injected.with_values(state.param_states, values)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
-        """The state of the transformation as it is.
-
-        Raises:
-          ValueError: the state is that of another transformation.
-        """
+        """The state of the transformation as it is; that of another one is a ValueError."""
         tx, _ = self._transformation(self.hyper_params, params)
         expected: PyTreeDef = jax.tree.structure(jax.eval_shape(tx.init, params))
         if expected != jax.tree.structure(opt_state):
@@ -197,11 +190,7 @@ class FromOptax(OptimizerDef):
     ) -> tuple[HyperParams, list[str]]:
         """These hyper-parameters without those that nobody takes in a step, and the names of those.
 
-        Args:
-          hyper_params: those of a step, with its extra arguments.
-          params: the parameters.
-          state: the state before the step.
-          grads: the gradients; None where there is no step, and so no extra argument.
+        Without gradients there is no step, and so no extra argument.
         """
         given, extra_args = self._separate(hyper_params, state.param_states)
         unknown = [*extra_args]

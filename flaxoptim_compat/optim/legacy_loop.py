@@ -39,11 +39,8 @@ class LegacyLoop:
     """The formula of a definition that is no optax chain: its own code, step by step.
 
     Optax adds an update to the parameter. The update here is the difference between the new and the
-    old parameter, so the sum can miss the new parameter by its last bit; the state is exact.
-
-    Args:
-      definition: any definition.
-      pairing: where its parameters are in the model whose structure optax sees, if it is a model.
+    old parameter, so the sum can miss the new parameter by its last bit; the state is exact. A
+    pairing says where the parameters are in the model whose structure optax sees, if it is a model.
     """
 
     def __init__(self, definition: Any, pairing: Pairing | None = None) -> None:

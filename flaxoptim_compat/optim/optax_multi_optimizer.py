@@ -135,11 +135,7 @@ class OptaxMultiOptimizer(MultiOptimizer):
         return made, tuple(opt_state for _, opt_state in found)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
-        """The states of all parts, out of those of their transformations.
-
-        Raises:
-          ValueError: the state is that of another transformation.
-        """
+        """The states of all parts, out of those of their transformations."""
         parts = self._parts(self.hyper_params, params, OptimizerState(step, opt_state))
         states = [
             part.definition.from_opt_state(part.params, step, part.state.param_states).param_states
@@ -195,14 +191,9 @@ def _overridden(definition: Any, values: HyperParams, overrides: Mapping[str, An
 
 
 def _settled(parts: Sequence[_Part], gradients: Sequence[Leaf] | None = None) -> list[_Part]:
-    """The parts, each with nothing but the overrides that it takes.
+    """The parts, each with the overrides that it takes; one that nobody takes is a TypeError.
 
-    Args:
-      parts: the parts.
-      gradients: those of all parameters; None where there is no step, and no extra argument.
-
-    Raises:
-      TypeError: nobody takes an override.
+    Without gradients, those of all parameters, there is no step, and no extra argument.
     """
     settled: list[_Part] = []
     taken: set[str] = set()

@@ -14,12 +14,9 @@ _PREMISES = {
 
 
 def notice(removed: str, kind: str, expression: str | None) -> str:
-    """The text of the notice.
+    """The text of the notice of what was removed, for a definition of this kind.
 
-    Args:
-      removed: what is gone from Flax.
-      kind: the name of the class of the definition.
-      expression: what does the same in optax; None if no single expression does.
+    ``expression`` does the same in optax; None if no single one does.
     """
     subject = f"{removed} was removed from Flax in {REMOVED_IN}."
     if expression is None:

@@ -79,11 +79,7 @@ class _WeightNormParamState:
 
 
 class _Normed:
-    """A formula for the direction and the scale of each parameter.
-
-    Args:
-      inner: that of the wrapped definition.
-    """
+    """A formula for the direction and the scale of each parameter, around that of ``inner``."""
 
     def __init__(self, inner: Formula) -> None:
         self._inner = inner
