@@ -6,11 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from flaxoptim_compat.checkpoint_contents.fields import (
-    LEGACY_KINDS,
-    WEIGHT_NORM_ENTRIES,
-    Kind,
-)
+from flaxoptim_compat.checkpoint_contents.fields import LEGACY_KINDS, WEIGHT_NORM_ENTRIES, Kind
 from flaxoptim_compat.checkpoint_files.stored import is_index
 
 

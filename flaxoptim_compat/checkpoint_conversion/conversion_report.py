@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from flaxoptim_compat.checkpoint_contents.array_table import (
-    size_text,
-    value_text,
-)
+from flaxoptim_compat.checkpoint_contents.array_table import size_text, value_text
 from flaxoptim_compat.checkpoint_contents.optax_states import injected
 from flaxoptim_compat.checkpoint_contents.recognise import Form
 from flaxoptim_compat.checkpoint_conversion.convert import FORMS, Converted

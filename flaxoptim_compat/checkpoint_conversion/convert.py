@@ -16,11 +16,7 @@ from flaxoptim_compat.bridge.pairing import Paths
 from flaxoptim_compat.checkpoint_contents.recognise import Form, FoundOptimizer, find_optimizers
 from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed, kept
 from flaxoptim_compat.checkpoint_conversion.like import Reshaping, Shapes, shapes_by_place
-from flaxoptim_compat.checkpoint_conversion.nnx import (
-    as_train_state,
-    nnx_entries,
-    with_empty_parts,
-)
+from flaxoptim_compat.checkpoint_conversion.nnx import as_train_state, nnx_entries, with_empty_parts
 from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_opt_state import optax_dict

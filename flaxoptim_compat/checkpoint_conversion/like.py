@@ -15,11 +15,7 @@ from flax import serialization
 
 from flaxoptim_compat.bridge.axes import Shape, differ_by_ones
 from flaxoptim_compat.checkpoint_contents.recognise import Parameter, find_optimizers
-from flaxoptim_compat.checkpoint_files.stored import (
-    CheckpointError,
-    StoredArray,
-    array_in_memory,
-)
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, array_in_memory
 from flaxoptim_compat.checkpoint_files.trees import Path, leaves_of, mapped, with_children
 
 Shapes = dict[Path, Shape]

@@ -14,11 +14,7 @@ import msgpack
 from flaxoptim_compat.checkpoint_files.chunks import CHUNKED, joined
 from flaxoptim_compat.checkpoint_files.dtypes import dtype_named, is_possible_shape
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, ArrayInFile, Source
-from flaxoptim_compat.checkpoint_files.stored import (
-    CheckpointError,
-    StoredList,
-    Tree,
-)
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredList, Tree
 from flaxoptim_compat.checkpoint_files.trees import DEEPEST
 
 # Real checkpoints have some thousand entries, and no texts of megabytes. The limits keep a small

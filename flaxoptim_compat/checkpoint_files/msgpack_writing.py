@@ -11,12 +11,7 @@ import msgpack
 from flaxoptim_compat.checkpoint_files import chunks
 from flaxoptim_compat.checkpoint_files.leaves import pieces, values_of
 from flaxoptim_compat.checkpoint_files.msgpack_reading import ARRAY, COMPLEX, SCALAR
-from flaxoptim_compat.checkpoint_files.stored import (
-    CheckpointError,
-    StoredArray,
-    StoredList,
-    Tree,
-)
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, StoredList, Tree
 
 # The first bytes of what has a length of so many bytes.
 _BYTES = {1: 0xC4, 2: 0xC5, 4: 0xC6}

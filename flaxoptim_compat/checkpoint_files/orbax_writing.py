@@ -17,12 +17,7 @@ import numpy as np
 from flaxoptim_compat.atomic import file_in
 from flaxoptim_compat.checkpoint_files import orbax_names
 from flaxoptim_compat.checkpoint_files.leaves import pieces, values_of
-from flaxoptim_compat.checkpoint_files.stored import (
-    CheckpointError,
-    StoredArray,
-    StoredList,
-    Tree,
-)
+from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, StoredList, Tree
 
 # The dtypes of ml_dtypes that tensorstore knows, by these names.
 # fmt: off

@@ -16,11 +16,7 @@ from flaxoptim_compat.nn import initializers
 from flaxoptim_compat.nn.activation import softmax
 from flaxoptim_compat.nn.arguments import documented
 from flaxoptim_compat.nn.base import Module
-from flaxoptim_compat.nn.collection import (
-    Collection,
-    collection_from_iterable,
-    iterate_collection,
-)
+from flaxoptim_compat.nn.collection import Collection, collection_from_iterable, iterate_collection
 from flaxoptim_compat.nn.linear import DenseGeneral, default_kernel_init
 from flaxoptim_compat.nn.stochasticity import make_rng
 
