@@ -6,11 +6,9 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
-from flaxoptim_compat.bridge.pairing import Paths
 from flaxoptim_compat.checkpoint_contents.recognise import Form
-from flaxoptim_compat.checkpoint_conversion.choice import Rate
 from flaxoptim_compat.checkpoint_conversion.conversion_report import report
-from flaxoptim_compat.checkpoint_conversion.convert import convert
+from flaxoptim_compat.checkpoint_conversion.convert import Settings, convert
 from flaxoptim_compat.checkpoint_conversion.fits import refuse_misfits
 from flaxoptim_compat.checkpoint_files.opening import open_checkpoint
 from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
@@ -22,39 +20,27 @@ def convert_checkpoint(
     to: Form,
     *,
     format_: Literal["msgpack", "orbax"] | None = None,
-    name: str | None = None,
-    definitions: Any = None,
-    paths: Paths | None = None,
-    rate: Rate = "settable",
     fits: Any = None,
-    like: Any = None,
     progress: Callable[[int, int], None] | None = None,
+    **settings: Any,
 ) -> str:
-    """Write a checkpoint again with its optimizers in another form.
+    """Write a checkpoint again with its optimizers in another form; what was done, as text.
+
+    If it cannot be done, the source is as it was, and there is no destination.
 
     Args:
       source: what ``open_checkpoint`` opens.
       destination: what to write; it must not exist.
-      to: ``train-state``, ``nnx`` or ``legacy``.
+      to: the form, as in ``Settings``.
       format_: how to write it; as the source if None, and msgpack for npz.
-      name: that of a definition, where several fit the fields of a state.
-      definitions: the legacy definition of the optimizer, or a dict of them by path.
-      paths: which parameters are called otherwise in another form, from or to NNX.
-      rate: where a TrainState has the learning rate.
       fits: what the new program restores into; None if that is not to be compared.
-      like: parameters in whose shapes it is written, or a dict of them by the paths of optimizers.
       progress: called with the bytes of arrays written so far, and those in total.
-
-    Returns:
-      What was done and what to do next, as text.
-
-    Raises:
-      CheckpointError: it cannot be done; the source is as it was, and there is no destination.
+      **settings: the others of ``Settings``.
     """
     with open_checkpoint(source) as checkpoint:
         if format_ is None:
             format_ = "orbax" if checkpoint.format == "orbax" else "msgpack"
-        tree, converted = convert(checkpoint.tree, to, name, definitions, paths, rate, like)
+        tree, converted = convert(checkpoint.tree, Settings(to, **settings))
         if fits is not None:
             refuse_misfits(tree, fits)
         # Before there is a destination: it reads numbers of the source, which may be damaged.

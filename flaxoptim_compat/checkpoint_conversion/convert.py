@@ -44,20 +44,12 @@ class Converted:
     reshaping: Reshaping | None = None
 
 
-def convert(
-    tree: Any,
-    to: Form,
-    name: str | None = None,
-    definitions: Any = None,
-    paths: Paths | None = None,
-    rate: Rate = "settable",
-    like: Any = None,
-) -> tuple[Any, list[Converted]]:
-    """The same tree with its optimizers in another form; their arrays are not read.
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a conversion is told.
 
     Args:
-      tree: a checkpoint.
-      to: the form.
+      to: the form: ``train-state``, ``nnx`` or ``legacy``.
       name: that of a definition, where several fit the fields of a state.
       definitions: the definition of the optimizer, or the optax transformation that takes its
         place, or a dict of them by path; what is not given is read off the fields.
@@ -65,31 +57,43 @@ def convert(
       rate: where a TrainState has the learning rate.
       like: parameters with the shapes that those of the optimizer are to have, or a dict of them by
         path.
-
-    Raises:
-      CheckpointError: there is nothing to convert, or it cannot be done exactly.
     """
+
+    to: Form
+    name: str | None = None
+    definitions: Any = None
+    paths: Paths | None = None
+    rate: Rate = "settable"
+    like: Any = None
+
+
+def convert(tree: Any, settings: Settings) -> tuple[Any, list[Converted]]:
+    """The tree of a checkpoint with its optimizers in another form; their arrays are not read.
+
+    If there is nothing to convert, or it cannot be done exactly, it is refused.
+    """
+    to = settings.to
     found = find_optimizers(tree)
     for each in found:
         each.check_step()
-    to_convert = [each for each in found if each.form != to or like is not None]
+    to_convert = [each for each in found if each.form != to or settings.like is not None]
     if not to_convert:
         raise _nothing_to_convert(found, to)
-    if paths and "nnx" not in {to, *(each.form for each in to_convert)}:
+    if settings.paths and "nnx" not in {to, *(each.form for each in to_convert)}:
         raise CheckpointError(
             "--paths is for the way to NNX, or from there: a TrainState has the paths of the old"
             " program."
         )
-    by_path = _by_path(definitions, to_convert)
-    _refuse_unused_name(name, [each for each in to_convert if each.place not in by_path])
-    shapes = shapes_by_place(like, [each.place for each in to_convert])
+    by_path = _by_path(settings.definitions, to_convert)
+    _refuse_unused_name(settings.name, [each for each in to_convert if each.place not in by_path])
+    shapes = shapes_by_place(settings.like, [each.place for each in to_convert])
     inside = {(*each.path, entry) for each in found for entry in each.entries}
     converted = []
     for each in to_convert:
         if each.form == to:
             new, choice = _as_it_is(at(tree, each.path), each)
         else:
-            new, choice = _converted(each, to, name, by_path.get(each.place), paths, rate)
+            new, choice = _converted(each, settings, by_path.get(each.place))
         reshaping = None
         if each.place in shapes:
             new, reshaping = _reshaped(each, new, shapes[each.place])
@@ -117,24 +121,12 @@ def _reshaped(
         raise CheckpointError(f"Cannot convert the optimizer at {found.place}: {error}") from None
 
 
-def _converted(
-    found: FoundOptimizer,
-    to: Form,
-    name: str | None,
-    definition: Any,
-    paths: Paths | None,
-    rate: Rate,
-) -> tuple[Any, Choice]:
+def _converted(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[Any, Choice]:
     try:
         found = _with_named_fields(found)
         with _precision_of(found):
             _refuse_no_arrays(found)
-            if found.form == "nnx":
-                found = as_train_state(found, paths)
-            if to == "nnx":
-                new, choice = _in_optax(found, name, definition, rate)
-                return Placeholders().take(nnx_entries(new, paths)), choice
-            return _moved(found, to, name, definition, rate)
+            return _entries(found, settings, definition)
     except ValueError as error:
         # What the bridge says when it restores an optimizer in a program.
         reason = str(error).removeprefix("Cannot restore the optimizer: ")
@@ -158,21 +150,23 @@ def _precision_of(found: FoundOptimizer) -> contextlib.AbstractContextManager[No
     return contextlib.nullcontext()
 
 
-def _in_optax(
-    found: FoundOptimizer, name: str | None, definition: Any, rate: Rate
-) -> tuple[Any, Choice]:
-    """The state dict of a TrainState, which it may be already."""
+def _entries(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[Any, Choice]:
+    if found.form == "nnx":
+        found = as_train_state(found, settings.paths)
+    if settings.to != "nnx":
+        return _moved(found, settings, definition)
     if found.form == "legacy":
-        return _moved(found, "train-state", name, definition, rate)
-    if definition is not None:
+        train_state, choice = _moved(found, settings, definition)
+    elif definition is not None:
         raise CheckpointError("it is in optax already, and needs no definition.")
-    return found.node, kept(found)
+    else:
+        train_state, choice = found.node, kept(found)
+    return Placeholders().take(nnx_entries(train_state, settings.paths)), choice
 
 
-def _moved(
-    found: FoundOptimizer, to: Form, name: str | None, definition: Any, rate: Rate
-) -> tuple[Any, Choice]:
-    if (found.form, to) == ("nnx", "train-state"):
+def _moved(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[Any, Choice]:
+    """The entries of a legacy optimizer as those of a TrainState, and the other way round."""
+    if found.form == "nnx" and settings.to == "train-state":
         raise CheckpointError(
             "from NNX the way to a TrainState is by way of the legacy form: convert it --to legacy,"
             " and that --to train-state."
@@ -180,8 +174,17 @@ def _moved(
     placeholders = Placeholders()
     params = placeholders.put(found.node[found.entry_of_parameters])
     if isinstance(definition, optax.GradientTransformation):
-        return _with_transformation(found, params, definition, placeholders)
-    choice = guessed(found, name, rate) if definition is None else given(definition, params, rate)
+        if found.form != "legacy":
+            raise CheckpointError(
+                "its definition is an optax transformation, but the way back to flax.optim needs a"
+                " legacy definition, or none."
+            )
+        new = optax_dict(found, params, definition, placeholders)
+        return placeholders.take(new), kept(found, in_optax=True)
+    if definition is None:
+        choice = guessed(found, settings.name, settings.rate)
+    else:
+        choice = given(definition, params, settings.rate)
     if found.form == "legacy":
         new = train_state_dict(params, found.node["state"], choice, placeholders)
     else:
@@ -189,18 +192,6 @@ def _moved(
             found = with_empty_parts(found, params, choice)
         new = legacy_dict(found, params, choice, placeholders)
     return placeholders.take(new), choice
-
-
-def _with_transformation(
-    found: FoundOptimizer, params: Any, tx: Any, placeholders: Placeholders
-) -> tuple[Any, Choice]:
-    if found.form != "legacy":
-        raise CheckpointError(
-            "its definition is an optax transformation, but the way back to flax.optim needs a"
-            " legacy definition, or none."
-        )
-    new = optax_dict(found, params, tx, placeholders)
-    return placeholders.take(new), kept(found, in_optax=True)
 
 
 def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:

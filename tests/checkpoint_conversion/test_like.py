@@ -20,7 +20,7 @@ from flax import serialization, traverse_util
 from flax.training.train_state import TrainState
 
 from flaxoptim_compat import FlaxOptimLeniencyWarning, optim
-from flaxoptim_compat.checkpoint_conversion.convert import convert
+from flaxoptim_compat.checkpoint_conversion.convert import Settings, convert
 from flaxoptim_compat.checkpoint_files import open_checkpoint
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 from flaxoptim_compat.checkpoint_files.writing import write_checkpoint
@@ -46,7 +46,7 @@ def converted(tree: Any, to: Any, like: Any, definitions: Any = None) -> Any:
     before, after = Path("before.msgpack"), Path(tempfile.mkdtemp(dir="."), "after")
     before.write_bytes(serialization.to_bytes(tree))
     with open_checkpoint(before) as checkpoint:
-        new, _ = convert(checkpoint.tree, to, definitions=definitions, like=like)
+        new, _ = convert(checkpoint.tree, Settings(to, definitions=definitions, like=like))
         write_checkpoint(after, new, "msgpack")
     return serialization.msgpack_restore(after.read_bytes())
 
