@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+import jax
 import jax.numpy as jnp
 
 from flaxoptim_compat.bridge.definition import Leaf, PyTree
@@ -54,30 +55,20 @@ def is_injected(node: PyTree) -> bool:
     return isinstance(node, tuple) and isinstance(getattr(node, "hyperparams", None), dict)
 
 
-def _nodes(node: PyTree) -> Iterator[PyTree]:
+def _nodes(opt_state: PyTree) -> Iterator[PyTree]:
     """The nodes with hyper-parameters, the outermost first."""
-    if is_injected(node):
+    for node in filter(is_injected, jax.tree.leaves(opt_state, is_leaf=is_injected)):
         yield node
-    for child in _children(node):
-        yield from _nodes(child)
+        yield from _nodes(node.inner_state)
 
 
-def _children(node: PyTree) -> Iterator[PyTree]:
-    if isinstance(node, tuple | list):
-        yield from node
-    elif isinstance(node, dict):
-        yield from node.values()
-
-
-def _map(change: Callable[[PyTree], PyTree], node: PyTree) -> PyTree:
+def _map(change: Callable[[PyTree], PyTree], opt_state: PyTree) -> PyTree:
     """The same state with a change of each node with hyper-parameters, the outermost first."""
-    if is_injected(node):
+
+    def changed(node: PyTree) -> PyTree:
+        if not is_injected(node):
+            return node
         node = change(node)
-    if isinstance(node, tuple):
-        children = [_map(change, child) for child in node]
-        return type(node)(*children) if hasattr(node, "_fields") else tuple(children)
-    if isinstance(node, list):
-        return [_map(change, child) for child in node]
-    if isinstance(node, dict):
-        return {name: _map(change, child) for name, child in node.items()}
-    return node
+        return node._replace(inner_state=_map(change, node.inner_state))
+
+    return jax.tree.map(changed, opt_state, is_leaf=is_injected)
