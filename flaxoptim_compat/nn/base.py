@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 from flax import jax_utils, struct
@@ -78,6 +78,12 @@ class Module(metaclass=_ModuleMeta):
     """
 
     _frame: ModuleFrame
+    # What ``partial`` and ``shared`` settle: arguments, the name, and where the parameters are.
+    _settled: ClassVar[dict[str, Any]] = {}
+    _default_name: ClassVar[str | None] = None
+    _shared_in: ClassVar[ModuleFrame | None] = None
+    # Whether paths leave out the modules in it.
+    _is_transparent: ClassVar[bool] = False
 
     def __new__(cls, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         """The output of the module, which has a name in the one that is being applied; by default
@@ -89,11 +95,10 @@ class Module(metaclass=_ModuleMeta):
                 f" module can call another one like that: from elsewhere, {cls.__name__}.init(rng,"
                 f" ...) makes parameters, and flax.nn.Model({cls.__name__}, params) is called."
             )
-        parent = cls._get_construction_frame()
-        kwargs = cls._extend_kwargs(kwargs)
+        parent: ModuleFrame = cls._shared_in or MODULE_STACK[-1]
         if name is None:
-            name = cls._default_name()
-        elif cls._is_shared():
+            name = cls._default_name
+        elif cls._shared_in is not None:
             raise ValueError(
                 f"name={name!r} is given with a call of a shared module: give it to shared(...)."
             )
@@ -109,15 +114,13 @@ class Module(metaclass=_ModuleMeta):
                 f"There are no parameters for a module {name!r} in {parent.path}: it was not"
                 " called when they were initialized."
             )
-        frame = ModuleFrame(
-            name, parent, parent.params[name], rng, transparent=cls._is_transparent()
-        )
+        frame = ModuleFrame(name, parent, parent.params[name], rng, transparent=cls._is_transparent)
         return cls._apply_in(frame, args, kwargs)
 
     @classmethod
     def _apply_in(cls, frame: ModuleFrame, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with cls._with_instance(frame) as instance:
-            output = instance.apply(*args, **kwargs)
+            output = instance.apply(*args, **{**cls._settled, **kwargs})
             keep_output(output)
         return output
 
@@ -140,38 +143,20 @@ class Module(metaclass=_ModuleMeta):
         if shared_name in parent.shared_names:
             raise ValueError(f"There is another shared module {shared_name!r} in {parent.path}.")
         parent.shared_names.add(shared_name)
-
-        class SharedModule(cls.partial(**kwargs)):  # type: ignore[misc]
-            @classmethod
-            def _default_name(cls) -> str | None:
-                return shared_name
-
-            @classmethod
-            def _is_shared(cls) -> bool:
-                return True
-
-            @classmethod
-            def _get_construction_frame(cls) -> ModuleFrame:
-                return parent
-
-        return _named_like(cls, SharedModule)
+        return cls.partial(**kwargs)._derived(_default_name=shared_name, _shared_in=parent)
 
     @classmethod
     def partial(cls, *, name: str | None = None, **kwargs: Any) -> Any:
         """A module with some arguments settled; those of a call, and its name, go before them."""
-        given_name, given = name, kwargs
+        name = cls._default_name if name is None else name
+        return cls._derived(_default_name=name, _settled={**cls._settled, **kwargs})
 
-        class PartialModule(cls):  # type: ignore[misc, valid-type]
-            @classmethod
-            def _default_name(cls) -> str | None:
-                return super()._default_name() if given_name is None else given_name
-
-            @classmethod
-            def _extend_kwargs(cls, kwargs: dict[str, Any]) -> dict[str, Any]:
-                extended: dict[str, Any] = super()._extend_kwargs({**given, **kwargs})
-                return extended
-
-        return _named_like(cls, PartialModule)
+    @classmethod
+    def _derived(cls, **attributes: Any) -> Any:
+        """The module with other attributes, of the same name: parameters are named after it."""
+        names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
+        kind: Any = type(cls)
+        return kind(cls.__name__, (cls,), {**names, **attributes})
 
     @classmethod
     @documented
@@ -196,7 +181,7 @@ class Module(metaclass=_ModuleMeta):
     def init(cls, _rng: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         """The output for some inputs, and new parameters."""
         frame = cls._outermost(name, None, _rng)
-        output = cls._apply_in(frame, args, cls._extend_kwargs(kwargs))
+        output = cls._apply_in(frame, args, kwargs)
         return output, cls._post_process_params(frame.params)
 
     @classmethod
@@ -222,14 +207,14 @@ class Module(metaclass=_ModuleMeta):
     def call(cls, params: Any, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
         """The output for some inputs and parameters."""
         frame = cls._outermost(name, cls._pre_process_params(params), None)
-        return cls._apply_in(frame, args, cls._extend_kwargs(kwargs))
+        return cls._apply_in(frame, args, kwargs)
 
     @classmethod
     def _outermost(cls, name: str | None, params: Any, rng: Any) -> ModuleFrame:
         """The frame of a module with parameters of its own, also if another one is around it."""
         parent = MODULE_STACK[-1] if MODULE_STACK else None
-        name = cls._default_name() if name is None else name
-        return ModuleFrame(name, parent, params, rng, transparent=cls._is_transparent())
+        name = cls._default_name if name is None else name
+        return ModuleFrame(name, parent, params, rng, transparent=cls._is_transparent)
 
     def param(self, name: str, shape: Any, initializer: Callable[..., Any]) -> Any:
         """A parameter of this module.
@@ -312,27 +297,18 @@ class Module(metaclass=_ModuleMeta):
             yield instance
 
     @classmethod
-    def _get_construction_frame(cls) -> ModuleFrame:
-        """The module that has the parameters of this one; that which calls it, if not shared."""
-        frame: ModuleFrame = MODULE_STACK[-1]
-        return frame
-
-    @classmethod
     def _check_name(cls, name: str, parent: ModuleFrame) -> None:
         if not isinstance(name, str):
             raise ValueError(f"The name of a module is a string, not {name!r}.")
         if "/" in name or ":" in name:
             raise ValueError(f"The name {name!r} of a module has a slash or a colon in it.")
-        if name in parent.shared and not (parent.shared[name] and cls._is_shared()):
+        is_shared = cls._shared_in is not None
+        if name in parent.shared and not (parent.shared[name] and is_shared):
             raise ValueError(
                 f"There is another module {name!r} in {parent.path}. To call one more than once,"
                 " make it with shared(...)."
             )
-        parent.shared[name] = cls._is_shared()
-
-    @classmethod
-    def _extend_kwargs(cls, kwargs: dict[str, Any]) -> dict[str, Any]:
-        return kwargs
+        parent.shared[name] = is_shared
 
     @classmethod
     def _pre_process_params(cls, params: Any) -> Any:
@@ -342,30 +318,11 @@ class Module(metaclass=_ModuleMeta):
     def _post_process_params(cls, params: Any) -> Any:
         return params
 
-    @classmethod
-    def _is_transparent(cls) -> bool:
-        return False
-
-    @classmethod
-    def _is_shared(cls) -> bool:
-        return False
-
-    @classmethod
-    def _default_name(cls) -> str | None:
-        return None
-
 
 _SAY_INIT = (
     "flax.nn.Module.{0} is gone from Flax since 0.4.0, and was to go before that. Use {1}, which"
     " returns the parameters, and flax.nn.Model(module, params)."
 )
-
-
-def _named_like(cls: type, derived: type) -> type:
-    # Parameters are named after the class.
-    derived.__name__, derived.__qualname__ = cls.__name__, cls.__qualname__
-    derived.__module__ = cls.__module__
-    return derived
 
 
 def _place(frame: ModuleFrame) -> str:
@@ -408,6 +365,8 @@ def module_method(fn: Callable[..., Any]) -> Any:
 class TransparentModule(Module):
     """A module that has the parameters of the one module in it, as if they were its own."""
 
+    _is_transparent = True
+
     @classmethod
     def _pre_process_params(cls, params: Any) -> Any:
         return {"0": params}
@@ -420,10 +379,6 @@ class TransparentModule(Module):
                 f" its own. This one has {', '.join(map(repr, params)) or 'none'}."
             )
         return params["0"]
-
-    @classmethod
-    def _is_transparent(cls) -> bool:
-        return True
 
 
 class TruncatedModule(TransparentModule):
