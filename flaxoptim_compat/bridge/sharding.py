@@ -76,12 +76,7 @@ def shardings(
 ) -> PyTree:
     """The same as ``specs``, as NamedShardings: for ``jax.jit``, ``jax.device_put`` and orbax.
 
-    Args:
-      mesh: the devices.
-      tree: as for ``specs``.
-      param_specs: as for ``specs``.
-      moment_specs: as for ``specs``.
-      definition: as for ``specs``.
+    The arguments are those of ``specs``, and before them the mesh of the devices.
     """
     found = specs(tree, param_specs, moment_specs, definition)
     return jax.tree.map(lambda spec: NamedSharding(mesh, spec), found)

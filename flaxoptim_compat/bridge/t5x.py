@@ -153,9 +153,7 @@ class FlaxOptimTrainState(struct.PyTreeNode):
     def restore_state(self, state_dict: Mapping[str, PyTree]) -> Self:
         """A copy with the values of a state dict, of T5X or of this package, of any layout.
 
-        Raises:
-          ValueError: an entry is missing, or flax refuses one that is not expected; the message
-            names it.
+        An entry that is missing, or that flax refuses, is a ValueError that names it.
         """
         return self.replace(
             _optimizer=self._optimizer.restore_state(state_dict),

@@ -108,11 +108,8 @@ class FromOptax(OptimizerDef):
     ) -> tuple[PyTree, OptimizerState]:
         """One step of the transformation, with these hyper-parameters and extra arguments.
 
-        Raises:
-          AssertionError: there is no learning rate.
-          TypeError: an override is not in the state of the transformation, nor does the
-            transformation take it as an extra argument.
-          ValueError: the gradients do not fit the parameters.
+        An override that is neither in the state of the transformation nor taken by it as an extra
+        argument is a TypeError.
         """
         leaves, treedef = jax.tree.flatten(params)
         gradients = gradient_leaves(params, grads)

@@ -64,8 +64,7 @@ class MultiOptimizer(OptimizerDef):
     def init_state(self, params: PyTree) -> OptimizerState:
         """The state before the first step: that of each optimizer for its leaves, else None.
 
-        Raises:
-          ValueError: two traversals select the same leaf.
+        Two traversals that select the same leaf are a ValueError.
         """
         leaves = jax.tree.leaves(params)
 

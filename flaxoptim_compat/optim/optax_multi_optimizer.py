@@ -73,13 +73,7 @@ class OptaxMultiOptimizer(MultiOptimizer):
     def apply_gradient(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
-        """One step of each part.
-
-        Raises:
-          AssertionError: there is no learning rate.
-          TypeError: nobody takes an override.
-          ValueError: the gradients do not fit the parameters.
-        """
+        """One step of each part; an override that nobody takes is a TypeError."""
         leaves, treedef = jax.tree.flatten(params)
         try:
             gradients = leaves_like(params, grads, "gradients")
