@@ -191,16 +191,7 @@ class _Evaluation:
 
         def nothing(inputs: list[list[_Value]]) -> list[list[list[_Value]]]:
             del inputs
-            return [
-                [
-                    [
-                        jnp.zeros(_array(variable).shape, _array(variable).dtype)
-                        for variable in each.outvars
-                    ]
-                    for each in unit
-                ]
-                for unit in units
-            ]
+            return [[list(map(_zeros, each.outvars)) for each in unit] for unit in units]
 
         results = lax.cond(self._zero == 0, compute, nothing, inputs)
         for unit, found in zip(units, results, strict=True):
@@ -211,6 +202,10 @@ class _Evaluation:
 def _array(atom: core.Literal | core.Var) -> jax.core.ShapedArray:
     """The shape and the dtype of what an equation reads or makes."""
     return cast("jax.core.ShapedArray", atom.aval)
+
+
+def _zeros(variable: core.Var) -> jax.Array:
+    return jnp.zeros(_array(variable).shape, _array(variable).dtype)
 
 
 def _bind(equation: core.JaxprEqn, inputs: Sequence[_Value]) -> list[_Value]:

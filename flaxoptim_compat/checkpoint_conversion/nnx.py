@@ -104,13 +104,11 @@ def _moved(tree: Any, places: Mapping[Path, Path]) -> dict[str, Any]:
     moved: dict[str, Any] = {}
     # In the order of jax, in which Flax wrote them.
     for old, new in sorted(places.items(), key=lambda place: place[1]):
-        holder = at(tree, old[:-1])
-        if not isinstance(holder, Mapping) or old[-1] not in holder:
-            continue
-        below = moved
-        for name in new[:-1]:
-            below = below.setdefault(name, {})
-        below[new[-1]] = holder[old[-1]]
+        if (value := at(tree, old)) is not None:
+            below = moved
+            for name in new[:-1]:
+                below = below.setdefault(name, {})
+            below[new[-1]] = value
     return moved
 
 

@@ -36,22 +36,23 @@ def legacy_dict(
     paths = sorted(parameter.path for parameter in found.parameters)
     leaves, treedef = jax.tree.flatten(params)
     states: list[Any] = [None] * len(paths)
-    used: set[int] = set()
+    used: set[Moments] = set()
     for each in choice.assignments:
         formula = formula_of(each.definition)
+        normed = WeightNormState in formula.state_fields
+        fitting = [one for one in everything if one.weight_norm == normed]
         fresh = _fresh_entries(each, leaves)
         for index, entry in zip(each.leaves, fresh, strict=True):
-            covering = _covering(formula, everything, paths[index])
-            mine = [everything[number] for number in covering]
+            mine = [one for one in fitting if one.covers(paths[index])]
             _refuse_others(mine, each, formula, paths[index])
             states[index] = placeholders.put(_with_moments(entry, mine, paths[index]))
-            used.update(covering)
+            used.update(mine)
     _refuse_moments_of_frozen(choice.assignments, everything, paths)
-    unused = [one for index, one in enumerate(everything) if index not in used]
+    unused = [one for one in everything if one not in used]
     _refuse_left_over([one.path for one in unused if one.holds_anything()])
     param_states = serialization.to_state_dict(jax.tree.unflatten(treedef, states))
     restored_states(params, param_states, choice)
-    step = placeholders.put(_step(found, [everything[index] for index in sorted(used)]))
+    step = placeholders.put(_step(found, [one for one in everything if one in used]))
     return {"target": params, "state": {"step": step, "param_states": param_states}}
 
 
@@ -61,16 +62,6 @@ def _fresh_entries(assignment: Assignment, leaves: Sequence[Any]) -> list[Any]:
         return [{}] * len(assignment.leaves)
     mine = tuple(small_array(leaves[index]) for index in assignment.leaves)
     return [*map(serialization.to_state_dict, assignment.definition.init_state(mine).param_states)]
-
-
-def _covering(formula: Any, everything: Sequence[Moments], path: Path) -> list[int]:
-    """The numbers of the moments that a parameter has a part in."""
-    normed = WeightNormState in formula.state_fields
-    return [
-        index
-        for index, one in enumerate(everything)
-        if one.weight_norm == normed and one.covers(path)
-    ]
 
 
 def _refuse_others(

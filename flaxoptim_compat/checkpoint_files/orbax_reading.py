@@ -18,7 +18,7 @@ from flaxoptim_compat.checkpoint_files.msgpack_reading import read_msgpack
 from flaxoptim_compat.checkpoint_files.plain_files import is_no_directory
 from flaxoptim_compat.checkpoint_files.source import COPY_AGAIN, Source
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, Tree
-from flaxoptim_compat.checkpoint_files.trees import nested
+from flaxoptim_compat.checkpoint_files.trees import at, nested
 from flaxoptim_compat.checkpoint_files.zarr_arrays import zarr_arrays
 
 # Of a hundred thousand arrays it has a fourth of that.
@@ -98,20 +98,14 @@ def _leaves(directory: Path, metadata: dict[str, Any], aggregate: Tree) -> Itera
             elif kind == orbax_names.NONE or kind in orbax_names.EMPTY:
                 yield _Leaf(names, kind)
             elif entry["value_metadata"].get("skip_deserialize"):
-                yield _Leaf(names, kind, value=_at(names, aggregate))
+                if (value := at(aggregate, names)) is None:
+                    raise KeyError(".".join(names))
+                yield _Leaf(names, kind, value=value)
             else:
                 yield _Leaf(names, kind, array=".".join(names))
     except (KeyError, TypeError, AttributeError) as error:
         problem = f"an entry is not as orbax writes them ({type(error).__name__}: {error})"
         raise _damaged(directory / orbax_names.METADATA, problem) from error
-
-
-def _at(names: Sequence[str], tree: Tree) -> Tree:
-    for name in names:
-        if not isinstance(tree, Mapping):
-            raise KeyError(".".join(names))
-        tree = tree[name]
-    return tree
 
 
 def _leaves_of_aggregate(tree: Tree, names: tuple[str, ...]) -> Iterator[_Leaf]:
