@@ -78,7 +78,7 @@ def kept(found: FoundOptimizer, *, in_optax: bool = False) -> Choice:
 
 
 def given(definition: Any, params: Any, rate: Rate) -> Choice:
-    """The definition that the user names, for parameters of placeholders.
+    """The definition that the user names, for these parameters.
 
     A hyper-parameter of it that is ``...`` has some value.
     """

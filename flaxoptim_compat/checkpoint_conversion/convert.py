@@ -17,7 +17,7 @@ from flaxoptim_compat.checkpoint_contents.recognise import Form, FoundOptimizer,
 from flaxoptim_compat.checkpoint_conversion.choice import Choice, Rate, given, guessed, kept
 from flaxoptim_compat.checkpoint_conversion.like import Reshaping, Shapes, shapes_by_place
 from flaxoptim_compat.checkpoint_conversion.nnx import as_train_state, nnx_entries, with_empty_parts
-from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
+from flaxoptim_compat.checkpoint_conversion.stored_trees import as_written, plain
 from flaxoptim_compat.checkpoint_conversion.to_legacy import legacy_dict
 from flaxoptim_compat.checkpoint_conversion.to_opt_state import optax_dict
 from flaxoptim_compat.checkpoint_conversion.to_train_state import train_state_dict
@@ -161,7 +161,7 @@ def _entries(found: FoundOptimizer, settings: Settings, definition: Any) -> tupl
         raise CheckpointError("it is in optax already, and needs no definition.")
     else:
         train_state, choice = found.node, kept(found)
-    return Placeholders().take(nnx_entries(train_state, settings.paths)), choice
+    return as_written(nnx_entries(train_state, settings.paths)), choice
 
 
 def _moved(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[Any, Choice]:
@@ -171,27 +171,26 @@ def _moved(found: FoundOptimizer, settings: Settings, definition: Any) -> tuple[
             "from NNX the way to a TrainState is by way of the legacy form: convert it --to legacy,"
             " and that --to train-state."
         )
-    placeholders = Placeholders()
-    params = placeholders.put(found.node[found.entry_of_parameters])
+    params = plain(found.node[found.entry_of_parameters])
     if isinstance(definition, optax.GradientTransformation):
         if found.form != "legacy":
             raise CheckpointError(
                 "its definition is an optax transformation, but the way back to flax.optim needs a"
                 " legacy definition, or none."
             )
-        new = optax_dict(found, params, definition, placeholders)
-        return placeholders.take(new), kept(found, in_optax=True)
+        new = optax_dict(found, params, definition)
+        return as_written(new), kept(found, in_optax=True)
     if definition is None:
         choice = guessed(found, settings.name, settings.rate)
     else:
         choice = given(definition, params, settings.rate)
     if found.form == "legacy":
-        new = train_state_dict(params, found.node["state"], choice, placeholders)
+        new = train_state_dict(params, found.node["state"], choice)
     else:
         if found.form == "nnx":
             found = with_empty_parts(found, params, choice)
-        new = legacy_dict(found, params, choice, placeholders)
-    return placeholders.take(new), choice
+        new = legacy_dict(found, params, choice)
+    return as_written(new), choice
 
 
 def _with_named_fields(found: FoundOptimizer) -> FoundOptimizer:

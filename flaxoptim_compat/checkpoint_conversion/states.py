@@ -21,7 +21,7 @@ _LEAF_BY_LEAF = (optim.OptimizerDef.init_state, optim.WeightNorm.init_state)
 def restored_states(params: Any, param_states: Any, choice: Choice) -> Any:
     """The legacy states of all parameters, out of the dicts that a checkpoint holds.
 
-    The parameters are placeholders. An entry that is missing, unexpected or of another shape is a
+    An entry that is missing, unexpected or of another shape is a
     ValueError that names it.
     """
     like = jax.tree.unflatten(jax.tree.structure(params), fresh_states(params, choice))

@@ -14,18 +14,16 @@ from flaxoptim_compat.checkpoint_contents.fields import OPTAX_STATES, WEIGHT_NOR
 from flaxoptim_compat.checkpoint_contents.optax_states import Moments, left_over, moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer, number
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
-from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
+from flaxoptim_compat.checkpoint_conversion.stored_trees import plain, small_array
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, is_index
 from flaxoptim_compat.checkpoint_files.trees import Path, at
 from flaxoptim_compat.optim.legacy_loop import LegacyLoop, formula_of
 from flaxoptim_compat.transforms.weight_norm import WeightNormState
 
 
-def legacy_dict(
-    found: FoundOptimizer, params: Any, choice: Choice, placeholders: Placeholders
-) -> dict[str, Any]:
-    """The state dict of the Optimizer that does what a TrainState with placeholders does.
+def legacy_dict(found: FoundOptimizer, params: Any, choice: Choice) -> dict[str, Any]:
+    """The state dict of the Optimizer that does what a TrainState does.
 
     An optax state that does not fit the definition is a ValueError, which says where.
     """
@@ -45,14 +43,14 @@ def legacy_dict(
         for index, entry in zip(each.leaves, fresh, strict=True):
             mine = [one for one in fitting if one.covers(paths[index])]
             _refuse_others(mine, each, formula, paths[index])
-            states[index] = placeholders.put(_with_moments(entry, mine, paths[index]))
+            states[index] = plain(_with_moments(entry, mine, paths[index]))
             used.update(mine)
     _refuse_moments_of_frozen(choice.assignments, everything, paths)
     unused = [one for one in everything if one not in used]
     _refuse_left_over([one.path for one in unused if one.holds_anything()])
     param_states = serialization.to_state_dict(jax.tree.unflatten(treedef, states))
     restored_states(params, param_states, choice)
-    step = placeholders.put(_step(found, [one for one in everything if one in used]))
+    step = _step(found, [one for one in everything if one in used])
     return {"target": params, "state": {"step": step, "param_states": param_states}}
 
 

@@ -12,22 +12,19 @@ from flax import serialization
 from flaxoptim_compat.checkpoint_contents.fields import OPTAX_STATES
 from flaxoptim_compat.checkpoint_contents.optax_states import moments
 from flaxoptim_compat.checkpoint_contents.recognise import FoundOptimizer
-from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders, small_array
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies
+from flaxoptim_compat.checkpoint_conversion.stored_trees import plain, small_array
 from flaxoptim_compat.checkpoint_conversion.to_legacy import refuse_scaled_momentum
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError
 from flaxoptim_compat.checkpoint_files.trees import Path, at
 
 
-def optax_dict(
-    found: FoundOptimizer, params: Any, tx: Any, placeholders: Placeholders
-) -> dict[str, Any]:
+def optax_dict(found: FoundOptimizer, params: Any, tx: Any) -> dict[str, Any]:
     """The state dict of a TrainState with the transformation ``tx``, with the moments of before.
 
-    There must be a place for every moment, and a moment for every place. The parameters are
-    placeholders.
+    There must be a place for every moment, and a moment for every place.
     """
-    state = placeholders.put(found.node["state"])
+    state = plain(found.node["state"])
     if found.parts_unknown or any(kind.weight_norm or not kind.names for kind in found.kinds):
         raise CheckpointError(
             "a transformation can take the moments of plain optimizers only. Let the function"

@@ -12,19 +12,17 @@ from flaxoptim_compat.bridge.definition import Assignment
 from flaxoptim_compat.bridge.trees import leaves_like
 from flaxoptim_compat.checkpoint_contents.legacy import is_list_of_states
 from flaxoptim_compat.checkpoint_conversion.choice import Choice
-from flaxoptim_compat.checkpoint_conversion.placeholders import Placeholders
 from flaxoptim_compat.checkpoint_conversion.states import refuse_copies, restored_states
+from flaxoptim_compat.checkpoint_conversion.stored_trees import plain, read
 
 
-def train_state_dict(
-    params: Any, state: Any, choice: Choice, placeholders: Placeholders
-) -> dict[str, Any]:
-    """The state dict of ``Optimizer.to_train_state()``, for parameters of placeholders.
+def train_state_dict(params: Any, state: Any, choice: Choice) -> dict[str, Any]:
+    """The state dict of ``Optimizer.to_train_state()``.
 
     The state may have any layout that Flax wrote. If it does not fit the definition, a ValueError
     says where.
     """
-    state = _in_present_layout(params, placeholders.put(state), choice.assignments, placeholders)
+    state = _in_present_layout(params, plain(state), choice.assignments)
     refuse_copies(state["step"])
     states = restored_states(params, state["param_states"], choice)
     opt_state = choice.conversion(params).opt_state(
@@ -34,17 +32,13 @@ def train_state_dict(
     return {name: serialization.to_state_dict(entry) for name, entry in entries.items()}
 
 
-def _in_present_layout(
-    params: Any, state: Any, assignments: Sequence[Assignment], placeholders: Placeholders
-) -> Any:
+def _in_present_layout(params: Any, state: Any, assignments: Sequence[Assignment]) -> Any:
     """The state as Flax 0.5.3 would have written it."""
     if "step" in state:
         state = {"param_states": {}, **state}
     if is_list_of_states(state):
         # These steps are compared with each other, so they have to be numbers.
-        state = {
-            name: {**each, "step": placeholders.read(each["step"])} for name, each in state.items()
-        }
+        state = {name: {**each, "step": read(each["step"])} for name, each in state.items()}
     merged = checkpoints.merge_list_of_states(params, state, [each.leaves for each in assignments])
     owner = {index: each.definition for each in assignments for index in each.leaves}
 
@@ -53,10 +47,7 @@ def _in_present_layout(
             return entry
         if isinstance(entry, Mapping) and "mult" in entry:
             # The one layout that takes arithmetic; all others only move arrays.
-            param, entry = (
-                placeholders.read(param),
-                {**entry, "mult": placeholders.read(entry["mult"])},
-            )
+            param, entry = read(param), {**entry, "mult": read(entry["mult"])}
         return owner[index].upgrade_param_state(param, entry)
 
     return checkpoints.upgrade(params, merged, upgraded)

@@ -76,13 +76,9 @@ def test_to_nnx_and_under_other_names() -> None:
     like["own"] = parameters(0)["own"]
     Path("old").write_bytes(serialization.to_bytes(old))
     with open_checkpoint("old") as checkpoint:
-        tree, _ = convert(
-            checkpoint.tree,
-            "nnx",
-            definitions=definition,
-            paths={"GroupNorm_0": "norm"},
-            like=like,
-        )
+        paths = {"GroupNorm_0": "norm"}
+        settings = Settings("nnx", definitions=definition, paths=paths, like=like)
+        tree, _ = convert(checkpoint.tree, settings)
         moment = tree["optimizer"]["opt_state"]["inner_state"]["0"]["mu"]["norm"]["scale"].read()
         assert_same(
             tree["model"]["norm"]["scale"].read(), reshaped(old, new).target["GroupNorm_0"]["scale"]
