@@ -188,13 +188,6 @@ def warn_of(misfits: Sequence[Misfit]) -> None:
         )
 
 
-def restore_strictly(like: PyTree, state_dict: PyTree, where: str) -> PyTree:
-    """The values of a state dict, which must fit ``like``: a ValueError says where it does not."""
-    for misfit in _misfits(like, serialization.to_state_dict(like), state_dict, (where,)):
-        raise misfit.error()
-    return serialization.from_state_dict(like, state_dict)
-
-
 @dataclasses.dataclass(frozen=True)
 class Misfit:
     """A path at which a state dict differs from what is expected, and whether flax refuses that."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container
+from functools import partial
 
 import jax
 import numpy as np
@@ -57,11 +58,9 @@ def specs(
     if legacy:
         state = tree.optimizer_def.state_axes(params, tree.state, of_moments)
         found = {"target": of_params, "state": state}
-    elif definition is not None:
-        opt_state = _of_converted(definition, tree.opt_state, params, of_moments)
-        found = {"params": of_params, "opt_state": opt_state}
     else:
-        opt_state = _of_opt_state(tree.opt_state, params, of_moments)
+        by = _of_opt_state if definition is None else partial(_of_converted, definition)
+        opt_state = by(tree.opt_state, params, of_moments)
         found = {"params": of_params, "opt_state": opt_state}
     everywhere = jax.tree.map(lambda _: PartitionSpec(), tree)
     return jax.tree.map(_shortened, everywhere.replace(**found))

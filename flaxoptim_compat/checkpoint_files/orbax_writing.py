@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -30,16 +30,8 @@ _NAMED = frozenset([
 _UNKNOWN = frozenset(["float128", "complex256"])
 
 
-class _Leaf(NamedTuple):
-    """One leaf: its names, each with the type of key it is, and what orbax calls its kind.
-
-    Its value is an array, which has been a Python number if it is one of numpy, or a text.
-    """
-
-    names: tuple[str, ...]
-    key_types: tuple[int, ...]
-    kind: str
-    value: StoredArray | np.ndarray[Any, Any] | str | None
+# An array has been a Python number if it is one of numpy. Beside arrays there are texts.
+_Value: TypeAlias = "StoredArray | np.ndarray[Any, Any] | str | None"
 
 
 def write_orbax(
@@ -50,32 +42,50 @@ def write_orbax(
     ``report`` is called with the number of bytes, whenever some have been written. ``sequences``
     says whether the numbered entries of a mapping are those of a list or tuple.
     """
-    leaves = list(_leaves(tree, (), (), sequences))
-    places = _places(leaves)
-    texts = {".".join(leaf.names): leaf.value for leaf in leaves if leaf.kind == orbax_names.TEXT}
-    for place, array in places.items():
+    texts: dict[str, str] = {}
+    arrays: dict[str, StoredArray | np.ndarray[Any, Any]] = {}
+    entries: dict[str, Any] = {}
+    for keys, leaf in _leaves(tree, (), sequences):
+        names = tuple(name for name, _ in keys)
+        # An array has a folder of its own, inside of the checkpoint.
+        where, place = "/".join(names), ".".join(names)
+        kind, value = _kind_and_value(leaf, where)
+        if isinstance(value, str):
+            texts[place] = value
+        elif value is not None:
+            if place in arrays or not orbax_names.is_inside(place):
+                raise _cannot_hold(where, "an array with a name of that kind")
+            arrays[place] = value
+        entries[str(names)] = _entry(keys, kind, value)
+    for place, array in arrays.items():
         _write_array(directory, place, array, report)
     if texts:
         _write_json(directory, orbax_names.STRINGS, texts)
-    _write_json(directory, orbax_names.METADATA, _metadata(leaves))
+    metadata = {
+        "tree_metadata": entries,
+        "use_ocdbt": False,
+        "use_zarr3": False,
+        "store_array_data_equal_to_fill_value": True,
+        "custom_metadata": None,
+    }
+    _write_json(directory, orbax_names.METADATA, metadata)
 
 
 def _leaves(
-    tree: Tree, names: tuple[str, ...], key_types: tuple[int, ...], sequences: bool
-) -> Iterator[_Leaf]:
-    if isinstance(tree, Mapping) and tree:
-        # State dicts number the items of lists and tuples, and orbax wants to know.
-        numbered = sequences and set(tree) == set(map(str, range(len(tree))))
-        key_type = orbax_names.IN_SEQUENCE if numbered else orbax_names.IN_MAPPING
-        for name in sorted(tree, key=int) if numbered else tree:
-            yield from _leaves(tree[name], (*names, name), (*key_types, key_type), sequences)
-    else:
-        yield _Leaf(names, key_types, *_kind_and_value(tree, "/".join(names)))
+    tree: Tree, keys: tuple[tuple[str, int], ...], sequences: bool
+) -> Iterator[tuple[tuple[tuple[str, int], ...], Tree]]:
+    """The leaves, each with the names that lead to it and the type of key that each name is."""
+    if not isinstance(tree, Mapping) or not tree:
+        yield keys, tree
+        return
+    # State dicts number the items of lists and tuples, and orbax wants to know.
+    numbered = sequences and set(tree) == set(map(str, range(len(tree))))
+    key_type = orbax_names.IN_SEQUENCE if numbered else orbax_names.IN_MAPPING
+    for name in sorted(tree, key=int) if numbered else tree:
+        yield from _leaves(tree[name], (*keys, (name, key_type)), sequences)
 
 
-def _kind_and_value(
-    tree: Tree, where: str
-) -> tuple[str, StoredArray | np.ndarray[Any, Any] | str | None]:
+def _kind_and_value(tree: Tree, where: str) -> tuple[str, _Value]:
     if not where:
         raise CheckpointError("Nothing was written: orbax holds arrays by their names.")
     if isinstance(tree, Mapping):
@@ -103,18 +113,6 @@ def _cannot_hold(where: str, what: str) -> CheckpointError:
     return CheckpointError(
         f"Nothing was written: {where} is {what}. Orbax cannot hold that: write msgpack instead."
     )
-
-
-def _places(leaves: list[_Leaf]) -> dict[str, StoredArray | np.ndarray[Any, Any]]:
-    """The arrays, by the folders that they go to: each has its own, inside of the checkpoint."""
-    places: dict[str, StoredArray | np.ndarray[Any, Any]] = {}
-    for leaf in leaves:
-        if isinstance(leaf.value, (StoredArray, np.ndarray)):
-            place = ".".join(leaf.names)
-            if place in places or not orbax_names.is_inside(place):
-                raise _cannot_hold("/".join(leaf.names), "an array with a name of that kind")
-            places[place] = leaf.value
-    return places
 
 
 def _write_array(
@@ -149,25 +147,14 @@ def _write_json(directory: Path, name: str, content: Any) -> None:
         file.write(json.dumps(content).encode())
 
 
-def _metadata(leaves: list[_Leaf]) -> dict[str, Any]:
-    return {
-        "tree_metadata": {str(leaf.names): _entry(leaf) for leaf in leaves},
-        "use_ocdbt": False,
-        "use_zarr3": False,
-        "store_array_data_equal_to_fill_value": True,
-        "custom_metadata": None,
+def _entry(keys: tuple[tuple[str, int], ...], kind: str, value: _Value) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "value_type": kind,
+        "skip_deserialize": kind == orbax_names.NONE or kind in orbax_names.EMPTY,
     }
-
-
-def _entry(leaf: _Leaf) -> dict[str, Any]:
-    keys = zip(leaf.names, leaf.key_types, strict=True)
-    value: dict[str, Any] = {
-        "value_type": leaf.kind,
-        "skip_deserialize": leaf.kind == orbax_names.NONE or leaf.kind in orbax_names.EMPTY,
-    }
-    if leaf.kind == orbax_names.ARRAY and isinstance(leaf.value, StoredArray):
-        value["write_shape"] = leaf.value.shape
+    if kind == orbax_names.ARRAY and isinstance(value, StoredArray):
+        described["write_shape"] = value.shape
     return {
         "key_metadata": [{"key": name, "key_type": key_type} for name, key_type in keys],
-        "value_metadata": value,
+        "value_metadata": described,
     }

@@ -136,21 +136,12 @@ class Chain:
     def __init__(self, state: Any = None, /, **stages: Stage) -> None:
         self.state = state
         self.stages = stages
-
-    @property
-    def state_fields(self) -> StateFields:
-        """Where optax keeps which field of the legacy state."""
-        return {kind: names for each in self.stages.values() for kind, names in each.keeps.items()}
-
-    @property
-    def splits(self) -> bool:
-        """True if some parameters alone move as they do together with the others."""
-        return not any(each.across for each in self.stages.values())
-
-    @property
-    def takes_schedule(self) -> bool:
-        """True if the learning rate may be a function of the step."""
-        return any(each.function is RATE.function for each in self.stages.values())
+        every = stages.values()
+        self.state_fields: StateFields = {
+            kind: names for each in every for kind, names in each.keeps.items()
+        }
+        self.splits = not any(each.across for each in every)
+        self.takes_schedule = any(each.function is RATE.function for each in every)
 
     @property
     def texts(self) -> list[StageText]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -43,26 +43,16 @@ class LegacyLoop:
     pairing says where the parameters are in the model whose structure optax sees, if it is a model.
     """
 
+    state_fields: ClassVar[StateFields] = {LegacyState: {"param_states": "param_states"}}
+    # The user's code is given numbers, and what it looks at is not known.
+    takes_schedule: ClassVar[bool] = False
+    splits: ClassVar[bool] = False
+
     def __init__(self, definition: Any, pairing: Pairing | None = None) -> None:
         self._definition = definition
         # The user's code sees the tree of its parameters, whatever optax is given.
         self._inward = pairing.to_target if pairing else _as_it_is
         self._outward = pairing.to_model if pairing else _as_it_is
-
-    @property
-    def state_fields(self) -> StateFields:
-        """All of the legacy state is in one field."""
-        return {LegacyState: {"param_states": "param_states"}}
-
-    @property
-    def takes_schedule(self) -> bool:
-        """False: the user's code is given numbers."""
-        return False
-
-    @property
-    def splits(self) -> bool:
-        """False: what the code looks at is not known."""
-        return False
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """Runs ``init_state`` and ``apply_gradient`` of the definition."""
