@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +16,6 @@ from jax.typing import DTypeLike
 from flaxoptim_compat.bridge.definition import Assignment, Leaf, PyTree
 from flaxoptim_compat.bridge.traversals import FLAX_MODEL_PARAM_TRAVERSAL
 from flaxoptim_compat.formula_text.stages import FROZEN
-
-_Class = TypeVar("_Class", bound=type)
 
 
 @dataclasses.dataclass
@@ -114,7 +112,9 @@ def _selected(
 ) -> Iterator[PyTree]:
     """The values that a traversal selects, in its order."""
     kind = type(traversal)
-    if kind not in _NOTHING_BUT_A_FILTER or vars(traversal).keys() != {"_filter_fn"}:
+    # Of this very class, as a subclass may differ in more.
+    known = kind is FLAX_MODEL_PARAM_TRAVERSAL or "nothing_but_a_filter" in vars(kind)
+    if not known or vars(traversal).keys() != {"_filter_fn"}:
         return iter(traversal.iterate(tree))
     if kind not in listed:
         names = listed[kind] = []
@@ -124,13 +124,3 @@ def _selected(
         list(listing.iterate(tree))
     accepts = traversal._filter_fn
     return (value for name, value in listed[kind] if accepts(name, value))
-
-
-# Classes whose instances differ in nothing but their filter. A subclass may differ in more.
-_NOTHING_BUT_A_FILTER: set[type] = {FLAX_MODEL_PARAM_TRAVERSAL}
-
-
-def nothing_but_a_filter(kind: _Class) -> _Class:
-    """Declare that the traversals of this very class differ in nothing but their filter."""
-    _NOTHING_BUT_A_FILTER.add(kind)
-    return kind

@@ -7,6 +7,7 @@ where flax did, and has operators where flax had some, but for one: flax had jax
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -93,17 +94,13 @@ def by_operators(
     tx = formula.transformation(definition.values(assignment.hyper_params))
     # From wherever the step is: each parameter may be on a device of its own.
     count = as_exponent(step_count(jax.device_get(step)), [param])
-    before = filled(tx.init(()), count, formula.to_optax([old], _the_one))
+    before = filled(tx.init(()), count, formula.to_optax([old], operator.itemgetter(0)))
     with warnings.catch_warnings():
         # Optax casts moments to the dtype they had, and jax says that it has no float64.
         warnings.filterwarnings("ignore", "Explicitly requested dtype", UserWarning)
         update, after = tx.update(grad, before, param)
     (new,) = formula.from_optax(nodes(after, formula.state_fields), [old], lambda tree: [tree])
     return _settled(with_update(param, update), param), jax.tree.map(_settled, new, old)
-
-
-def _the_one(values: Sequence[Leaf]) -> Leaf:
-    return values[0]
 
 
 def _settled(new: Leaf, old: Leaf) -> Leaf:

@@ -258,11 +258,12 @@ def _hands_on(equation: core.JaxprEqn) -> bool:
 
 def _hands_on_unrounded(equation: core.JaxprEqn) -> bool:
     """True if each number that comes out went in with these bits, or with another sign."""
-    numbers = [*equation.invars, *equation.outvars]
-    floating = {
-        _array(atom).dtype for atom in numbers if jnp.issubdtype(_array(atom).dtype, jnp.floating)
-    }
+    floating = [dtype for dtype in _dtypes(equation) if jnp.issubdtype(dtype, jnp.floating)]
     return _hands_on(equation) and len(floating) == 1
+
+
+def _dtypes(equation: core.JaxprEqn) -> set[jnp.dtype[Any]]:
+    return {_array(atom).dtype for atom in (*equation.invars, *equation.outvars)}
 
 
 def _is_constant(equation: core.JaxprEqn) -> bool:
@@ -291,16 +292,11 @@ def _stands_alone(equation: core.JaxprEqn) -> bool:
         return not _hands_on(equation)
     name = equation.primitive.name
     # LLVM may compute complex numbers in any order, in which even (a - b) + b is a.
-    if _is_complex(equation):
+    if any(jnp.issubdtype(dtype, jnp.complexfloating) for dtype in _dtypes(equation)):
         return name == "abs" or name not in _HANDS_ON
     if name in _STANDS_ALONE:
         return any(math.prod(_array(atom).shape) > 1 for atom in equation.invars)
     return name in _STANDS_ALONE_UNLESS_SCALAR and math.prod(_array(equation.outvars[0]).shape) > 1
-
-
-def _is_complex(equation: core.JaxprEqn) -> bool:
-    numbers = [*equation.invars, *equation.outvars]
-    return any(jnp.issubdtype(_array(atom).dtype, jnp.complexfloating) for atom in numbers)
 
 
 def _levels(jaxpr: core.Jaxpr) -> Iterator[tuple[list[core.JaxprEqn], list[_Unit]]]:

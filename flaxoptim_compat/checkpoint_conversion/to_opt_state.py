@@ -80,9 +80,10 @@ class _Filling:
             }
         value = at(self._param_states, (*parameter, legacy))
         if value is None or np.shape(value) != shapes.shape:
+            found = "nothing" if value is None else f"one of shape {np.shape(value)}"
             raise CheckpointError(
                 f"the transformation keeps opt_state/{'/'.join((*path, *parameter))} of shape"
-                f" {shapes.shape}, and the checkpoint has {_described(value)} for it."
+                f" {shapes.shape}, and the checkpoint has {found} for it."
             )
         self._used.add((*parameter, legacy))
         return value
@@ -97,7 +98,3 @@ class _Filling:
                         f"the transformation has no place for {field} of {'/'.join(path)}."
                         " Is it the one that takes the place of the old optimizer?"
                     )
-
-
-def _described(value: Any) -> str:
-    return "nothing" if value is None else f"one of shape {np.shape(value)}"

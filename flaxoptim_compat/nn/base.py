@@ -5,8 +5,7 @@ from __future__ import annotations
 import abc
 import functools
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import jax
@@ -119,7 +118,9 @@ class Module(metaclass=_ModuleMeta):
 
     @classmethod
     def _apply_in(cls, frame: ModuleFrame, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        with cls._with_instance(frame) as instance:
+        instance: Any = object.__new__(cls)
+        instance._frame = frame
+        with MODULE_STACK.frame(frame):
             output = instance.apply(*args, **{**cls._settled, **kwargs})
             keep_output(output)
         return output
@@ -286,15 +287,6 @@ class Module(metaclass=_ModuleMeta):
         """True if parameters are being made, not used."""
         top_frame("Module.is_initializing")
         return self._frame.is_init
-
-    @classmethod
-    @contextmanager
-    def _with_instance(cls, frame: ModuleFrame) -> Iterator[Any]:
-        """An object to call ``apply`` of, which knows its parameters."""
-        instance: Any = object.__new__(cls)
-        instance._frame = frame
-        with MODULE_STACK.frame(frame):
-            yield instance
 
     @classmethod
     def _check_name(cls, name: str, parent: ModuleFrame) -> None:

@@ -10,11 +10,9 @@ from flax.core import FrozenDict, unfreeze
 from flax.traverse_util import empty_node, flatten_dict, unflatten_dict
 
 from flaxoptim_compat.bridge.definition import Leaf, PyTree
-from flaxoptim_compat.bridge.masks import nothing_but_a_filter
 from flaxoptim_compat.bridge.traversals import FLAX_MODEL_PARAM_TRAVERSAL
 
 
-@nothing_but_a_filter
 class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
     """Selects the parameters whose path and value a function accepts.
 
@@ -25,6 +23,9 @@ class ModelParamTraversal(FLAX_MODEL_PARAM_TRAVERSAL):  # type: ignore[misc]
       filter_fn: takes a path such as ``/encoder/dense/kernel`` and a value with ``shape`` and
         ``dtype``; returns whether to select the parameter.
     """
+
+    # For ``bridge.masks.select``.
+    nothing_but_a_filter = True
 
     def __new__(cls, *args: Any, **kwargs: Any) -> ModelParamTraversal:
         """Make a traversal, without Flax's warning that there will be none."""
