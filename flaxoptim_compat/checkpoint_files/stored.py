@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +19,7 @@ class CheckpointError(ValueError):
     """A file that cannot be read or written; the message names it and says what to do next."""
 
 
+@dataclasses.dataclass(eq=False, repr=False)
 class StoredArray:
     """An array that stays in its file until ``read`` reads it.
 
@@ -25,18 +27,10 @@ class StoredArray:
     from a numpy scalar, and not from an array without dimensions.
     """
 
-    def __init__(
-        self,
-        shape: Sequence[int],
-        dtype: np.dtype[Any],
-        read: Callable[[], np.ndarray[Any, Any]],
-        *,
-        is_scalar: bool = False,
-    ) -> None:
-        self.shape: tuple[int, ...] = tuple(shape)
-        self.dtype: np.dtype[Any] = dtype
-        self.is_scalar = is_scalar
-        self._read = read
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    _read: Callable[[], np.ndarray[Any, Any]]
+    is_scalar: bool = False
 
     @property
     def nbytes(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ def classproperty(f: Callable[[Any], T]) -> _ClassProperty[T]:
     return _ClassProperty(f)
 
 
+@dataclasses.dataclass(eq=False)
 class ModuleFrame:
     """One application of a module.
 
@@ -61,23 +63,18 @@ class ModuleFrame:
       transparent: whether paths leave out the modules in it.
     """
 
-    def __init__(
-        self,
-        name: str | None,
-        parent: ModuleFrame | None = None,
-        params: Any = None,
-        rng: Any = None,
-        transparent: bool = False,
-    ) -> None:
-        self.name = name
-        self.parent = parent
-        self.params = {} if params is None else params
-        self.rng = rng
-        self.transparent = transparent
-        # {name of a module in it: whether that is shared}
-        self.shared: dict[str, bool] = {}
-        self.shared_names: set[str] = set()
-        self._unnamed = 0
+    name: str | None
+    parent: ModuleFrame | None = None
+    params: Any = None
+    rng: Any = None
+    transparent: bool = False
+    # {name of a module in it: whether that is shared}
+    shared: dict[str, bool] = dataclasses.field(default_factory=dict, init=False)
+    shared_names: set[str] = dataclasses.field(default_factory=set, init=False)
+    _unnamed: int = dataclasses.field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self.params = {} if self.params is None else self.params
 
     @property
     def is_init(self) -> bool:
