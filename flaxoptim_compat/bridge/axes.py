@@ -49,11 +49,12 @@ def mended(like: PyTree, restored: PyTree) -> PyTree:
     copied = bool(scalars) or len(changed) == len(found)
     if not changed or copied:
         return restored
-    for at in changed:
-        if not isinstance(found[at], np.ndarray | jax.Array):
-            return restored
-        if not differ_by_ones(shapes[at], _shape(found[at])):
-            return restored
+    if not all(
+        isinstance(found[at], np.ndarray | jax.Array)
+        and differ_by_ones(shapes[at], _shape(found[at]))
+        for at in changed
+    ):
+        return restored
     # A parameter rather than one of its moments.
     first = min(changed, key=lambda at: len(expected[at][0]))
     more = f", and {len(changed) - 1} more like it" if changed[1:] else ""

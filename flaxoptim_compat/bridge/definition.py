@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import optax
 from jax.typing import ArrayLike
@@ -14,9 +13,14 @@ from flaxoptim_compat.formula_text.stages import label_of
 
 if TYPE_CHECKING:
     from flaxoptim_compat.optim.base import OptimizerDef
+    from flaxoptim_compat.optim.formula import Chain
+    from flaxoptim_compat.optim.legacy_loop import LegacyLoop
+    from flaxoptim_compat.optim.weight_norm import Normed
 
-# What a step does. This room calls its methods, and imports no class of it.
+# What a step does, and the chain of optax that it is, as data. This room calls their methods, and
+# imports no class of them.
 Definition: TypeAlias = "OptimizerDef"
+Formula: TypeAlias = "Chain | LegacyLoop | Normed"
 # For the first four jax has no better type. Containers of arrays, whatever they are made of:
 PyTree: TypeAlias = Any
 # a dataclass of numbers, perhaps with another one inside, or a list of those:
@@ -41,37 +45,6 @@ Nodes: TypeAlias = Mapping[type, PyTree]
 Place: TypeAlias = Callable[[Sequence[Leaf]], PyTree]
 # and takes such a tree to these values.
 Pick: TypeAlias = Callable[[PyTree], Sequence[Leaf]]
-
-
-class Formula(Protocol):
-    """The chain of optax that a definition is, as data."""
-
-    @property
-    def state_fields(self) -> StateFields:
-        """Where optax keeps which field of the legacy state."""
-
-    @property
-    def splits(self) -> bool:
-        """True if some parameters alone move as they do together with the others."""
-
-    @property
-    def takes_schedule(self) -> bool:
-        """True if the learning rate may be a function of the step."""
-
-    def transformation(self, values: Values) -> optax.GradientTransformation:
-        """The transformation, with these hyper-parameters."""
-
-    def expression(self, terms: Values) -> ast.expr:
-        """The transformation as a syntax tree, with terms in place of the hyper-parameters."""
-
-    def to_optax(self, states: Sequence[ParamState], place: Place) -> StateTrees:
-        """The trees that go into each optax state, out of the per-parameter states."""
-
-    def from_optax(self, nodes: Nodes, old: Sequence[ParamState], pick: Pick) -> list[ParamState]:
-        """The per-parameter states, out of the optax states; ``old`` are those before.
-
-        What optax does not keep stays as it was.
-        """
 
 
 class OwnCode(NamedTuple):

@@ -53,7 +53,19 @@ class Parameters:
         without = [number for path, number in number_of.items() if path not in in_model]
         missing = [place for place, path in enumerate(self.paths) if path not in number_of]
         if without or missing:
-            raise ValueError(self._unmatched(old, new, leaves, without, missing))
+            ours = [
+                f"{_called(old[number], new[number])}  {_described(leaves[number])}"
+                for number in without
+            ]
+            theirs = [f"{self.paths[place]}  {_described(self.values[place])}" for place in missing]
+            raise ValueError(
+                "The parameters of the target and those of the model do not have the same paths.\n"
+                f"Of the target, without one in the model:\n{_listed(ours)}\n"
+                f"Of the model, without one in the target:\n{_listed(theirs)}\n"
+                "Say what is called otherwise, whole modules or single parameters, such as"
+                ' paths={"Dense_0": "linear1", "LayerNorm_0/scale": "norm/scale"}.'
+                " Which variables of the model are trained is decided by wrt."
+            )
         pairing = Pairing(treedef, self.treedef, tuple(number_of[path] for path in self.paths))
         self._refuse_others(pairing, old, leaves)
         return pairing
@@ -82,28 +94,6 @@ class Parameters:
             )
 
         return jax.tree.map(of_node, opt_state, is_leaf=lambda node: isinstance(node, nnx.State))
-
-    def _unmatched(
-        self,
-        old: Sequence[str],
-        new: Sequence[str],
-        leaves: Sequence[Leaf],
-        without: Sequence[int],
-        missing: Sequence[int],
-    ) -> str:
-        ours = [
-            f"{_called(old[number], new[number])}  {_described(leaves[number])}"
-            for number in without
-        ]
-        theirs = [f"{self.paths[place]}  {_described(self.values[place])}" for place in missing]
-        return (
-            "The parameters of the target and those of the model do not have the same paths.\n"
-            f"Of the target, without one in the model:\n{_listed(ours)}\n"
-            f"Of the model, without one in the target:\n{_listed(theirs)}\n"
-            "Say what is called otherwise, whole modules or single parameters, such as"
-            ' paths={"Dense_0": "linear1", "LayerNorm_0/scale": "norm/scale"}.'
-            " Which variables of the model are trained is decided by wrt."
-        )
 
     def _refuse_others(self, pairing: Pairing, old: Sequence[str], leaves: Sequence[Leaf]) -> None:
         different = [

@@ -126,10 +126,9 @@ def _how_to_restore(path: str, format_: str, to: Form, converted: Sequence[Conve
 def _how_to_restore_nnx(path: str, format_: str, converted: Sequence[Converted]) -> str:
     first = converted[0].found
     place = "".join(f"[{name!r}]" for name in first.path)
-    beside = [] if first.alone else [repr(name) for name in ("model", "optimizer")]
     code = _RESTORE_NNX[format_].format(path=path, place=place)
-    if beside:
-        code += f"\n  restored = {{name: restored[name] for name in ({', '.join(beside)})}}"
+    if not first.alone:
+        code += "\n  restored = {name: restored[name] for name in ('model', 'optimizer')}"
     others = [each.found.place for each in converted[1:]]
     more = f"\n\nSo are those at {' and '.join(others)}." if others else ""
     return f"it with\n\n{code}{_INTO_NNX}{more}"

@@ -49,9 +49,3 @@ def _read(
         chunk.read_into(values[done : done + chunk.nbytes])
         done += chunk.nbytes
     return values.view(dtype).reshape(shape)
-
-
-def lengths_of_chunks(size: int, itemsize: int) -> list[int]:
-    """How many values each chunk has, for an array of ``size`` values."""
-    longest = max(1, LARGEST_CHUNK // itemsize)
-    return [min(longest, size - begin) for begin in range(0, size, longest)]

@@ -77,7 +77,8 @@ def _sized(first_bytes: dict[int, int], length: int) -> bytes:
 
 
 def _in_chunks(array: StoredArray) -> Iterator[bytes | memoryview]:
-    lengths = chunks.lengths_of_chunks(math.prod(array.shape), array.dtype.itemsize)
+    longest, size = max(1, chunks.LARGEST_CHUNK // array.dtype.itemsize), math.prod(array.shape)
+    lengths = [min(longest, size - begin) for begin in range(0, size, longest)]
     shape = {str(number): length for number, length in enumerate(array.shape)}
     # Of the map of chunks, which are still to come, the package gets the length alone.
     packer = msgpack.Packer(autoreset=False)

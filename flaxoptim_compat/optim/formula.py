@@ -137,10 +137,13 @@ class Chain:
         self.state = state
         self.stages = stages
         every = stages.values()
+        # Where optax keeps which field of the legacy state.
         self.state_fields: StateFields = {
             kind: names for each in every for kind, names in each.keeps.items()
         }
+        # Whether some parameters alone move as they do together with the others.
         self.splits = not any(each.across for each in every)
+        # Whether the learning rate may be a function of the step.
         self.takes_schedule = any(each.function is RATE.function for each in every)
 
     @property

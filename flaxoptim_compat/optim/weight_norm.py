@@ -78,7 +78,7 @@ class _WeightNormParamState:
         return self.scale * jax.lax.rsqrt(squared_norms(self.direction, 0.0))
 
 
-class _Normed:
+class Normed:
     """A formula for the direction and the scale of each parameter, around that of ``inner``."""
 
     def __init__(self, inner: Formula) -> None:
@@ -192,7 +192,7 @@ class WeightNorm(OptimizerDef):
     def formula(self) -> Formula | None:  # type: ignore[override]
         """The formula of the wrapped definition, around which the parameters are taken apart."""
         inner = self.wrapped_optimizer.formula
-        return None if inner is None else _Normed(inner)
+        return None if inner is None else Normed(inner)
 
     def shown(self, hyper_params: HyperParams) -> str:
         """The class, with the wrapped definition in place of ``inner``."""
