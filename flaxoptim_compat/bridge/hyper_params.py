@@ -85,17 +85,6 @@ def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
     return kind(**{name: getattr(hyper_params, name) for name in fields_of(like)})
 
 
-def replace_known(
-    owner: str, hyper_params: HyperParams, overrides: Mapping[str, Any]
-) -> HyperParams:
-    """These with the overrides of one call, which must be known: else a TypeError names them."""
-    if not overrides:
-        return hyper_params
-    if dataclasses.is_dataclass(hyper_params):
-        refuse_unknown(owner, overrides, [*fields_of(hyper_params)])
-    return hyper_params.replace(**overrides)
-
-
 def refuse_unknown(owner: str, overrides: Iterable[str], known: Sequence[str]) -> None:
     """Raise the TypeError that names what is not known, and what is."""
     unknown = sorted(set(overrides) - set(known))
@@ -129,11 +118,9 @@ def _normalise(name: str, value: Any) -> Any:
 
 
 def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
-    """Make numbers Python floats, and insist on a learning rate.
+    """Make numbers Python floats, and insist on a learning rate, with flax's AssertionError.
 
-    Raises:
-      AssertionError: there is no learning rate (the type flax raised).
-      TypeError: a hyper-parameter that flax computed with is a text, a list or a complex number.
+    A text, a list or a complex number that flax would have computed with is a TypeError.
     """
     values = flatten(hyper_params)
     refuse_missing_rate(owner, f"{owner}(learning_rate=...)", values)
@@ -225,18 +212,19 @@ def join(static: HyperParams, dynamic: PyTree) -> HyperParams:
     return with_values(static, dynamic)
 
 
+def _float_dtypes(leaves: Iterable[Leaf]) -> list[np.dtype]:
+    # There are few dtypes among thousands of leaves.
+    return [each for each in set(map(dtype_of, leaves)) if jnp.issubdtype(each, jnp.floating)]
+
+
 def float_dtype(leaves: Iterable[Leaf]) -> np.dtype:
     """The dtype of injected floats: float32 or wider, never the half precision of a parameter."""
-    # There are few dtypes among thousands of leaves.
-    dtypes = set(map(dtype_of, leaves))
-    floats = [dtype for dtype in dtypes if jnp.issubdtype(dtype, jnp.floating)]
-    return jnp.result_type(jnp.float32, *floats)
+    return jnp.result_type(jnp.float32, *_float_dtypes(leaves))
 
 
 def rounds(leaves: Iterable[Leaf], dtype: DTypeLike) -> bool:
     """True if some parameters have another floating-point dtype than the injected floats."""
-    dtypes = set(map(dtype_of, leaves))
-    return any(each != dtype for each in dtypes if jnp.issubdtype(each, jnp.floating))
+    return any(each != dtype for each in _float_dtypes(leaves))
 
 
 def inject(

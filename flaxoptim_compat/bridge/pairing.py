@@ -16,12 +16,9 @@ Paths: TypeAlias = Mapping[str, str] | Callable[[str], str]
 
 @dataclasses.dataclass(frozen=True)
 class Pairing:
-    """Which leaf of a target is which parameter of a model.
+    """Which leaf of a target is which parameter of a model, whose structures these are.
 
-    Args:
-      target: the structure of the target.
-      model: that of what optax sees of the model.
-      leaves: for each parameter of the model, in the order of jax, the leaf of the target.
+    For each parameter of the model, in the order of jax, ``leaves`` has the leaf of the target.
     """
 
     target: PyTreeDef

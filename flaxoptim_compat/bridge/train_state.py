@@ -47,12 +47,7 @@ class AnyTargetTrainState(TrainState):
     def apply_gradients(self, *, grads: PyTree, **kwargs: Any) -> Any:
         """Do one step; flax's own method asks ``name in grads``, which needs a mapping.
 
-        Args:
-          grads: the gradients.
-          **kwargs: new values of other fields, and extra arguments for ``tx``.
-
-        Raises:
-          TypeError: an argument is no field, and ``tx`` does not take it.
+        Others are new values of fields, or extra arguments for ``tx``; else they are a TypeError.
         """
         fields = {each.name for each in dataclasses.fields(self)}
         extra_args = {name: kwargs[name] for name in kwargs.keys() - fields}
@@ -120,6 +115,7 @@ class Conversion:
         leaves, treedef = jax.tree.flatten(params)
         self._treedef: PyTreeDef = treedef
         self._assignments = assignments
+        self._labels = [each.label for each in assignments]
         self._formulas = [formula_of(each.definition) for each in assignments]
         self._layouts = [Layout(self._treedef, each.leaves) for each in assignments]
         # For each part the names to inject, the dtype to inject them in, and whether that rounds.
@@ -186,7 +182,7 @@ class Conversion:
 
     def check(self, opt_state: PyTree) -> None:
         """Raise the ValueError of a state that no such transformation has."""
-        if self._moves_all and _has_masks(opt_state):
+        if self._moves_all and any(map(_is_mask, jax.tree.leaves(opt_state, is_leaf=_is_mask))):
             raise ValueError(_not_ours("moments for every parameter"))
         try:
             parts = self._parts(opt_state)
@@ -212,10 +208,6 @@ class Conversion:
             return [opt_state]
         whole = opt_state.inner_state if is_injected(opt_state) else opt_state
         return [whole.inner_states[label].inner_state for label in self._labels]
-
-    @property
-    def _labels(self) -> list[str]:
-        return [each.label for each in self._assignments]
 
     def _injected(
         self,
@@ -254,12 +246,6 @@ def _schedules(hyper_params: HyperParams, formula: Formula) -> tuple[str, ...]:
     """The learning rate, if it is a function that the chain itself does not take."""
     rate = hp.flatten(hyper_params).get("learning_rate")
     return ("learning_rate",) if callable(rate) and not formula.takes_schedule else ()
-
-
-def _has_masks(opt_state: PyTree) -> bool:
-    """True if an optax state leaves parameters out."""
-    nodes = jax.tree.leaves(opt_state, is_leaf=_is_mask)
-    return any(map(_is_mask, nodes))
 
 
 def _is_mask(node: PyTree) -> bool:

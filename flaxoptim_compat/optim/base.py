@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import dataclasses
 import importlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -264,7 +265,12 @@ class OptimizerDef(ByValue):
         self, hyper_params: HyperParams, overrides: Mapping[str, Any]
     ) -> HyperParams:
         """These hyper-parameters with overrides, all of which must be known."""
-        return hp.replace_known(type(self).__name__, hyper_params, overrides)
+        if not overrides:
+            return hyper_params
+        if dataclasses.is_dataclass(hyper_params):
+            known = [*hp.fields_of(hyper_params)]
+            hp.refuse_unknown(type(self).__name__, overrides, known)
+        return hyper_params.replace(**overrides)
 
     def normalise(self, hyper_params: HyperParams) -> HyperParams:
         """These hyper-parameters with Python numbers as floats, and certainly a learning rate."""

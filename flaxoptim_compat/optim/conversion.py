@@ -84,10 +84,10 @@ def conversion_of(
         hyper_params = definition.normalise(hyper_params)
     count = len(jax.tree.leaves(params))
     assignments = definition.assign(hyper_params, params, range(count))
-    if pairing is None:
-        return Conversion(assignments, params, inject_arrays, formula_of, inject_numbers)
-    in_model = [
-        dataclasses.replace(each, leaves=pairing.places(each.leaves)) for each in assignments
-    ]
-    of_model = functools.partial(formula_of, pairing=pairing)
-    return Conversion(in_model, pairing.to_model(params), inject_arrays, of_model, inject_numbers)
+    if pairing is not None:
+        params = pairing.to_model(params)
+        assignments = [
+            dataclasses.replace(each, leaves=pairing.places(each.leaves)) for each in assignments
+        ]
+    of = functools.partial(formula_of, pairing=pairing)
+    return Conversion(assignments, params, inject_arrays, of, inject_numbers)

@@ -51,8 +51,8 @@ class LegacyLoop:
     def __init__(self, definition: Any, pairing: Pairing | None = None) -> None:
         self._definition = definition
         # The user's code sees the tree of its parameters, whatever optax is given.
-        self._inward = pairing.to_target if pairing else _as_it_is
-        self._outward = pairing.to_model if pairing else _as_it_is
+        self._inward = pairing.to_target if pairing else lambda tree: tree
+        self._outward = pairing.to_model if pairing else lambda tree: tree
 
     def transformation(self, values: Values) -> optax.GradientTransformation:
         """Runs ``init_state`` and ``apply_gradient`` of the definition."""
@@ -92,10 +92,6 @@ class LegacyLoop:
         """The legacy states as they are."""
         del old
         return list(pick(nodes[LegacyState].param_states))
-
-
-def _as_it_is(tree: PyTree) -> PyTree:
-    return tree
 
 
 def formula_of(definition: Definition, pairing: Pairing | None = None) -> Formula:
