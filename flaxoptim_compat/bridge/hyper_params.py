@@ -159,12 +159,9 @@ def dynamic_names(
 ) -> tuple[str, ...]:
     """The names to inject: the learning rate, numbers that this call overrides, and arrays.
 
-    Args:
-      hyper_params: the values of this call.
-      defaults: those of the definition.
-      arrays: False for a transformation that is built anew with other arrays, as a factory in
-        ``optax.inject_hyperparams`` is; an array in its own state would never change again.
-      numbers: False for a state that shall hold none, such as one that is restored.
+    Arrays are not for a transformation that is built anew with other arrays, as a factory in
+    ``optax.inject_hyperparams`` is: an array in its own state would never change again. Numbers are
+    not for a state that shall hold none, such as one that is restored.
     """
     usual = flatten(defaults)
     names = []

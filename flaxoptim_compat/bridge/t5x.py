@@ -226,10 +226,7 @@ class InferenceState(struct.PyTreeNode):
 
     @classmethod
     def create(cls, model_variables: PyTree) -> Self:
-        """The state at step 0.
-
-        Args:
-          model_variables: what the initialization of a model returns.
+        """The state at step 0, out of what the initialization of a model returns.
 
         Raises:
           KeyError: there are no parameters, or there are axes of a collection that is not there.
