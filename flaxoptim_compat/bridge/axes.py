@@ -30,9 +30,15 @@ def _without_ones(shape: Shape) -> list[int]:
 def mended(like: PyTree, restored: PyTree) -> PyTree:
     """Restored arrays, in the shapes of ``like`` where they differ by axes of size one.
 
-    A warning says so, about the line of the program that restores; ``strict()`` makes it an error.
-    All stays as it is where a shape differs by more, and where each array may be a copy for one
-    device, which has one axis more.
+    A warning says so, about the line of the program that restores. All stays as it is where a shape
+    differs by more, and where each array may be a copy for one device, which has one axis more.
+
+    Args:
+      like: what it was restored into.
+      restored: a tree of the same structure.
+
+    Raises:
+      ValueError: ``strict()`` refuses it; the message names the first path.
     """
     try:
         structure: PyTreeDef = jax.tree.structure(like)

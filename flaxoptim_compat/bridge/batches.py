@@ -17,10 +17,13 @@ LARGEST = 128
 
 
 def batches(kinds: Sequence[Hashable]) -> list[tuple[int, ...]]:
-    """The positions of the leaves of each batch; each leaf is in one of them.
+    """Cut leaves into batches, as many of the same kinds in the same order as possible.
 
-    As many batches as possible have the same kinds in the same order. A kind is what a compiled
-    step depends on: a shape and a dtype.
+    Args:
+      kinds: for each leaf what a compiled step depends on: its shape and its dtype.
+
+    Returns:
+      the positions of the leaves of each batch; each leaf is in one of them.
     """
     groups: dict[Hashable, list[int]] = {}
     for position, kind in enumerate(kinds):

@@ -28,7 +28,8 @@ _Way = Callable[[PyTree, PyTree], PyTree]
 def expect_entries(state_dict: PyTree, names: Iterable[str]) -> Mapping[str, PyTree]:
     """The entries of an optimizer in a state dict; T5X, for one, keeps more in the same dict.
 
-    One that is missing is a ValueError.
+    Raises:
+      ValueError: an entry is missing.
     """
     names = list(names)
     if isinstance(state_dict, Mapping) and set(names) <= set(state_dict):
@@ -72,8 +73,15 @@ def restore_fitting(like: PyTree, state_dict: PyTree) -> PyTree:
     """The values of ``state_dict`` in the structure of ``like``: the usual case, and the quick way.
 
     Does what ``flax.serialization.from_state_dict`` does, and checks names and shapes on the way.
-    What it refuses as ``NotFitting`` may be all right: an older layout, axes in place of arrays, a
-    type of a user.
+    What it refuses may be all right: an older layout, axes in place of arrays, a type of a user.
+
+    Args:
+      like: gives the structure and the shapes; its values are not used.
+      state_dict: nested dicts of arrays.
+
+    Raises:
+      NotFitting: an entry is missing, unexpected, no array or of another shape, or ``like`` holds
+        something of a type that is not known here.
     """
     return _Walk().take(like, state_dict)
 
@@ -161,9 +169,19 @@ def _restored_fields(like: PyTree) -> tuple[str, ...]:
 def restore(like: PyTree, state_dict: PyTree, where: str) -> tuple[PyTree, list[Misfit]]:
     """The values of ``state_dict`` in the structure of ``like``, as flax restores them.
 
-    Surplus entries are ignored, and what stands where an array is expected is taken as it is. What
-    does not fit is returned as well: ``warn_of`` that when all is restored. What flax refuses, or
-    ``strict()`` does, is a ValueError that names the first path, which begins with ``where``.
+    Surplus entries are ignored, and what stands where an array is expected is taken as it is.
+
+    Args:
+      like: gives the structure; its values are not used.
+      state_dict: nested dicts of arrays.
+      where: the path of the two, for messages.
+
+    Returns:
+      these values, and what does not fit: ``warn_of`` that when all is restored.
+
+    Raises:
+      ValueError: flax refuses the state dict, or ``strict()`` does; the message names the first
+        path that does not fit.
     """
     misfits = list(_misfits(like, serialization.to_state_dict(like), state_dict, (where,)))
     if misfits and is_strict():
@@ -268,8 +286,8 @@ def _describe(value: PyTree) -> str:
 def refuse_no_count(state_dict: PyTree) -> None:
     """Raise the ValueError of a step that is no count: flax took it, and failed in the next step.
 
-    The state dict is that of an ``OptimizerState``, or anything else. Axes may be in place of a
-    step.
+    Args:
+      state_dict: that of an ``OptimizerState``, or anything else. Axes may be in place of a step.
     """
     step = state_dict.get("step") if isinstance(state_dict, Mapping) else None
     if isinstance(step, int):
@@ -287,7 +305,10 @@ def upgrade(
 ) -> PyTree:
     """Rewrite the entry of every parameter, and make the step an int32 scalar.
 
-    ``each`` takes the index of a parameter, the restored parameter and its entry to its new entry.
+    Args:
+      target: the parameters, already restored.
+      state_dict: that of an ``OptimizerState``.
+      each: takes the index of a parameter, the parameter and its entry to its new entry.
     """
     if not isinstance(state_dict, Mapping) or set(state_dict) != {"step", "param_states"}:
         return state_dict
@@ -317,8 +338,13 @@ def merge_list_of_states(
 ) -> PyTree:
     """The one state that replaced, in Flax 0.3.3, a list of states for a MultiOptimizer.
 
-    The newer layout is returned as it is. ``groups`` are the leaves of each optimizer, in the order
-    of its traversal; a list that does not fit them is a ValueError.
+    Args:
+      target: the parameters.
+      state_dict: of either layout; the newer one is returned as it is.
+      groups: the leaves of each optimizer, in the order of its traversal.
+
+    Raises:
+      ValueError: the list does not fit the optimizers.
     """
     if not isinstance(state_dict, Mapping) or "step" in state_dict:
         return state_dict

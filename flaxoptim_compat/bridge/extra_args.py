@@ -59,9 +59,15 @@ def ignored(
     params: PyTree,
     extra_args: Mapping[str, Any],
 ) -> list[str]:
-    """The names of the extra arguments that nobody in a transformation takes in a step.
+    """The names of the extra arguments that nobody in a transformation takes.
 
-    By the ``owner``, which always makes this transformation, the answer is remembered.
+    Args:
+      owner: what always makes this transformation, by which the answer is remembered.
+      tx: the transformation.
+      grads: the gradients of the step.
+      opt_state: its state.
+      params: the parameters.
+      extra_args: the arguments of the step by name.
     """
     taken = _taken.setdefault(owner, set())
     asked = extra_args.keys() - taken

@@ -75,9 +75,11 @@ def fields_of(hyper_params: HyperParams) -> dict[str, Any]:
 
 
 def read_like(hyper_params: HyperParams, like: HyperParams) -> HyperParams:
-    """Hyper-parameters of another class as the dataclass ``like``; flax read them by name.
+    """Hyper-parameters of another class as the definition's dataclass; flax read them by name.
 
-    They may be a dataclass, a named tuple, a class of settings.
+    Args:
+      hyper_params: the dataclass, a named tuple, a class of settings.
+      like: those of the definition.
     """
     kind: Any = type(like)
     if isinstance(hyper_params, kind) or not dataclasses.is_dataclass(like):
@@ -118,9 +120,11 @@ def _normalise(name: str, value: Any) -> Any:
 
 
 def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
-    """Make numbers Python floats, and insist on a learning rate, with flax's AssertionError.
+    """Make numbers Python floats, and insist on a learning rate.
 
-    A text, a list or a complex number that flax would have computed with is a TypeError.
+    Raises:
+      AssertionError: there is no learning rate (the type flax raised).
+      TypeError: a hyper-parameter that flax computed with is a text, a list or a complex number.
     """
     values = flatten(hyper_params)
     refuse_missing_rate(owner, f"{owner}(learning_rate=...)", values)
@@ -135,7 +139,10 @@ def normalise(owner: str, hyper_params: HyperParams) -> HyperParams:
 def refuse_missing_rate(owner: str, created: str, values: Mapping[str, Any]) -> None:
     """Raise the AssertionError of a learning rate that is None.
 
-    ``created`` is how its owner would have been created with one.
+    Args:
+      owner: what the rate is missing in.
+      created: how it would have been created with one.
+      values: the hyper-parameters by name.
     """
     if values.get("learning_rate", 0.0) is None:
         raise AssertionError(
@@ -159,9 +166,12 @@ def dynamic_names(
 ) -> tuple[str, ...]:
     """The names to inject: the learning rate, numbers that this call overrides, and arrays.
 
-    Arrays are not for a transformation that is built anew with other arrays, as a factory in
-    ``optax.inject_hyperparams`` is: an array in its own state would never change again. Numbers are
-    not for a state that shall hold none, such as one that is restored.
+    Args:
+      hyper_params: the values of this call.
+      defaults: those of the definition.
+      arrays: False for a transformation that is built anew with other arrays, as a factory in
+        ``optax.inject_hyperparams`` is; an array in its own state would never change again.
+      numbers: False for a state that shall hold none, such as one that is restored.
     """
     usual = flatten(defaults)
     names = []

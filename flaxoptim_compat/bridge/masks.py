@@ -78,10 +78,15 @@ def labelled(treedef: PyTreeDef, assignments: Sequence[Assignment]) -> PyTree:
 def select(
     traversals: Iterable[Any], target: PyTree, eligible: Sequence[int]
 ) -> list[tuple[int, ...]]:
-    """The eligible leaves that each traversal of a MultiOptimizer selects.
+    """The eligible leaves that each traversal selects.
 
-    Filters see the shape and dtype of a leaf, not its value. If two select the same leaf, that is a
-    ValueError.
+    Args:
+      traversals: those of a MultiOptimizer.
+      target: the parameters; filters see the shape and dtype of a leaf, not its value.
+      eligible: indices of the leaves to choose from.
+
+    Raises:
+      ValueError: two traversals select the same leaf.
     """
     leaves, treedef = jax.tree.flatten(target)
     proxies = list(map(_ShapeDtype.create, leaves))

@@ -26,8 +26,9 @@ _MOST_ROWS = 12
 class Parameters:
     """The parameters of a model that are trained.
 
-    The model is a ``nnx.Module``, perhaps an abstract one of ``nnx.eval_shape``; ``wrt`` says which
-    of its variables, as ``nnx.Optimizer`` is given it.
+    Args:
+      model: a ``nnx.Module``, perhaps an abstract one of ``nnx.eval_shape``.
+      wrt: which of its variables, as ``nnx.Optimizer`` is given it.
     """
 
     def __init__(self, model: Any, wrt: Any) -> None:
@@ -42,7 +43,8 @@ class Parameters:
     def pair(self, target: PyTree, paths: Paths | None) -> Pairing:
         """Find the leaf of a target for each parameter.
 
-        Some without a counterpart, or with one of another shape or dtype, are a ValueError.
+        Raises:
+          ValueError: some have no counterpart, or one of another shape or dtype.
         """
         found, treedef = tree_flatten_with_path(target)
         old = [slashed(path) for path, _ in found]

@@ -83,7 +83,12 @@ def by_operators(
 ) -> tuple[Leaf, ParamState]:
     """One parameter after a step, and its state, with all that numpy holds left to numpy.
 
-    The assignment may move others as well. ``step`` is the number of steps done.
+    Args:
+      assignment: what moves the parameter, perhaps among others.
+      step: the number of steps done.
+      leaf: the parameter.
+      state: that of the parameter.
+      gradient: that of the parameter.
     """
     definition = assignment.definition
     formula = definition.formula

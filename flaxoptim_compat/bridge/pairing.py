@@ -16,9 +16,12 @@ Paths: TypeAlias = Mapping[str, str] | Callable[[str], str]
 
 @dataclasses.dataclass(frozen=True)
 class Pairing:
-    """Which leaf of a target is which parameter of a model, whose structures these are.
+    """Which leaf of a target is which parameter of a model.
 
-    For each parameter of the model, in the order of jax, ``leaves`` has the leaf of the target.
+    Args:
+      target: the structure of the target.
+      model: that of what optax sees of the model.
+      leaves: for each parameter of the model, in the order of jax, the leaf of the target.
     """
 
     target: PyTreeDef
@@ -45,8 +48,14 @@ def renamed(old: Iterable[str], paths: Paths | None) -> list[str]:
     """The new paths of parameters, in the order of the old ones.
 
     Of a mapping the longest key that a path begins with is replaced by its value; what begins with
-    none stays. Names are separated by slashes, and the empty path is the root. A key that no path
-    begins with is a ValueError, and so are two parameters with the same path.
+    none stays. Names are separated by slashes, and the empty path is the root.
+
+    Args:
+      old: the paths of all parameters.
+      paths: what is called otherwise.
+
+    Raises:
+      ValueError: no path begins with a key, or two parameters get the same path.
     """
     old = list(old)
     if paths is None:

@@ -75,7 +75,12 @@ def shardings(
 ) -> PyTree:
     """The same as ``specs``, as NamedShardings: for ``jax.jit``, ``jax.device_put`` and orbax.
 
-    The arguments are those of ``specs``, and before them the mesh of the devices.
+    Args:
+      mesh: the devices.
+      tree: as for ``specs``.
+      param_specs: as for ``specs``.
+      moment_specs: as for ``specs``.
+      definition: as for ``specs``.
     """
     found = specs(tree, param_specs, moment_specs, definition)
     return jax.tree.map(lambda spec: NamedSharding(mesh, spec), found)
@@ -123,10 +128,15 @@ def _padded(axes: PyTree, rank: int) -> tuple[str | tuple[str, ...] | None, ...]
 
 
 def of_state(param: Leaf, state: ParamState, axes: PyTree) -> PyTree:
-    """The axes of every array in the state of one parameter, any tree, by shape.
+    """The axes of every array in the state of one parameter, by shape.
 
     An array of the parameter's rank has its axes, but not where a dimension is another one, as
     after a sum over it. Any other array has none.
+
+    Args:
+      param: the parameter, or anything with its shape.
+      state: the state of that parameter, any tree.
+      axes: those of the parameter, a PartitionSpec or None.
     """
     shape = np.shape(param)
 

@@ -45,7 +45,8 @@ def is_strict() -> bool:
 def let_pass(message: str) -> None:
     """Warn of what is let pass, once for each line of the program.
 
-    The message is sentences that say what is wrong, where, and what is done with it.
+    Args:
+      message: sentences that say what is wrong, where, and what is done with it.
     """
     deprecation.warn(
         f"{message} {_HOW}", deprecation.FlaxOptimLeniencyWarning, on_behalf=("flax", "jax")

@@ -153,7 +153,9 @@ class FlaxOptimTrainState(struct.PyTreeNode):
     def restore_state(self, state_dict: Mapping[str, PyTree]) -> Self:
         """A copy with the values of a state dict, of T5X or of this package, of any layout.
 
-        An entry that is missing, or that flax refuses, is a ValueError that names it.
+        Raises:
+          ValueError: an entry is missing, or flax refuses one that is not expected; the message
+            names it.
         """
         return self.replace(
             _optimizer=self._optimizer.restore_state(state_dict),
@@ -226,7 +228,10 @@ class InferenceState(struct.PyTreeNode):
 
     @classmethod
     def create(cls, model_variables: PyTree) -> Self:
-        """The state at step 0, out of what the initialization of a model returns.
+        """The state at step 0.
+
+        Args:
+          model_variables: what the initialization of a model returns.
 
         Raises:
           KeyError: there are no parameters, or there are axes of a collection that is not there.
@@ -236,11 +241,19 @@ class InferenceState(struct.PyTreeNode):
 
     @property
     def param_states(self) -> NoReturn:
-        """Refuse: an InferenceState has no states of an optimizer."""
+        """Refuse: an InferenceState has no states of an optimizer.
+
+        Raises:
+          NotImplementedError: always.
+        """
         raise NotImplementedError("InferenceState has no optimizer states.")
 
     def apply_gradient(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: there is no optimizer to do a step."""
+        """There is no optimizer to do a step.
+
+        Raises:
+          NotImplementedError: always.
+        """
         raise NotImplementedError("InferenceState does not support `apply_gradient`.")
 
     def state_dict(self) -> dict[str, PyTree]:

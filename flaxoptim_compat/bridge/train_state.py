@@ -47,7 +47,12 @@ class AnyTargetTrainState(TrainState):
     def apply_gradients(self, *, grads: PyTree, **kwargs: Any) -> Any:
         """Do one step; flax's own method asks ``name in grads``, which needs a mapping.
 
-        Others are new values of fields, or extra arguments for ``tx``; else they are a TypeError.
+        Args:
+          grads: the gradients.
+          **kwargs: new values of other fields, and extra arguments for ``tx``.
+
+        Raises:
+          TypeError: an argument is no field, and ``tx`` does not take it.
         """
         fields = {each.name for each in dataclasses.fields(self)}
         extra_args = {name: kwargs[name] for name in kwargs.keys() - fields}
@@ -81,8 +86,13 @@ def to_train_state(
 ) -> TrainState:
     """A TrainState of any parameters.
 
-    ``apply_fn`` is kept in it for the user; ``extra_args`` says whether ``tx`` may take more than
-    gradients.
+    Args:
+      tx: what a step does.
+      params: the parameters.
+      step: the number of steps done.
+      opt_state: the state of ``tx``.
+      apply_fn: kept in the TrainState for the user.
+      extra_args: whether ``tx`` may take more than gradients.
     """
     mapping = isinstance(params, Mapping) and _OVERWRITE not in params
     kind = TrainState if mapping and not extra_args else AnyTargetTrainState
@@ -167,7 +177,9 @@ class Conversion:
     def param_states(self, opt_state: PyTree, like: Sequence[ParamState]) -> list[ParamState]:
         """The legacy state of every leaf, out of a state of the transformation.
 
-        ``like`` are legacy states, for whatever optax does not keep.
+        Args:
+          opt_state: the state to read.
+          like: legacy states, for whatever optax does not keep.
         """
         parts = self._parts(opt_state)
         states: list[ParamState] = [None] * self._treedef.num_leaves

@@ -32,7 +32,11 @@ def thaw(tree: PyTree) -> PyTree:
 
 
 class Target:
-    """The parameters of an optimizer with their structure and leaves, found once."""
+    """The parameters of an optimizer with their structure and leaves, found once.
+
+    Args:
+      tree: the parameters.
+    """
 
     def __init__(self, tree: PyTree) -> None:
         self.tree = tree
@@ -90,8 +94,13 @@ class Target:
 def leaves_like(target: PyTree, tree: PyTree, what: str) -> list[PyTree]:
     """Flatten a tree down to the leaves of the target, taking dict and FrozenDict as the same.
 
-    The tree, which is ``what`` in messages, may go on below the target's leaves. If the structures
-    differ, a ValueError names the first path that does.
+    Args:
+      target: the tree that gives the structure.
+      tree: the tree to flatten; it may go on below the target's leaves.
+      what: the name of ``tree`` in error messages.
+
+    Raises:
+      ValueError: the structures differ; the message names the first path that does.
     """
     return Target(target).flatten(tree, what)
 
@@ -141,7 +150,8 @@ def _name(node: PyTree) -> str:
 def gradient_leaves(target: PyTree, grads: PyTree) -> list[jax.Array]:
     """The gradients in the order of the target's leaves, as arrays of the same shapes.
 
-    Another structure, or another shape, is a ValueError that names the path.
+    Raises:
+      ValueError: another structure, or another shape; the message names the path.
     """
     params = Target(target)
     leaves = params.flatten(grads, "gradients")

@@ -50,9 +50,12 @@ def shortened(text: str, length: int = _LONGEST_NAME) -> str:
 
 
 def table(names: Sequence[str], items: Sequence[Item], row: Callable[[Item], Sequence[str]]) -> str:
-    """The first rows below the names of columns, and how many more there are.
+    """The first rows below the names, in columns, and how many more there are.
 
-    What a row says of an item, ``row`` does.
+    Args:
+      names: of the columns.
+      items: what there is a row for.
+      row: what a row says.
     """
     rows = [row(item) for item in items[:_MOST_ROWS]]
     lines = in_columns([names, *rows], right=[names.index("size")])

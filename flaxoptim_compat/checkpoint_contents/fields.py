@@ -61,8 +61,10 @@ WEIGHT_NORM_ENTRIES = (
 class Kind:
     """The kind of optimizer that moves a parameter, as far as the fields of its state tell.
 
-    No ``names`` means that no optimizer of flax.optim has these fields. Of ``fields`` there are
-    those that are in use, in what WeightNorm wraps if it does.
+    Args:
+      names: the optimizers that have these fields; none, if no optimizer of flax.optim does.
+      weight_norm: whether they are wrapped in WeightNorm.
+      fields: those that are in use, of what WeightNorm wraps if it does.
     """
 
     names: tuple[str, ...]

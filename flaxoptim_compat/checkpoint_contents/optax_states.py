@@ -131,7 +131,9 @@ def with_inner_states(opt_state: Any) -> Any:
 def may_be_frozen_or_not(opt_state: Any, kinds: Collection[Kind | None]) -> bool:
     """True if parameters without moments may be frozen, or moved by GradientDescent, or both.
 
-    The kinds are what ``kind_of_moments`` says of all parameters.
+    Args:
+      opt_state: the optax state.
+      kinds: what ``kind_of_moments`` says of all parameters.
     """
     parts = injected(opt_state)
     if parts and all(moments(part["inner_state"]) for part in parts):

@@ -111,7 +111,11 @@ class FoundOptimizer:
         return state["step"]
 
     def check_step(self) -> None:
-        """See that the step is one that a training reaches, and not NaN, for example."""
+        """See that the step is one.
+
+        Raises:
+          CheckpointError: it is none that any training reaches, such as NaN.
+        """
         stored, step = self._stored_step, self.step
         is_step = stored is None or (step is not None and all(map(_is_step, np.ravel(step))))
         # An nnx checkpoint keeps it in a variable, of which others know.

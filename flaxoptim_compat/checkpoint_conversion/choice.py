@@ -78,9 +78,12 @@ def kept(found: FoundOptimizer, *, in_optax: bool = False) -> Choice:
 
 
 def given(definition: Any, params: Any, rate: Rate) -> Choice:
-    """The definition that the user names, for these parameters.
+    """The definition that the user names.
 
-    A hyper-parameter of it that is ``...`` has some value.
+    Args:
+      definition: of a legacy optimizer. A hyper-parameter that is ``...`` has some value.
+      params: the parameters; only their shapes and dtypes count.
+      rate: where the TrainState has the learning rate.
     """
     found: list[Assignment] = []
 
@@ -120,9 +123,15 @@ def _with_rate(choice: Choice, rate: Rate) -> Choice:
 
 
 def guessed(found: FoundOptimizer, name: str | None, rate: Rate) -> Choice:
-    """The definition that the fields of an optimizer tell; a ``name`` decides where several fit.
+    """The definition that the fields of an optimizer tell.
 
-    If none fits, or several whose checkpoints differ, the error names them.
+    Args:
+      found: the optimizer.
+      name: that of a definition, which decides where several fit.
+      rate: where the TrainState has the learning rate.
+
+    Raises:
+      CheckpointError: none fits, or several whose checkpoints differ; the message names them.
     """
     _refuse_unknown(found)
     if found.form != "legacy":

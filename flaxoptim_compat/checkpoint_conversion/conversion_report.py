@@ -81,7 +81,12 @@ def report(
 ) -> str:
     """The text of a report: what was done and what to do next.
 
-    ``path`` is that of the new checkpoint, and ``tree`` is what is in it.
+    Args:
+      path: of the new checkpoint.
+      tree: what is in it.
+      format_: how it is written.
+      to: the form of the optimizers in it.
+      converted: these.
     """
     count = sum(1 for _ in arrays(tree))
     lines = [_line(each, to) for each in converted]

@@ -34,9 +34,12 @@ FORMS: dict[Form, str] = {
 
 @dataclasses.dataclass(frozen=True)
 class Converted:
-    """An optimizer as it was, and the definition that it was taken for.
+    """An optimizer that was converted.
 
-    ``reshaping`` is that of its parameters; None where nobody asked for it.
+    Args:
+      found: the optimizer as it was.
+      choice: the definition that it was taken for.
+      reshaping: of its parameters; None where nobody asked for it.
     """
 
     found: FoundOptimizer

@@ -18,9 +18,14 @@ _ADVICE = (
 
 
 def refuse_misfits(tree: Any, state: Any) -> None:
-    """Compare a converted checkpoint with a TrainState, or whatever there is around it.
+    """Compare a converted checkpoint with what the new program restores into.
 
-    Refused is what Flax would refuse to restore, and an array of another shape or dtype.
+    Args:
+      tree: the checkpoint.
+      state: a TrainState, or whatever there is around it.
+
+    Raises:
+      CheckpointError: Flax would refuse to restore it, or an array has another shape or dtype.
     """
     try:
         restored = serialization.from_state_dict(state, tree)

@@ -24,8 +24,13 @@ Shapes = dict[Path, Shape]
 def shapes_by_place(like: Any, places: Sequence[str]) -> dict[str, Shapes]:
     """The shapes that the parameters of optimizers are to have, by the places of these.
 
-    ``like`` are parameters, arrays or what ``jax.eval_shape`` returns, or a dict of such by place;
-    None where no shape changes.
+    Args:
+      like: parameters, arrays or what ``jax.eval_shape`` returns, or a dict of such by place; None
+        where no shape changes.
+      places: those of the optimizers.
+
+    Raises:
+      CheckpointError: there is one tree of parameters for several optimizers.
     """
     if like is None:
         return {}
@@ -46,8 +51,13 @@ def _shapes(tree: Any) -> Shapes:
 class Reshaping:
     """The other shapes for the parameters of an optimizer in a checkpoint.
 
-    The entries are those of an Optimizer of flax.optim, a TrainState, or NNX. A parameter that is
-    missing or not expected, or differs in more than axes of size one, is refused.
+    Args:
+      entries: those of an Optimizer of flax.optim, a TrainState, or NNX.
+      like: the shapes of the parameters.
+
+    Raises:
+      CheckpointError: a parameter is missing or not expected, or differs in more than axes of size
+        one; the message names it.
     """
 
     def __init__(self, entries: Mapping[str, Any], like: Shapes) -> None:
@@ -67,7 +77,11 @@ class Reshaping:
         return f"{'/'.join(first)} had shape {old}, now {new}{more}, with the moments."
 
     def optimizer(self) -> dict[str, Any]:
-        """The entries in the new shapes; a moment that cannot be taken along is refused."""
+        """The entries in the new shapes.
+
+        Raises:
+          CheckpointError: a moment cannot be taken along; the message names its parameter.
+        """
         found = self._found
         if self.changed and found.form == "legacy" and found.parts_unknown:
             raise CheckpointError(
@@ -83,7 +97,10 @@ class Reshaping:
     def copies(self, tree: Any, optimizers: Collection[Path], path: Path = ()) -> Any:
         """A tree with what has the paths and shapes of the parameters, such as their averages.
 
-        The entries at the paths in ``optimizers`` are left alone.
+        Args:
+          tree: the checkpoint.
+          optimizers: the paths of the entries of optimizers, which are left alone.
+          path: that of the tree.
         """
         if not isinstance(tree, Mapping) or path in optimizers:
             return tree

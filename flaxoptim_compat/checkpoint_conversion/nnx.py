@@ -35,7 +35,12 @@ from flaxoptim_compat.checkpoint_files.trees import Path, at
 def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str, Any]:
     """The ``nnx.to_pure_dict`` of a model and the optimizer that goes on from a TrainState.
 
-    ``paths`` says what is called otherwise in the model.
+    Args:
+      train_state: its state dict.
+      paths: what is called otherwise in the model.
+
+    Raises:
+      ValueError: no path begins with one that is renamed, or two get the same.
     """
     params, opt_state = _renamed(train_state["params"], train_state["opt_state"], paths)
     step = number(train_state.get("step"))
@@ -49,7 +54,15 @@ def nnx_entries(train_state: Mapping[str, Any], paths: Paths | None) -> dict[str
 
 
 def as_train_state(found: FoundOptimizer, paths: Paths | None) -> FoundOptimizer:
-    """A nnx.Optimizer as the TrainState that it could be, with the paths of the old program."""
+    """A nnx.Optimizer as the TrainState that it could be, with other paths.
+
+    Args:
+      found: what was found in a checkpoint.
+      paths: what is called otherwise in the old program.
+
+    Raises:
+      ValueError: no path begins with one that is renamed, or two get the same.
+    """
     params, opt_state = _renamed(found.node["params"], found.node["opt_state"], paths)
     node = {**found.node, "params": params, "opt_state": opt_state}
     (old,) = find_optimizers({name: node[name] for name in ("params", "opt_state")})
@@ -57,7 +70,13 @@ def as_train_state(found: FoundOptimizer, paths: Paths | None) -> FoundOptimizer
 
 
 def with_empty_parts(found: FoundOptimizer, params: Any, choice: Choice) -> FoundOptimizer:
-    """The same TrainState with the parts of its chain that have no state, as its file would."""
+    """The same TrainState with the parts of its chain that have no state, as its file would.
+
+    Args:
+      found: the TrainState.
+      params: its parameters; only their shapes and dtypes count.
+      choice: what moves which parameter.
+    """
     conversion = choice.conversion(params)
     fresh = serialization.to_state_dict(conversion.opt_state(0, fresh_states(params, choice)))
     opt_state = found.node["opt_state"]

@@ -22,8 +22,13 @@ _LEAF_BY_LEAF = (optim.OptimizerDef.init_state, optim.WeightNorm.init_state)
 def restored_states(params: Any, param_states: Any, choice: Choice) -> Any:
     """The legacy states of all parameters, out of the dicts that a checkpoint holds.
 
-    An entry that is missing, unexpected or of another shape is a
-    ValueError that names it.
+    Args:
+      params: the parameters; only their shapes and dtypes count.
+      param_states: the dicts.
+      choice: what moves which parameter.
+
+    Raises:
+      ValueError: an entry is missing, unexpected or of another shape; the message names it.
     """
     like = jax.tree.unflatten(jax.tree.structure(params), fresh_states(params, choice))
     param_states = with_empty_entries(serialization.to_state_dict(like), param_states)
@@ -80,7 +85,11 @@ def _fresh_of(definition: Any, params: list[Any]) -> list[Any]:
 
 
 def refuse_copies(step: Any) -> None:
-    """Refuse what was saved from a replicated optimizer: the step is not a single number then."""
+    """Refuse what was saved from a replicated optimizer.
+
+    Raises:
+      CheckpointError: the step is not a single number.
+    """
     if np.shape(step) != ():
         raise CheckpointError(
             f"its step has shape {np.shape(step)}: it was saved with a copy for every device."

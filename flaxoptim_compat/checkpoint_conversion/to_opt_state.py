@@ -43,7 +43,12 @@ def optax_dict(found: FoundOptimizer, params: Any, tx: Any) -> dict[str, Any]:
 
 
 class _Filling:
-    """Puts the step, and the moments of the legacy states, into a fresh optax state."""
+    """Puts moments and the step into a fresh optax state.
+
+    Args:
+      step: the number of steps done.
+      param_states: the legacy states of the parameters.
+    """
 
     def __init__(self, step: Any, param_states: Mapping[str, Any]) -> None:
         self._step = step
@@ -53,8 +58,10 @@ class _Filling:
     def filled(self, node: Any, shapes: Any, path: Path) -> Any:
         """The state dict with its moments.
 
-        ``node`` is that of small parameters, for all values that are not moments, and ``shapes``
-        that of the real ones, for the shapes of the moments. Both stand at ``path``.
+        Args:
+          node: that of small parameters, for all values that are not moments.
+          shapes: that of the real parameters, for the shapes of the moments.
+          path: where in the state the two are.
         """
         if isinstance(node, Mapping):
             legacy = OPTAX_STATES.get(frozenset(node), {})

@@ -19,7 +19,15 @@ LARGEST_CHUNK = 2**30
 
 
 def joined(entries: Mapping[str, Tree], path: Path) -> StoredArray:
-    """The array that a map of shorter ones stands for; a ValueError if they do not fit."""
+    """The array that a map of shorter ones stands for.
+
+    Args:
+      entries: the map.
+      path: the file that it is in.
+
+    Raises:
+      ValueError: its entries do not fit together.
+    """
     shape, parts = _in_order(entries.get("shape")), _in_order(entries.get("chunks"))
     chunks = [part for part in parts if isinstance(part, ArrayInFile) and len(part.shape) == 1]
     dtypes = {chunk.dtype for chunk in chunks}

@@ -20,9 +20,14 @@ PIECE = 2**22
 
 
 def checked(tree: Any, path: tuple[str, ...] = ()) -> Tree:
-    """The same tree, its arrays all of the one kind that can be written; anything else is refused.
+    """The same tree, its arrays all of the one kind that can be written.
 
-    ``path`` are the names that lead to it, for messages.
+    Args:
+      tree: nested mappings with arrays of any kind, Python scalars and None.
+      path: the names that lead to it, for messages.
+
+    Raises:
+      CheckpointError: it has something else in it.
     """
     if isinstance(tree, Mapping):
         for name in tree:
@@ -52,7 +57,12 @@ def _place(path: tuple[str, ...]) -> str:
 
 
 def values_of(array: StoredArray) -> np.ndarray[Any, Any]:
-    """The values of an array; a TypeError if they are not what it has been announced as."""
+    """The values of an array, which must be what it has been announced as.
+
+    Raises:
+      CheckpointError: they cannot be read.
+      TypeError: they are of another shape or dtype.
+    """
     values = array.read()
     if values.shape != array.shape or values.dtype != array.dtype:
         raise TypeError(f"{array} has values of shape {values.shape} and dtype {values.dtype}")

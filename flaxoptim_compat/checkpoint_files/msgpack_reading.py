@@ -34,12 +34,23 @@ _VALUES = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4}
 
 
 def read_msgpack(source: Source) -> Tree:
-    """The tree in an open msgpack file, which its arrays will be read from."""
+    """The tree in a msgpack file.
+
+    Args:
+      source: the open file, which the arrays will be read from.
+
+    Raises:
+      CheckpointError: it is not such a file, or damaged.
+    """
     return _Reader(source).root()
 
 
 class _Reader:
-    """Where in the file we are, and under which names."""
+    """Where in the file we are, and under which names.
+
+    Args:
+      source: the open file.
+    """
 
     def __init__(self, source: Source) -> None:
         self._source = source

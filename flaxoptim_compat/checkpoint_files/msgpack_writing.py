@@ -21,9 +21,14 @@ _FIXED = {1: 0xD4, 2: 0xD5, 4: 0xD6, 8: 0xD7, 16: 0xD8}
 
 
 def msgpack_pieces(tree: Tree, *, in_list: bool = False) -> Iterator[bytes | memoryview]:
-    """The bytes of a msgpack file, piece by piece, for a checked tree.
+    """The bytes of a msgpack file, piece by piece.
 
-    Inside of a list, flax.serialization splits no arrays.
+    Args:
+      tree: a checked tree.
+      in_list: whether it is part of a list, in which flax.serialization splits no arrays.
+
+    Raises:
+      CheckpointError: a number or an array is too large for msgpack, or cannot be read.
     """
     if isinstance(tree, StoredList):
         yield msgpack.Packer().pack_array_header(len(tree))

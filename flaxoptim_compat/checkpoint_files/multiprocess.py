@@ -13,9 +13,14 @@ _DIRECTORY = "_gda"
 
 
 def with_arrays_beside(tree: Tree, path: Path) -> Tree:
-    """The tree of a msgpack file, with the arrays in place of the texts that stand for them.
+    """The tree, with the arrays that were written beside it.
 
-    They are in a directory of the name of the file with ``_gda`` at its end.
+    Args:
+      tree: what the msgpack file holds, with texts in place of these arrays.
+      path: the file. The arrays are in a directory of the same name with ``_gda`` at its end.
+
+    Raises:
+      CheckpointError: an array is missing or damaged.
     """
     places = [_place(leaf) for _, leaf in leaves_of(tree) if _place(leaf)]
     if not places:

@@ -45,7 +45,14 @@ _EXPANSION = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: 1032}
 
 @contextlib.contextmanager
 def open_npz(path: Path) -> Iterator[Tree]:
-    """The tree in an npz file, names being split at each slash."""
+    """The tree in an npz file, names being split at each slash.
+
+    Args:
+      path: the file.
+
+    Raises:
+      CheckpointError: it is damaged, or holds something else than arrays of numbers.
+    """
     # Of its own accord, numpy does not close what is no zip file.
     with contextlib.ExitStack() as stack:
         with _errors_of(path):

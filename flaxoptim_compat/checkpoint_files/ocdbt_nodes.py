@@ -24,10 +24,15 @@ _PIECE = 2**22
 
 
 def size_of_index(directory: Path, size: int, most: int) -> int:
-    """The most bytes that all nodes in the plain files of a directory become.
+    """The most bytes that all nodes in the files of a directory become.
 
-    They have ``size`` bytes together. As soon as there are more than ``most``, the rest is not
-    counted.
+    Args:
+      directory: that of the database, which has plain files only.
+      size: the bytes that its files have together.
+      most: as soon as there are more, the rest is not counted.
+
+    Raises:
+      CheckpointError: a file cannot be read.
     """
     total = 0
     for path in sorted(directory.rglob("*")) if size <= _LARGEST_SEARCHED else ():

@@ -39,7 +39,14 @@ class _Leaf(NamedTuple):
 
 @contextlib.contextmanager
 def read_orbax(directory: Path) -> Iterator[Tree]:
-    """The tree in a directory of orbax, the one with ``_METADATA`` or ``checkpoint`` in it."""
+    """The tree in a directory of orbax.
+
+    Args:
+      directory: the one with ``_METADATA`` or ``checkpoint`` in it.
+
+    Raises:
+      CheckpointError: it is damaged.
+    """
     with contextlib.ExitStack() as stack:
         aggregate: Tree = {}
         if is_no_directory(place := directory / orbax_names.AGGREGATE):

@@ -37,10 +37,16 @@ _Value: TypeAlias = "StoredArray | np.ndarray[Any, Any] | str | None"
 def write_orbax(
     directory: Path, tree: Tree, report: Callable[[int], None], sequences: bool = True
 ) -> None:
-    """Fill an empty directory with a checked tree, as orbax does.
+    """Fill a directory as orbax does.
 
-    ``report`` is called with the number of bytes, whenever some have been written. ``sequences``
-    says whether the numbered entries of a mapping are those of a list or tuple.
+    Args:
+      directory: an empty one.
+      tree: a checked tree.
+      report: called with the number of bytes, whenever some have been written.
+      sequences: whether the numbered entries of a mapping are those of a list or tuple.
+
+    Raises:
+      CheckpointError: orbax cannot hold the tree.
     """
     texts: dict[str, str] = {}
     arrays: dict[str, StoredArray | np.ndarray[Any, Any]] = {}

@@ -16,7 +16,16 @@ def is_no_directory(path: Path) -> bool:
 
 
 def open_plain(path: Path, *, inside: bool = False) -> BufferedReader:
-    """The open file; ``inside`` of a directory that is a checkpoint it must not be a link."""
+    """The open file.
+
+    Args:
+      path: where it is.
+      inside: whether it is a part of a directory, and must not be a link.
+
+    Raises:
+      CheckpointError: it is no plain file.
+      OSError: it cannot be opened.
+    """
     # Without a writer, a pipe would never open. Windows has neither flag.
     flags = getattr(os, "O_NONBLOCK", 0)
     if inside:
@@ -34,7 +43,9 @@ def open_plain(path: Path, *, inside: bool = False) -> BufferedReader:
 def size_of_plain_files(directory: Path) -> int:
     """How many bytes the files have that are in a directory, and in those below it.
 
-    Whatever there is neither a directory nor a plain file is refused.
+    Raises:
+      CheckpointError: something there is neither a directory nor a plain file.
+      OSError: it cannot be read.
     """
     size = 0
     with os.scandir(directory) as entries:
@@ -49,7 +60,15 @@ def size_of_plain_files(directory: Path) -> int:
 
 
 def refuse_special(path: Path, mode: int) -> None:
-    """Refuse what is no plain file, by its mode as ``lstat`` gives it, or ``fstat``."""
+    """Refuse what is no plain file.
+
+    Args:
+      path: what is to be read.
+      mode: as ``lstat`` gives it, or ``fstat``.
+
+    Raises:
+      CheckpointError: it is none.
+    """
     if stat.S_ISLNK(mode):
         raise CheckpointError(
             f"{path} is a symbolic link, and a checkpoint may hold plain files only. If you trust"

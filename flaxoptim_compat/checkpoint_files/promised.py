@@ -15,7 +15,13 @@ _WITHOUT_QUESTION = 2**28
 def refuse_unaccounted(path: Path, promised: int, stored: int) -> None:
     """Refuse arrays that a small checkpoint cannot hold: compressed, or left out as zeros.
 
-    They are to have ``promised`` bytes together, and it has ``stored`` bytes.
+    Args:
+      path: the file or directory, for messages.
+      promised: how many bytes its arrays are to have together.
+      stored: how many bytes it has.
+
+    Raises:
+      CheckpointError: so much more is promised that it cannot be a checkpoint.
     """
     if promised > most_accounted_for(stored):
         raise CheckpointError(

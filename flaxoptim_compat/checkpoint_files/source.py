@@ -18,10 +18,17 @@ COPY_AGAIN = (
 
 
 class Source:
-    """An open file, perhaps a part (``inside``) of a directory, which must not be a link then.
+    """An open file.
 
     The file is read and not mapped: a file that another process shortens is an error then, not a
     crash.
+
+    Args:
+      path: the file.
+      inside: whether it is a part of a directory, and must not be a link.
+
+    Raises:
+      CheckpointError: it cannot be opened, or is no plain file.
     """
 
     def __init__(self, path: Path, *, inside: bool = False) -> None:
@@ -40,13 +47,21 @@ class Source:
         self.file.close()
 
     def bytes_at(self, offset: int, size: int) -> bytes:
-        """The bytes from ``offset`` on, fewer where the file ends."""
+        """The bytes from ``offset`` on, fewer where the file ends.
+
+        Raises:
+          CheckpointError: it cannot be read.
+        """
         buffer = bytearray(max(0, min(size, self.size - offset)))
         self.read_into(offset, memoryview(buffer))
         return bytes(buffer)
 
     def read_into(self, offset: int, buffer: memoryview) -> None:
-        """Fill ``buffer`` with the bytes from ``offset`` on."""
+        """Fill ``buffer`` with the bytes from ``offset`` on.
+
+        Raises:
+          CheckpointError: the file was closed, or has become shorter.
+        """
         with self._lock:
             if self.file.closed:
                 raise CheckpointError(
@@ -67,7 +82,15 @@ class Source:
 
 
 class ArrayInFile(StoredArray):
-    """An array whose values lie in a file one after the other, in C order, from ``offset`` on."""
+    """An array whose values lie in a file one after the other, in C order.
+
+    Args:
+      source: the file.
+      offset: where in it the values begin.
+      shape: the shape.
+      dtype: the dtype.
+      is_scalar: whether it was saved from a numpy scalar.
+    """
 
     def __init__(
         self,
@@ -88,12 +111,20 @@ class ArrayInFile(StoredArray):
         return values.view(self.dtype).reshape(self.shape)
 
     def read_into(self, values: np.ndarray[Any, Any]) -> None:
-        """Read into an array of bytes."""
+        """Read into an array of bytes.
+
+        Raises:
+          CheckpointError: the file was closed, or has become shorter.
+        """
         self._source.read_into(self.offset, values.data)
 
 
 def empty_bytes(path: Path, size: int) -> np.ndarray[Any, Any]:
-    """Memory for an array from the file at ``path``, if there is enough."""
+    """Memory for an array from the file at ``path``.
+
+    Raises:
+      CheckpointError: there is not enough.
+    """
     try:
         return np.empty(size, np.uint8)
     except MemoryError as error:

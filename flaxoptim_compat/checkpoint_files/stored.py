@@ -38,7 +38,11 @@ class StoredArray:
         return math.prod(self.shape) * self.dtype.itemsize
 
     def read(self) -> np.ndarray[Any, Any]:
-        """The values, read from the file now and kept by the caller only; they are read-only."""
+        """The values, read from the file now and kept by the caller only; they are read-only.
+
+        Raises:
+          CheckpointError: the file was closed, shortened or damaged.
+        """
         values = self._read().view()
         values.flags.writeable = False
         return values
@@ -56,6 +60,9 @@ class StoredList(Mapping[str, "Tree"]):
     """A list in a msgpack file, as flax.serialization numbers lists: '0', '1' and so on.
 
     The list is written as a list again.
+
+    Args:
+      items: what it holds.
     """
 
     __slots__ = ("_items",)
@@ -76,7 +83,11 @@ class StoredList(Mapping[str, "Tree"]):
 
 
 def array_in_memory(value: Any) -> StoredArray:
-    """An array of numpy or jax, or a numpy scalar, which stays one, as a leaf to be written."""
+    """An array, or a numpy scalar, as a leaf of a tree to be written.
+
+    Args:
+      value: an array of numpy or jax, or a numpy scalar, which stays one.
+    """
     import numpy as np
 
     array = np.asarray(value)

@@ -17,9 +17,12 @@ DEEPEST = 200
 def leaves_of(
     tree: Any, path: Path = (), without: Collection[Path] = ()
 ) -> Iterator[tuple[Path, Any]]:
-    """Everything in a tree that is no mapping, with its path, which begins with ``path``.
+    """Everything in a tree that is no mapping, with its path.
 
-    At the paths in ``without`` nothing is looked for.
+    Args:
+      tree: nested mappings.
+      path: that of the tree.
+      without: paths at which nothing is looked for.
     """
     if not isinstance(tree, Mapping):
         yield path, tree
@@ -55,7 +58,13 @@ def at(tree: Any, path: Sequence[str]) -> Any:
 
 
 def mapped(tree: Any, change: Callable[[Path, Any], Any], path: Path = ()) -> Any:
-    """The tree with each leaf changed, by a function of its path and of it."""
+    """The tree with each leaf changed.
+
+    Args:
+      tree: nested mappings.
+      change: takes the path of a leaf, and the leaf.
+      path: that of the tree.
+    """
     if not isinstance(tree, Mapping):
         return change(path, tree)
     return with_children(
@@ -69,9 +78,14 @@ def with_children(tree: Mapping[str, Any], children: Mapping[str, Any]) -> Mappi
 
 
 def nested(entries: Iterable[tuple[Sequence[str], Tree]], file: FilePath) -> Tree:
-    """The tree in which each entry is found under its names; one without a name is the tree.
+    """The tree in which each entry is found under its names.
 
-    Refused are two entries of the same names, and one inside another; messages name the ``file``.
+    Args:
+      entries: names and values. Without any name, the value is the tree.
+      file: where they come from, for messages.
+
+    Raises:
+      CheckpointError: two entries have the same names, or one is inside another.
     """
     root: dict[str, Any] = {}
     for names, value in entries:

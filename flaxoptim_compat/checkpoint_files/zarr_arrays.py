@@ -33,10 +33,16 @@ def zarr_arrays(
     driver: Literal["zarr", "zarr3"],
     may_lack_values: bool,
 ) -> dict[str, StoredArray]:
-    """The named arrays in a directory; one that is larger than its files can be is refused.
+    """Arrays by their names.
 
-    ``driver`` is their format, for tensorstore. If they ``may_lack_values``, parts that are not
-    there are zero, and not missing.
+    Args:
+      directory: where they are.
+      names: the names of the wanted ones.
+      driver: their format, for tensorstore.
+      may_lack_values: whether parts that are not there are zero, and not missing.
+
+    Raises:
+      CheckpointError: one is missing, damaged, or larger than its files can be.
     """
     import tensorstore
 

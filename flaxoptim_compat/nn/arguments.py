@@ -114,7 +114,11 @@ _MEANINGS = {name: text for name, _, text in (line.partition(": ") for line in _
 
 
 def documented(function: Documented) -> Documented:
-    """A method of a layer, or another function, whose documentation now explains its arguments."""
+    """A function, whose documentation now explains its arguments.
+
+    Args:
+      function: a method of a layer, or another function.
+    """
     lines = ["Args:"]
     for argument in inspect.signature(function).parameters:
         if argument in ("self", "cls"):

@@ -134,7 +134,12 @@ serialization.register_serialization_state(Collection, _state_dict, _from_state_
 
 
 class ModuleState:
-    """A variable of a module, which ``Module.state`` makes, in a collection."""
+    """A variable of a module, which ``Module.state`` makes.
+
+    Args:
+      collection: where it is stored.
+      name: its name in the module.
+    """
 
     def __init__(self, collection: Collection, name: str) -> None:
         self._collection = collection

@@ -69,8 +69,11 @@ def outside_of_transformations(rng: Any, compute: Callable[[], T]) -> T:
     """Compute something from a key as if no transformation were between here and the key.
 
     So a parameter that is made in the body of a ``lax.scan``, or while ``init_by_shape`` looks at
-    shapes only, is an array that the whole program can use. ``compute`` uses the key, and nothing
-    that comes from further inside, if that is possible.
+    shapes only, is an array that the whole program can use.
+
+    Args:
+      rng: the key.
+      compute: uses the key, and nothing that comes from further inside, if that is possible.
     """
     try:
         # Where the key itself is traced, by a jit around all of it, so is what is computed from it.

@@ -77,10 +77,12 @@ class Static:
     """The definition as jit compares it, with its hyper-parameters of this moment.
 
     Assigning ``definition.hyper_params`` changes an object that a cached trace also holds, so the
-    comparison is between snapshots of the hyper-parameters, not between the objects. Each call of a
-    jitted function makes one, compares it with that of the trace, and asks another for its
-    definition: this is code that every step of a program waits for. A definition that is not of
-    this package has no snapshot.
+    comparison is between snapshots of the hyper-parameters, not between the objects. Each call of
+    a jitted function makes one, compares it with that of the trace, and asks another for its
+    definition: this is code that every step of a program waits for.
+
+    Args:
+      definition: any definition; one that is not of this package has no snapshot.
     """
 
     __slots__ = ("definition", "settings")

@@ -75,10 +75,10 @@ def conversion_of(
       hyper_params: the values to start from.
       params: the parameters as the definition knows them: which ones there are decides what a
         MultiOptimizer moves.
-      inject_arrays: as for ``Conversion``.
+      inject_arrays: whether hyper-parameters that are arrays can be set in the state, too.
       normalise: whether the values are brought to the form in which the definition wants them.
       pairing: where the parameters are in the model whose structure optax sees, if it is a model.
-      inject_numbers: as for ``Conversion``.
+      inject_numbers: whether hyper-parameters that are numbers can be set in the state.
     """
     if normalise and not definition.own_code().asks:
         hyper_params = definition.normalise(hyper_params)

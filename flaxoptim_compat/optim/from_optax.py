@@ -64,7 +64,9 @@ def from_optax(
 class FromOptax(OptimizerDef):
     """A definition whose state is that of an optax transformation.
 
-    The source is the transformation, or the function that makes it out of the hyper-parameters.
+    Args:
+      source: the transformation, or the function that makes it out of the hyper-parameters.
+      hyper_params: the default hyper-parameters by name.
     """
 
     has_param_states: ClassVar[bool] = False
@@ -96,7 +98,8 @@ class FromOptax(OptimizerDef):
     def init_state(self, params: PyTree) -> OptimizerState:
         """The state of the transformation before the first step.
 
-        A default for a hyper-parameter that the state does not have is a TypeError.
+        Raises:
+          TypeError: a default is given for a hyper-parameter that the state does not have.
         """
         tx, values = self._transformation(self.hyper_params, params)
         opt_state = tx.init(params)
@@ -108,8 +111,11 @@ class FromOptax(OptimizerDef):
     ) -> tuple[PyTree, OptimizerState]:
         """One step of the transformation, with these hyper-parameters and extra arguments.
 
-        An override that is neither in the state of the transformation nor taken by it as an extra
-        argument is a TypeError.
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: an override is not in the state of the transformation, nor does the
+            transformation take it as an extra argument.
+          ValueError: the gradients do not fit the parameters.
         """
         leaves, treedef = jax.tree.flatten(params)
         gradients = gradient_leaves(params, grads)
@@ -172,7 +178,11 @@ class FromOptax(OptimizerDef):
         return tx, injected.with_values(state.param_states, values)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
-        """The state of the transformation as it is; that of another one is a ValueError."""
+        """The state of the transformation as it is.
+
+        Raises:
+          ValueError: the state is that of another transformation.
+        """
         tx, _ = self._transformation(self.hyper_params, params)
         expected: PyTreeDef = jax.tree.structure(jax.eval_shape(tx.init, params))
         if expected != jax.tree.structure(opt_state):
@@ -187,7 +197,11 @@ class FromOptax(OptimizerDef):
     ) -> tuple[HyperParams, list[str]]:
         """These hyper-parameters without those that nobody takes in a step, and the names of those.
 
-        Without gradients there is no step, and so no extra argument.
+        Args:
+          hyper_params: those of a step, with its extra arguments.
+          params: the parameters.
+          state: the state before the step.
+          grads: the gradients; None where there is no step, and so no extra argument.
         """
         given, extra_args = self._separate(hyper_params, state.param_states)
         unknown = [*extra_args]

@@ -64,7 +64,8 @@ class MultiOptimizer(OptimizerDef):
     def init_state(self, params: PyTree) -> OptimizerState:
         """The state before the first step: that of each optimizer for its leaves, else None.
 
-        Two traversals that select the same leaf are a ValueError.
+        Raises:
+          ValueError: two traversals select the same leaf.
         """
         leaves = jax.tree.leaves(params)
 

@@ -73,7 +73,13 @@ class OptaxMultiOptimizer(MultiOptimizer):
     def apply_gradient(
         self, hyper_params: HyperParams, params: PyTree, state: OptimizerState, grads: PyTree
     ) -> tuple[PyTree, OptimizerState]:
-        """One step of each part; an override that nobody takes is a TypeError."""
+        """One step of each part.
+
+        Raises:
+          AssertionError: there is no learning rate.
+          TypeError: nobody takes an override.
+          ValueError: the gradients do not fit the parameters.
+        """
         leaves, treedef = jax.tree.flatten(params)
         try:
             gradients = leaves_like(params, grads, "gradients")
@@ -129,7 +135,11 @@ class OptaxMultiOptimizer(MultiOptimizer):
         return made, tuple(opt_state for _, opt_state in found)
 
     def from_opt_state(self, params: PyTree, step: Leaf, opt_state: PyTree) -> OptimizerState:
-        """The states of all parts, out of those of their transformations."""
+        """The states of all parts, out of those of their transformations.
+
+        Raises:
+          ValueError: the state is that of another transformation.
+        """
         parts = self._parts(self.hyper_params, params, OptimizerState(step, opt_state))
         states = [
             part.definition.from_opt_state(part.params, step, part.state.param_states).param_states

@@ -14,9 +14,12 @@ _PREMISES = {
 
 
 def notice(removed: str, kind: str, expression: str | None) -> str:
-    """The text of the notice of what was removed, for a definition of this kind.
+    """The text of the notice.
 
-    ``expression`` does the same in optax; None if no single one does.
+    Args:
+      removed: what is gone from Flax.
+      kind: the name of the class of the definition.
+      expression: what does the same in optax; None if no single expression does.
     """
     subject = f"{removed} was removed from Flax in {REMOVED_IN}."
     if expression is None:

@@ -18,8 +18,9 @@ from flaxoptim_compat.formula_text.term import Term
 def terms_of(hyper_params: HyperParams, free: Container[str] = ()) -> HyperParams:
     """The same hyper-parameters with a term in place of each.
 
-    They are a dataclass, perhaps with another one inside, or a list of them. Those that are
-    ``free`` are written as their name although there is a value.
+    Args:
+      hyper_params: a dataclass, perhaps with another one inside, or a list of them.
+      free: those to write as their name although there is a value.
     """
     if isinstance(hyper_params, list | tuple):
         return [terms_of(each, free) for each in hyper_params]
