@@ -204,7 +204,10 @@ def _of_copies(use: Use, node: ast.Attribute, axes: frozenset[str]) -> Use:
 _NOT_AVERAGED = "The step averages its gradients, which are not written out: write `grads=...`."
 # What an optimizer on every device has for a single copy, or the TrainState in another shape.
 _OTHER_OF_COPIES = frozenset({"optimizer_def", "restore_state", "state", "state_dict"})
-_COPIES = "`{}` is asked of an optimizer that was replicated: ask before, or its `unreplicate()`."
+_COPIES = (
+    "`{}` is asked of an optimizer after its `replicate()`: ask before, or its `unreplicate()`, or"
+    " write `flax.jax_utils.replicate(optimizer)`, and `jax.lax.pmean` of the gradients."
+)
 
 
 def uses(points_to: PointsTo, recognisers: Recognisers) -> Iterator[Use]:

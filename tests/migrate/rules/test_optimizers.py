@@ -372,6 +372,15 @@ def test_a_definition_that_stays_says_where_it_is_asked_for_something() -> None:
     assert definition.cause == reason
 
 
+def test_what_is_asked_after_replicate_says_what_to_write() -> None:
+    program = (
+        f"{HEAD}def f(p):\n    o = optim.Adam(0.1).create(p).replicate()\n    return o.state\n"
+    )
+    (file,) = findings_of(program)
+    (asked,) = (each for each in file.findings if each.code == "FOC213")
+    assert "write `flax.jax_utils.replicate(optimizer)`" in asked.reason
+
+
 # What names that of which flax.nn makes models, and what does not.
 MODELS = {
     "from flax import nn\nprint(nn.Model)": True,
