@@ -298,11 +298,11 @@ def test_devices_are_given_on(call: str, written: str) -> None:
         ("replicate(**params)", "The axis of `replicate` is not written out."),
         ("replicate", "The method is not called where it stands."),
         ("unreplicate(0)", "The arguments are not those of flax.optim."),
-        ("replicate().state_dict()", "`state_dict` is asked of an optimizer that was"),
-        ("replicate().state", "`state` is asked of an optimizer that was"),
+        ("replicate().state_dict()", "`state_dict` is asked of an optimizer after"),
+        ("replicate().state", "`state` is asked of an optimizer after"),
         (
             "replicate().optimizer_def",
-            "`optimizer_def` is asked of an optimizer that was",
+            "`optimizer_def` is asked of an optimizer after",
         ),
     ],
 )
