@@ -6,17 +6,23 @@ classes, registries, dataclasses, checkpoints of their own, and functions that t
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
+import jax
+import numpy as np
 import pytest
 
+import flaxoptim_compat
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.observation.places import new_folder
 from tests.support.creations import creations
 from tests.support.legacy_program_runs import CLOSED_LOOP
+from tests.support.own_programs import forget_programs
 from tests.support.places import DATA
 from tests.support.program_results import errors, results
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
@@ -53,6 +59,43 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     return folder, results(
         folder / "programs", folder / "unedited.npz", "--install", observed=observed
     )
+
+
+# One of the settings with which each is run: {program: (module, what lists them, which one)}
+ONE_OF_EACH = {
+    "agents": ("agents.main", "AGENTS", "ddpg"),
+    "registry_trainer": ("registry_trainer.main", "experiments", "wide"),
+    "text_to_text": ("text_to_text.main", "CONFIGS", "split"),
+    "vision": ("vision.train", "EXPERIMENTS", "lars"),
+}
+
+
+# As in processes of their own: what old programs call is deprecated today.
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.usefixtures("folder_of_its_own")
+@pytest.mark.parametrize("program", CREATED)
+def test_from_the_text_alone_one_setting_ends_on_the_same_numbers(
+    program: str, tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    with flaxoptim_compat.installed(era=True):
+        unedited = after_one_setting(program, copied(PROGRAMS, tmp_path / "unedited"))
+    moved = after_one_setting(program, copied(folders["optax"], tmp_path / "moved"))
+    assert_close(moved, unedited)
+
+
+def after_one_setting(program: str, folder: Path) -> dict[str, Any]:
+    """The arrays that a program in a folder returns, run in this process."""
+    module, table, name = ONE_OF_EACH[program]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(folder), *sys.path])
+        main_module = importlib.import_module(module)
+        known = getattr(main_module, table)
+        few = {name: (known() if callable(known) else known)[name]}
+        patch.setattr(main_module, table, (lambda: few) if callable(known) else few)
+        returned = main_module.run()
+    forget_programs(folder)
+    leaves = jax.tree_util.tree_leaves_with_path(returned)
+    return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in leaves}
 
 
 # Each run of them compiles for 15 to 20 seconds. Every run of the tests runs the small programs
