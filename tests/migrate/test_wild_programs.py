@@ -11,7 +11,7 @@ from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.observation.places import new_folder
 from tests.support.places import DATA
-from tests.support.program_results import errors, results
+from tests.support.program_results import errors, results, results_in_turn
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts, without_imports
 from tests.support.unmarked import without_marks
 
@@ -122,11 +122,16 @@ def test_the_table_names_all_programs() -> None:
 
 
 def test_they_end_on_the_same_numbers(tmp_path: Path, folders: dict[str, Path]) -> None:
-    unedited = results(PROGRAMS, tmp_path / "unedited.npz", "--install")
+    in_turn = {
+        folders["shim"]: tmp_path / "shim.npz",
+        folders["optax"]: tmp_path / "optax.npz",
+        PROGRAMS: tmp_path / "unedited.npz",
+    }
+    shim, optax, unedited = results_in_turn(in_turn, "--install")
     assert unedited.keys() and not [name for name in unedited if name.endswith("/error")]
     assert {name.partition("[")[0] for name in unedited} == {Path(path).stem for path in MARKED}
-    assert errors(results(folders["shim"], tmp_path / "shim.npz"), unedited) == {}
-    different = errors(results(folders["optax"], tmp_path / "optax.npz"), unedited)
+    assert errors(shim, unedited) == {}
+    different = errors(optax, unedited)
     assert {name: ulps for name, ulps in different.items() if ulps > FUSED_OTHERWISE} == {}
     staying = tuple(f"{Path(path).stem}[" for path in STAY)
     assert [name for name in different if name.startswith(staying)] == []

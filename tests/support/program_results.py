@@ -26,6 +26,13 @@ def results(
       options: those of ``tests.support.wild_runs``.
       observed: the folder that is to say where they used optimizers.
     """
+    return results_in_turn({folder: file}, *options, observed=observed)[0]
+
+
+def results_in_turn(
+    folders: dict[Path, Path], *options: str, observed: Path | None = None
+) -> list[dict[str, Any]]:
+    """The same for several folders in one process, each with its file."""
     environment = {
         "PYTHONPATH": str(ROOT),
         "PYTHONDONTWRITEBYTECODE": "1",
@@ -34,11 +41,13 @@ def results(
     if observed is not None:
         environment["PYTHONPATH"] += f"{os.pathsep}{launching.STARTUP}"
         environment[starting.USES] = str(observed)
-    output_of(
-        ["-m", "tests.support.wild_runs", str(folder), str(file), *options], ROOT, environment
-    )
-    with np.load(file) as arrays:
-        return dict(arrays)
+    paths = [str(path) for pair in folders.items() for path in pair]
+    output_of(["-m", "tests.support.wild_runs", *paths, *options], ROOT, environment)
+    found = []
+    for file in folders.values():
+        with np.load(file) as arrays:
+            found.append(dict(arrays))
+    return found
 
 
 def errors(ours: dict[str, Any], expected: dict[str, Any]) -> dict[str, float]:

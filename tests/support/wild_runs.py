@@ -1,6 +1,6 @@
-"""Run the programs of a folder, all in one process, and write down what they return.
+"""Run the programs of folders, all in one process, and write down what they return.
 
-``python -m tests.support.wild_runs FOLDER FILE.npz [--install]``
+``python -m tests.support.wild_runs FOLDER FILE.npz [FOLDER FILE.npz ...] [--install]``
 """
 
 from __future__ import annotations
@@ -15,15 +15,27 @@ import jax
 import numpy as np
 
 from tests.support import compiling
+from tests.support.own_programs import forget_programs
 
 
-def main(folder: str, file: str, install: str = "") -> None:
-    """Run all, and write an array of ``program/place`` for each leaf that one returns."""
+def main(*arguments: str) -> None:
+    """Run all of one folder after another; the last one is served flax.optim with --install."""
     compiling.keep_what_is_compiled()
-    if install:
-        import flaxoptim_compat
+    *_, last = arguments
+    paths = [argument for argument in arguments if argument != "--install"]
+    for folder, file in zip(paths[::2], paths[1::2], strict=True):
+        install = last == "--install" and file == paths[-1]
+        if install:
+            import flaxoptim_compat
 
-        flaxoptim_compat.install(era=True)
+            flaxoptim_compat.install(era=True)
+        run(folder, file)
+        assert install or not any(name.startswith("flax.optim") for name in sys.modules)
+
+
+def run(folder: str, file: str) -> None:
+    """Run all, and write an array of ``program/place`` for each leaf that one returns."""
+    path_before = list(sys.path)
     sys.path[:0] = [folder, f"{folder}/left"]
     found: dict[str, Any] = {}
     for path in [*sorted(Path(folder).iterdir()), *sorted(Path(folder, "left").glob("*.py"))]:
@@ -37,8 +49,9 @@ def main(folder: str, file: str, install: str = "") -> None:
             continue
         for place, leaf in jax.tree_util.tree_flatten_with_path(returned)[0]:
             found[path.stem + jax.tree_util.keystr(place)] = np.asarray(leaf)
-    assert install or not any(name.startswith("flax.optim") for name in sys.modules)
     np.savez(file, **found)
+    sys.path[:] = path_before
+    forget_programs(Path(folder))
 
 
 if __name__ == "__main__":
