@@ -70,7 +70,7 @@ def calls(draw: Any, name: str = "", rate: bool = True) -> str:
 
 
 drawn = settings(
-    max_examples=60,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -29,8 +29,8 @@ from flaxoptim_compat.migrate.successors.successor import (
 from tests.migrate.names.names_in_texts import names_of
 from tests.migrate.rules import removed_behaviour_texts, removed_name_texts
 from tests.migrate.rules.rule_pages import EXAMPLES
-from tests.support import cases
 from tests.support.optax_texts import spelled
+from tests.support.options import TELLING
 from tests.support.places import DATA
 from tests.support.rewriting_texts import INSTALLED, rewrite
 
@@ -144,7 +144,7 @@ def programs() -> Iterator[tuple[str, str]]:
     for folder in ("wild_programs", "legacy_programs", "linen_programs"):
         for path in sorted((DATA / folder).glob("*.py")):
             yield path.name, path.read_text()
-    for case in cases.CASES:
+    for case in TELLING:
         for how in ("keywords", "names"):
             call = spelled(case, how)[0].removeprefix("tx = ").rstrip()
             for step in ("", ", learning_rate=rate(s)"):
