@@ -66,7 +66,7 @@ ONE_OF_EACH = {
     "agents": ("agents.main", "AGENTS", "ddpg"),
     "registry_trainer": ("registry_trainer.main", "experiments", "wide"),
     "text_to_text": ("text_to_text.main", "CONFIGS", "split"),
-    "vision": ("vision.train", "EXPERIMENTS", "lars"),
+    "vision": ("vision.train", "EXPERIMENTS", "ema"),
 }
 
 
