@@ -48,8 +48,10 @@ def pictures(notebook: Any) -> list[bytes]:
     return [base64.b64decode(each["image/png"]) for each in data if "image/png" in each]
 
 
-# Each takes 10 to 20 seconds.
-@pytest.mark.parametrize("path", FIRST_OFTEN)
+# Each takes 10 to 20 seconds. Every run of the tests executes notebooks of one cell in the same way,
+# and the demo, whose commands one of these shows.
+@exhaustive
+@pytest.mark.parametrize("path", NAMED)
 def test_a_notebook_prints_what_is_committed(path: Path, tmp_path: Path) -> None:
     before = os.times()
     content = notebooks.executed(path.read_bytes(), tmp_path, compiling.variables(devices=1))
