@@ -59,7 +59,9 @@ def each_form(value: Any, traced: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("name", "field"),
-    params(every_override(), [pair for pair in every_override() if pair[0] in FAMILIES]),
+    params(
+        every_override(), [pair for pair in every_override() if pair[0] in ("Adam", "Adafactor")]
+    ),
 )
 def test_every_hyper_parameter_can_be_overridden_in_every_form(
     genuine: Any, name: str, field: str

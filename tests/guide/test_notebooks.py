@@ -48,8 +48,8 @@ def pictures(notebook: Any) -> list[bytes]:
     return [base64.b64decode(each["image/png"]) for each in data if "image/png" in each]
 
 
-# Each takes 10 to 20 seconds. Every run of the tests executes notebooks of one cell in the same way,
-# and the demo, whose commands one of these shows.
+# Each takes 10 to 20 seconds. Every run of the tests executes notebooks of one cell in the same
+# way, and the demo, whose commands one of these shows.
 @exhaustive
 @pytest.mark.parametrize("path", NAMED)
 def test_a_notebook_prints_what_is_committed(path: Path, tmp_path: Path) -> None:

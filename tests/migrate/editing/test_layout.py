@@ -175,7 +175,7 @@ def ruff(folder: Path, *arguments: str) -> str:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="ruff is not installed")
-@pytest.mark.parametrize("width", ["88", "100"])
+@pytest.mark.parametrize("width", ["88", pytest.param("100", marks=pytest.mark.exhaustive)])
 def test_what_was_formatted_is_formatted(width: str, tmp_path: Path) -> None:
     for name in PROGRAMS:
         copied(DATA / name, tmp_path / name)
