@@ -46,10 +46,7 @@ CASES = {
     "lstm_lm": Case(0.5),
     "masked_lm": Case(0.8),
     "mip_nerf": Case(0.4),
-    "mixer": Case(0.3),
     "neural_ode": Case(0.1, 2 * ACROSS_RELEASES),  # the solver's steps follow from its errors
-    "ppo": Case(0.1),
-    "wgan": Case(0.6),
 }
 
 

@@ -29,7 +29,7 @@ from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
 
 PROGRAMS = DATA / "large_programs"
 # How many lines in each make an optimizer.
-CREATED = {"agents": 5, "registry_trainer": 1, "text_to_text": 1, "vision": 1}
+CREATED = {"agents": 1, "text_to_text": 1, "vision": 1}
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ PROTOCOL = ("--steps", str(STEPS), "--save_every", str(SAVE_EVERY))
 # their state dicts. All others become TrainStates.
 STAY = {"seq2seq"}
 # XLA fuses what optax does in another order than what we do; see CLOSED_LOOP.
-FUSED_OTHERWISE = {"sweep", "vit"}
+FUSED_OTHERWISE = {"vit"}
 # Attention does not see what is added to all keys: this gradient is zero, but for rounding.
 NOTHING_BUT_ROUNDING = "/key/bias"
 # What rewritten programs still take from flaxoptim_compat: classes of their own, or looked up by
@@ -42,7 +42,6 @@ STILL_OURS = {
         "detr.py",
         "l2p.py",
         "momentum_clip.py",
-        "sweep.py",
         "train.py",
         "train_weight_norm.py",
     },

@@ -43,6 +43,7 @@ MARKED = {
     "own_class.py": {"FOC106"},
     "protocols.py": set(),
     "registered.py": set(),
+    "registry.py": set(),
     "replicated_by_itself.py": set(),
     "resumed.py": set(),
     "scaled.py": set(),
@@ -53,7 +54,6 @@ MARKED = {
     "starred.py": set(),
     "states.py": set(),
     "step_set.py": set(),
-    "warmed_up.py": set(),
     "without_rates.py": set(),
     "left/assigned.py": set(),
     "left/averages_sometimes.py": {"FOC205"},
@@ -67,7 +67,6 @@ MARKED = {
     "left/entries.py": {"FOC210"},
     "left/given_away.py": {"FOC218"},
     "left/handed_on.py": {"FOC202"},
-    "left/held_by_a_state.py": {"FOC216", "FOC218"},
     "left/hyper_params_assigned.py": {"FOC219"},
     "left/inherited.py": {"FOC218", "FOC219"},
     "left/leaves.py": {"FOC218"},
@@ -96,7 +95,6 @@ KEEP_DEFINITIONS = {
     "other_rates.py",
     "own_class.py",
     "starred.py",
-    "warmed_up.py",
     "without_rates.py",
 }
 # XLA fuses what optax does in another order than what we do, and programs that do not compile

@@ -46,16 +46,12 @@ class Program(NamedTuple):
 
 CASES = {
     "mnist_cnn": Program("mnist_cnn.py", 0.1, ulps=0.0),
-    "vae": Program("vae.py", 0.8),
     "imagenet_pmap": Program("imagenet_pmap.py", 0.4, ulps=0.0),
     "nerf": Program("nerf/train.py", 0.5),
     "nerf_weight_norm": Program("nerf/train_weight_norm.py", 0.6),
     "detr": Program("detr.py", 0.2, OF_DETECTOR),
     "l2p": Program("l2p.py", 0.5),
     "vit": Program("vit/train.py", 0.01, ulps=0.0),
-    "sac": Program("sac.py", 0.4),
-    "mixed_precision": Program("mixed_precision.py", 0.3, ulps=0.0),
-    "sweep": Program("sweep.py --optimizer AdaBelief Adadelta Adagrad LAMB LARS RMSProp", 0.1),
     "apg": Program("apg.py", 0.2),
     "seq2seq": Program("-m seq2seq.train", 0.05, ulps=0.0),
 }

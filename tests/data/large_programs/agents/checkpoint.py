@@ -14,15 +14,3 @@ def save_model(path, optimizer):
 def load_model(path, optimizer):
     with open(path, "rb") as f:
         return serialization.from_bytes(optimizer, f.read())
-
-
-def save_all(directory, parts):
-    for name, part in parts.items():
-        save_model(os.path.join(directory, name + ".ckpt"), part)
-
-
-def load_all(directory, parts):
-    return {
-        name: load_model(os.path.join(directory, name + ".ckpt"), part)
-        for name, part in parts.items()
-    }

@@ -26,17 +26,8 @@ def target_update(params, target_params, tau: float):
     return jax.tree_multimap(lambda p, tp: p * tau + tp * (1 - tau), params, target_params)
 
 
-def unreplicate_first(x):
-    """The first of what all devices have: of an optimizer, of metrics, of an array."""
-    return jax.tree_map(lambda leaf: leaf[0], x)
-
-
 def to_numpy(tree):
     return jax.tree_map(np.asarray, jax.device_get(tree))
-
-
-def tree_norm(tree):
-    return jnp.sqrt(sum(jnp.sum(x**2) for x in jax.tree_leaves(tree)))
 
 
 def merge_info(*infos: InfoDict) -> InfoDict:

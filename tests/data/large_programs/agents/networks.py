@@ -32,15 +32,6 @@ class NormalPolicy(nn.Module):
         return means, log_stds
 
 
-class MSEPolicy(nn.Module):
-    hidden_dims: Sequence[int]
-    action_dim: int
-
-    @nn.compact
-    def __call__(self, observations):
-        return nn.tanh(MLP((*self.hidden_dims, self.action_dim))(observations))
-
-
 class Critic(nn.Module):
     hidden_dims: Sequence[int]
 
