@@ -43,7 +43,6 @@ STILL_OURS = {
         "l2p.py",
         "momentum_clip.py",
         "train.py",
-        "train_weight_norm.py",
     },
 }
 

@@ -48,7 +48,6 @@ CASES = {
     "mnist_cnn": Program("mnist_cnn.py", 0.1, ulps=0.0),
     "imagenet_pmap": Program("imagenet_pmap.py", 0.4, ulps=0.0),
     "nerf": Program("nerf/train.py", 0.5),
-    "nerf_weight_norm": Program("nerf/train_weight_norm.py", 0.6),
     "detr": Program("detr.py", 0.2, OF_DETECTOR),
     "l2p": Program("l2p.py", 0.5),
     "vit": Program("vit/train.py", 0.01, ulps=0.0),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.migrate.diffs import pairs
+
 # What no rule has anything to say about.
 LEFT_ALONE: dict[str, str] = {
     "pop with one result": "import flax\nparams = variables.pop('params')\n",
@@ -115,226 +117,163 @@ LEFT_ALONE: dict[str, str] = {
     "freezing without flax.optim": "from flax.core import freeze\nfreeze({})\n",
 }
 
-# {what: the text before and after}
-FIXES: dict[str, tuple[str, str]] = {
-    "pop": (
-        (
-            "import flax\n"
-            "state, params = variables.pop('params')\n"
-            "b = f(x).pop('batch_stats')[1]\n"
-            "state, stats = self.state.pop('stats')\n"
-        ),
-        (
-            "import flax\n"
-            "state, params = flax.core.pop(variables, 'params')\n"
-            "b = flax.core.pop(f(x), 'batch_stats')[1]\n"
-            "state, stats = flax.core.pop(self.state, 'stats')\n"
-        ),
-    ),
-    "names of arguments": (
-        (
-            "from functools import partial\n"
-            "import jax\n"
-            "import jax.numpy as jnp\n"
-            "from jax.numpy import clip as limit\n"
-            "y = limit(jnp.reshape(x, newshape=(-1,)), a_min=0, a_max=jnp.quantile(\n"
-            "    x, 0.9, interpolation='lower',  # no more\n"
-            "))\n"
-            "z = [jnp.clip(a = x, a_min=None, a_max=1, out=None), jnp.where(c, x=x, y=y)]\n"
-            "step = partial(jnp.clip, a_min=-1)\n"
-        ),
-        (
-            "from functools import partial\n"
-            "import jax\n"
-            "import jax.numpy as jnp\n"
-            "from jax.numpy import clip as limit\n"
-            "y = limit(jnp.reshape(x, shape=(-1,)), min=0, max=jnp.quantile(\n"
-            "    x, 0.9, method='lower',  # no more\n"
-            "))\n"
-            "z = [jnp.clip(x, max=1), jnp.where(c, x, y)]\n"
-            "step = partial(jnp.clip, min=-1)\n"
-        ),
-    ),
-    "arguments by their places": (
-        (
-            "import jax\n"
-            "import jax.numpy as jnp\n"
-            "jax.lax.dot(x, y, p, d), jnp.array(x, d, False), jax.lax.linalg.svd(x, False)\n"
-            "jnp.argsort(x, -1, 'stable', None), jax.remat(f, False, True)\n"
-        ),
-        (
-            "import jax\n"
-            "import jax.numpy as jnp\n"
-            "jax.lax.dot(x, y, precision=p, preferred_element_type=d), jnp.array(\n"
-            "    x, d, copy=False\n), jax.lax.linalg.svd(x, full_matrices=False)\n"
-            "jnp.argsort(x, -1, order=None), jax.remat(f, prevent_cse=True)\n"
-        ),
-    ),
-    "arguments that change nothing": (
-        (
-            "import functools\n"
-            "import jax\n"
-            "from flax import linen as nn\n"
-            "from jax import numpy as jnp\n"
-            "@functools.partial(jax.checkpoint, concrete=True)\n"
-            "def f(x):\n"
-            "    return nn.softmax(x, initial=-jnp.inf) + jax.nn.softmax(initial=None, x=x)\n"
-            "g = nn.remat(f, concrete=cfg.concrete, policy=None)\n"
-        ),
-        (
-            "import functools\n"
-            "import jax\n"
-            "from flax import linen as nn\n"
-            "@functools.partial(jax.checkpoint)\n"
-            "def f(x):\n"
-            "    return nn.softmax(x) + jax.nn.softmax(x=x)\n"
-            "g = nn.remat(f, policy=None)\n"
-        ),
-    ),
-    "a list for an array that had another name": (
-        "import jax.numpy as jnp\njnp.broadcast_to(arr=[1], shape=(3,))\n",
-        "import jax.numpy as jnp\njnp.broadcast_to(array=jnp.asarray([1]), shape=(3,))\n",
-    ),
-    "methods of arrays": (
-        (
-            "import jax.numpy as jnp\n"
-            "x = jnp.zeros(3)\n"
-            "(x + 1).device(), x.device_buffer, x.split(\n"
-            "    2, axis=0  # halves\n"
-            ")\n"
-        ),
-        (
-            "import jax.numpy as jnp\n"
-            "x = jnp.zeros(3)\n"
-            "next(iter((x + 1).devices())), x.addressable_data(0), jnp.split(x,\n"
-            "    2, axis=0  # halves\n"
-            ")\n"
-        ),
-    ),
-    "unfreeze and copy": (
-        (
-            "import jax\n"
-            "p = x.params.unfreeze()['a']\n"
-            "q = p.copy({'a': 1}).copy(add_or_replace=new)\n"
-        ),
-        (
-            "import jax\n"
-            "from flax import core\n"
-            "p = core.unfreeze(x.params)['a']\n"
-            "q = core.copy(core.copy(p, {'a': 1}), add_or_replace=new)\n"
-        ),
-    ),
-    "checkpoints": (
-        (
-            '"""Train."""\n'
-            "from flax.training.checkpoints import save_checkpoint\n"
-            "import os\n"
-            "\n"
-            "# Why.\n"
-            "A = 1\n"
-            "\n"
-            "\n"
-            "def f():\n"
-            '    save_checkpoint("a", 1, 2)\n'
-            '    save_checkpoint("a", 1, 2)\n'
-        ),
-        (
-            '"""Train."""\n'
-            "import flax\n"
-            "from flax.training.checkpoints import save_checkpoint\n"
-            "import os\n"
-            "\n"
-            "# Checkpoints stay msgpack files, as they were before Flax 0.6.11.\n"
-            'flax.config.update("flax_use_orbax_checkpointing", False)\n'
-            "\n"
-            "# Why.\n"
-            "A = 1\n"
-            "\n"
-            "\n"
-            "def f():\n"
-            '    save_checkpoint("a", 1, 2)\n'
-            '    save_checkpoint("a", 1, 2)\n'
-        ),
-    ),
-    "freezing beside flax.optim": (
-        (
-            "import flax\n"
-            "from flax import optim\n"
-            "\n"
-            "x: optim.Optimizer\n"
-            "isinstance(flax.core.freeze(x), flax.core.FrozenDict)\n"
-        ),
-        (
-            "import flax\n"
-            "from flaxoptim_compat import optim\n"
-            "\n"
-            "# init and apply return FrozenDicts, as they did before Flax 0.7.\n"
-            'flax.config.update("flax_return_frozendict", True)\n'
-            "\n"
-            "x: optim.Optimizer\n"
-            "isinstance(flax.core.freeze(x), flax.core.FrozenDict)\n"
-        ),
-    ),
-    "an annotation alone": (
-        "from flax import core, optim\nx: core.FrozenDict\noptim\n",
-        "from flax import core\nfrom flaxoptim_compat import optim\nx: core.FrozenDict\noptim\n",
-    ),
-    "lists": (
-        (
-            "import jax.numpy as jnp\n"
-            "jnp.broadcast_to([x], s)\n"
-            "jnp.linalg.norm(x=(1, 2))\n"
-            "jnp.hstack([[1], x])\n"
-            "jnp.vstack([[i] for i in x])\n"
-            "jnp.meshgrid([1], x)\n"
-        ),
-        (
-            "import jax.numpy as jnp\n"
-            "jnp.broadcast_to(jnp.asarray([x]), s)\n"
-            "jnp.linalg.norm(x=jnp.asarray((1, 2)))\n"
-            "jnp.hstack([jnp.asarray([1]), x])\n"
-            "jnp.vstack([jnp.asarray([i]) for i in x])\n"
-            "jnp.meshgrid(jnp.asarray([1]), x)\n"
-        ),
-    ),
-    "lists for a function that has another name today": (
-        "import jax.numpy as jnp\njnp.row_stack([[1], [2]])\n",
-        ("import jax.numpy as jnp\njnp.vstack([jnp.asarray([1]), jnp.asarray([2])])\n"),
-    ),
-    "lists that jit wants to know": (
-        (
-            "import jax.numpy as jnp\n"
-            "import numpy as np\n"
-            "jnp.repeat(x, [1, 2]), np.e, jnp.repeat(x, [n])\n"
-        ),
-        (
-            "import jax.numpy as jnp\n"
-            "import numpy as np\n"
-            "jnp.repeat(x, np.asarray([1, 2])), np.e, jnp.repeat(x, np.asarray([n]))\n"
-        ),
-    ),
-    "lists as indices": (
-        ("import jax.numpy as jnp\nx = jnp.arange(3) % 2\nx[[0, 1]]\nx[[slice(2), None]]\n"),
-        (
-            "import jax.numpy as jnp\nx = jnp.arange(3) % 2\n"
-            "x[jnp.asarray([0, 1])]\nx[[slice(2), None]]\n"
-        ),
-    ),
-    "omnistaging": (
-        ("import jax\nfrom jax.config import config\n\nconfig.enable_omnistaging()\n\njax.jit\n"),
-        ("import jax\n\njax.jit\n"),
-    ),
-    "omnistaging in a block, with a comment, beside something": (
-        (
-            "import jax\n"
-            "jax.config.enable_omnistaging()  # as in 0.2\n"
-            "if x:\n"
-            "    jax.config.enable_omnistaging()\n"
-            "jax.config.enable_omnistaging(); f()\n"
-        ),
-        ("# as in 0.2\nif x:\n    pass\npass; f()\n"),
-    ),
-}
+# {what: the text before and after, as a diff}
+FIXES = pairs(
+    {
+        "pop": """\
+ import flax
+-state, params = variables.pop('params')
+-b = f(x).pop('batch_stats')[1]
+-state, stats = self.state.pop('stats')
++state, params = flax.core.pop(variables, 'params')
++b = flax.core.pop(f(x), 'batch_stats')[1]
++state, stats = flax.core.pop(self.state, 'stats')
+""",
+        "names of arguments": """\
+ from functools import partial
+ import jax
+ import jax.numpy as jnp
+ from jax.numpy import clip as limit
+-y = limit(jnp.reshape(x, newshape=(-1,)), a_min=0, a_max=jnp.quantile(
+-    x, 0.9, interpolation='lower',  # no more
++y = limit(jnp.reshape(x, shape=(-1,)), min=0, max=jnp.quantile(
++    x, 0.9, method='lower',  # no more
+ ))
+-z = [jnp.clip(a = x, a_min=None, a_max=1, out=None), jnp.where(c, x=x, y=y)]
+-step = partial(jnp.clip, a_min=-1)
++z = [jnp.clip(x, max=1), jnp.where(c, x, y)]
++step = partial(jnp.clip, min=-1)
+""",
+        "arguments by their places": """\
+ import jax
+ import jax.numpy as jnp
+-jax.lax.dot(x, y, p, d), jnp.array(x, d, False), jax.lax.linalg.svd(x, False)
+-jnp.argsort(x, -1, 'stable', None), jax.remat(f, False, True)
++jax.lax.dot(x, y, precision=p, preferred_element_type=d), jnp.array(
++    x, d, copy=False
++), jax.lax.linalg.svd(x, full_matrices=False)
++jnp.argsort(x, -1, order=None), jax.remat(f, prevent_cse=True)
+""",
+        "arguments that change nothing": """\
+ import functools
+ import jax
+ from flax import linen as nn
+-from jax import numpy as jnp
+-@functools.partial(jax.checkpoint, concrete=True)
++@functools.partial(jax.checkpoint)
+ def f(x):
+-    return nn.softmax(x, initial=-jnp.inf) + jax.nn.softmax(initial=None, x=x)
+-g = nn.remat(f, concrete=cfg.concrete, policy=None)
++    return nn.softmax(x) + jax.nn.softmax(x=x)
++g = nn.remat(f, policy=None)
+""",
+        "a list for an array that had another name": """\
+ import jax.numpy as jnp
+-jnp.broadcast_to(arr=[1], shape=(3,))
++jnp.broadcast_to(array=jnp.asarray([1]), shape=(3,))
+""",
+        "methods of arrays": """\
+ import jax.numpy as jnp
+ x = jnp.zeros(3)
+-(x + 1).device(), x.device_buffer, x.split(
++next(iter((x + 1).devices())), x.addressable_data(0), jnp.split(x,
+     2, axis=0  # halves
+ )
+""",
+        "unfreeze and copy": """\
+ import jax
+-p = x.params.unfreeze()['a']
+-q = p.copy({'a': 1}).copy(add_or_replace=new)
++from flax import core
++p = core.unfreeze(x.params)['a']
++q = core.copy(core.copy(p, {'a': 1}), add_or_replace=new)
+""",
+        "checkpoints": """\
+ \"\"\"Train.\"\"\"
++import flax
+ from flax.training.checkpoints import save_checkpoint
+ import os
++
++# Checkpoints stay msgpack files, as they were before Flax 0.6.11.
++flax.config.update("flax_use_orbax_checkpointing", False)
+
+ # Why.
+ A = 1
+
+
+ def f():
+     save_checkpoint("a", 1, 2)
+     save_checkpoint("a", 1, 2)
+""",
+        "freezing beside flax.optim": """\
+ import flax
+-from flax import optim
++from flaxoptim_compat import optim
++
++# init and apply return FrozenDicts, as they did before Flax 0.7.
++flax.config.update("flax_return_frozendict", True)
+
+ x: optim.Optimizer
+ isinstance(flax.core.freeze(x), flax.core.FrozenDict)
+""",
+        "an annotation alone": """\
+-from flax import core, optim
++from flax import core
++from flaxoptim_compat import optim
+ x: core.FrozenDict
+ optim
+""",
+        "lists": """\
+ import jax.numpy as jnp
+-jnp.broadcast_to([x], s)
+-jnp.linalg.norm(x=(1, 2))
+-jnp.hstack([[1], x])
+-jnp.vstack([[i] for i in x])
+-jnp.meshgrid([1], x)
++jnp.broadcast_to(jnp.asarray([x]), s)
++jnp.linalg.norm(x=jnp.asarray((1, 2)))
++jnp.hstack([jnp.asarray([1]), x])
++jnp.vstack([jnp.asarray([i]) for i in x])
++jnp.meshgrid(jnp.asarray([1]), x)
+""",
+        "lists for a function that has another name today": """\
+ import jax.numpy as jnp
+-jnp.row_stack([[1], [2]])
++jnp.vstack([jnp.asarray([1]), jnp.asarray([2])])
+""",
+        "lists that jit wants to know": """\
+ import jax.numpy as jnp
+ import numpy as np
+-jnp.repeat(x, [1, 2]), np.e, jnp.repeat(x, [n])
++jnp.repeat(x, np.asarray([1, 2])), np.e, jnp.repeat(x, np.asarray([n]))
+""",
+        "lists as indices": """\
+ import jax.numpy as jnp
+ x = jnp.arange(3) % 2
+-x[[0, 1]]
++x[jnp.asarray([0, 1])]
+ x[[slice(2), None]]
+""",
+        "omnistaging": """\
+ import jax
+-from jax.config import config
+-
+-config.enable_omnistaging()
+
+ jax.jit
+""",
+        "omnistaging in a block, with a comment, beside something": """\
+-import jax
+-jax.config.enable_omnistaging()  # as in 0.2
++# as in 0.2
+ if x:
+-    jax.config.enable_omnistaging()
+-jax.config.enable_omnistaging(); f()
++    pass
++pass; f()
+""",
+    }
+)
 
 # {what: the text, the code, a part of the reason}
 LEFT: dict[str, tuple[str, str, str]] = {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flaxoptim_compat.migrate.rules import rule_modules
+from tests.migrate.diffs import sides
 from tests.support.places import GUIDE
 
 FOLDER = GUIDE / "rules"
@@ -54,11 +55,7 @@ def examples_in(code: str, text: str) -> list[Example]:
 def _sides(kind: str, block: str) -> tuple[str, str]:
     if kind == "py":
         return block, block
-    lines = block.splitlines(keepends=True)
-    before, after = (
-        "".join(line[1:] for line in lines if not line.startswith(other)) for other in "+-"
-    )
-    return before, after
+    return sides(block)
 
 
 EXAMPLES = [
