@@ -215,79 +215,56 @@ def test_fixes(case: str) -> None:
 EXPORTS = {"p.optimizers": {"Adam": "flax.optim.Adam"}}
 
 
-LEFT = {
-    "import flax\nx = flax.optim.adam.jnp\n": (
-        "FOC102 flax.optim.adam.jnp",
-        "flaxoptim_compat.optim has no adam.jnp.",
-    ),
-    "from flax.optim.base import traverse_util\n": (
-        "FOC101 traverse_util",
-        "flaxoptim_compat.optim has no base.traverse_util.",
-    ),
-    "import flax\nx = hasattr(flax, 'optim')\n": (
-        "FOC103 hasattr(flax, 'optim')",
-        "hasattr(flax, 'optim') is False since flax 0.6.0.",
-    ),
-    "import importlib\nx = lambda name: importlib.import_module(f'flax.optim.{name}')\n": (
-        "FOC103 importlib.import_module(f'flax.optim.{name}')",
-        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
-    ),
-    "import importlib\nx = importlib.import_module('flax.optim').Adam\n": (
-        "FOC103 importlib.import_module('flax.optim')",
-        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
-    ),
-    "x = __import__('flax').optim.Adam\n": (
-        "FOC103 __import__('flax')",
-        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
-    ),
-    "x = __import__('flax.optim')\n": (
-        "FOC103 __import__('flax.optim')",
-        "An import by a name in a string stays: import flaxoptim_compat.optim there.",
-    ),
-    "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": (
-        "FOC104 'flax.optim.Adam.beta1 = 0.8'",
-        "Only the program knows what this text is for.",
-    ),
-    "import gin\nclass A: pass\ngin.external_configurable(A, module='flax.optim')\n": (
-        "FOC104 'flax.optim'",
-        "Only the program knows what this text is for.",
-    ),
-    "import gin\ngin.bind_parameter('flax.optim.DynamicScale.scale', 1)\n": (
-        "FOC104 'flax.optim.DynamicScale.scale'",
-        "Only the program knows what this text is for.",
-    ),
-    "import gin\nDEFAULT = 'flax.optim.Adam'\n": (
-        "FOC104 'flax.optim.Adam'",
-        "Only the program knows what this text is for.",
-    ),
-    "BINDINGS = 'train.definition = @flax.optim.Adam()'\n": (
-        "FOC104 'train.definition = @flax.optim.Adam()'",
-        "Only the program knows what this text is for.",
-    ),
-    "from unittest import mock\nx = mock.patch('flax.optim.Adam')\n": (
-        "FOC104 'flax.optim.Adam'",
-        "Only the program knows what this text is for.",
-    ),
-    "config = dict(optimizer='flax.optim.Adam')\n": (
-        "FOC104 'flax.optim.Adam'",
-        "Only the program knows what this text is for.",
-    ),
-    **{
-        text: (
-            f"FOC108 {place}",
-            "Nothing needs this once no file uses flax.optim.",
-        )
-        for text, place in {
-            "import sys\nsys.modules['flax.optim'] = None\n": "'flax.optim'",
-            "import sys\nx = 'flax.optim' in sys.modules\n": "'flax.optim'",
-            "import sys\nsys.modules.setdefault('flax.optim', 1)\n": "'flax.optim'",
-            "from unittest import mock\nmock.patch.dict('sys.modules', {'flax.optim': 1})\n": (
-                "'flax.optim'"
-            ),
-            "import flax\nflax.optim = 1\n": "flax.optim",
-            "import flax\nsetattr(flax, 'optim', 1)\n": "setattr(flax, 'optim', 1)",
-        }.items()
+BY_STRING = "An import by a name in a string stays: import flaxoptim_compat.optim there."
+ITS_TEXT = "Only the program knows what this text is for."
+NOT_NEEDED = "Nothing needs this once no file uses flax.optim."
+GIN = "import gin\n"
+MOCK = "from unittest import mock\n"
+# {the reason and the code: {a program: what in it is left}}
+REASONS = {
+    ("flaxoptim_compat.optim has no adam.jnp.", "FOC102"): {
+        "import flax\nx = flax.optim.adam.jnp\n": "flax.optim.adam.jnp",
     },
+    ("flaxoptim_compat.optim has no base.traverse_util.", "FOC101"): {
+        "from flax.optim.base import traverse_util\n": "traverse_util",
+    },
+    ("hasattr(flax, 'optim') is False since flax 0.6.0.", "FOC103"): {
+        "import flax\nx = hasattr(flax, 'optim')\n": "hasattr(flax, 'optim')",
+    },
+    (BY_STRING, "FOC103"): {
+        "import importlib\nx = lambda name: importlib.import_module(f'flax.optim.{name}')\n": (
+            "importlib.import_module(f'flax.optim.{name}')"
+        ),
+        "import importlib\nx = importlib.import_module('flax.optim').Adam\n": (
+            "importlib.import_module('flax.optim')"
+        ),
+        "x = __import__('flax').optim.Adam\n": "__import__('flax')",
+        "x = __import__('flax.optim')\n": "__import__('flax.optim')",
+    },
+    (ITS_TEXT, "FOC104"): {
+        "BINDINGS = ['flax.optim.Adam.beta1 = 0.8', '']\n": "'flax.optim.Adam.beta1 = 0.8'",
+        f"{GIN}gin.external_configurable(A, module='flax.optim')\n": "'flax.optim'",
+        f"{GIN}gin.bind_parameter('flax.optim.DynamicScale.scale', 1)\n": (
+            "'flax.optim.DynamicScale.scale'"
+        ),
+        f"{GIN}DEFAULT = 'flax.optim.Adam'\n": "'flax.optim.Adam'",
+        "BINDINGS = 'a.b = @flax.optim.Adam()'\n": "'a.b = @flax.optim.Adam()'",
+        f"{MOCK}x = mock.patch('flax.optim.Adam')\n": "'flax.optim.Adam'",
+        "config = dict(optimizer='flax.optim.Adam')\n": "'flax.optim.Adam'",
+    },
+    (NOT_NEEDED, "FOC108"): {
+        "import sys\nsys.modules['flax.optim'] = None\n": "'flax.optim'",
+        "import sys\nx = 'flax.optim' in sys.modules\n": "'flax.optim'",
+        "import sys\nsys.modules.setdefault('flax.optim', 1)\n": "'flax.optim'",
+        f"{MOCK}mock.patch.dict('sys.modules', {{'flax.optim': 1}})\n": "'flax.optim'",
+        "import flax\nflax.optim = 1\n": "flax.optim",
+        "import flax\nsetattr(flax, 'optim', 1)\n": "setattr(flax, 'optim', 1)",
+    },
+}
+LEFT = {
+    text: (f"{code} {place}", reason)
+    for (reason, code), places in REASONS.items()
+    for text, place in places.items()
 }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
 import pytest
 
 from tests.support.rewriting_texts import rewrite
@@ -21,240 +19,102 @@ p_train_step = jax.pmap(train_step, axis_name="batch")
 
 
 """
+MAKE = "optimizer = optim.Momentum(0.1).create(params)"
+COPY = "optimizer = optimizer.replicate()"
+STEP = "return p_train_step(optimizer)"
+
+
+def train(*lines: str) -> str:
+    """A function that makes an optimizer first, and then does this."""
+    return "".join(f"{line}\n" for line in ("def train(params):", *indented(MAKE, *lines)))
+
+
+def indented(*lines: str) -> list[str]:
+    return [f"    {line}" for each in lines for line in each.splitlines()]
+
+
 CERTAIN = {
-    "in a row": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "with a value of its own at once": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params).replicate()
-            return p_train_step(optimizer)
-        """,
-    "in a loop afterwards": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            optimizer = optimizer.replicate()
-            for _ in range(3):
-                optimizer = p_train_step(optimizer)
-            return optimizer
-        """,
-    "in with": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            with jax.disable_jit(False):
-                optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "in a branch, and used there": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            if params:
-                optimizer = optimizer.replicate()
-                return p_train_step(optimizer)
-            return optimizer
-        """,
-    "in both branches": """
-        def train(params):
-            if params:
-                optimizer = optim.Momentum(0.1).create(params)
-                optimizer = optimizer.replicate()
-                optimizer = p_train_step(optimizer)
-            else:
-                optimizer = optim.Momentum(0.2).create(params)
-                optimizer = optimizer.replicate()
-                optimizer = p_train_step(optimizer)
-            return optimizer
-        """,
-    "asked in a comprehension": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            optimizer = optimizer.replicate()
-            return [p_train_step(optimizer) for _ in range(2)]
-        """,
-    "given to a function that makes the copies": """
-        def on_all_devices(optimizer):
-            optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-
-
-        def train(params):
-            return on_all_devices(optim.Momentum(0.1).create(params))
-        """,
-    "given to a function as a definition": """
-        def made(optimizer, params):
-            optimizer = optimizer.create(params)
-            optimizer = optimizer.replicate()
-            return [p_train_step(optimizer) for _ in range(2)]
-
-
-        def train(params):
-            return made(optim.Momentum(0.1), params)
-        """,
-    "in a field": """
-        class Trainer:
-            def __init__(self, params):
-                optimizer = optim.Momentum(0.1).create(params)
-                optimizer = optimizer.replicate()
-                self.optimizer = optimizer
-
-            def step(self):
-                self.optimizer = p_train_step(self.optimizer)
-        """,
-    "in a tuple": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            optimizer = optimizer.replicate()
-            both = optimizer, params
-            return p_train_step(both[0])
-        """,
-    "at the top of a file": """
-        optimizer = optim.Momentum(0.1).create(1.0)
-        optimizer = optimizer.replicate()
-        if __name__ == "__main__":
-            for _ in range(2):
-                optimizer = p_train_step(optimizer)
-        """,
-    "by another name": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            copies = optimizer.replicate()
-            return p_train_step(copies)
-        """,
+    "in a row": train(COPY, STEP),
+    "with a value of its own at once": train(STEP).replace(MAKE, f"{MAKE}.replicate()"),
+    "in a loop afterwards": train(
+        COPY, "for _ in range(3):", "    optimizer = p_train_step(optimizer)", "return optimizer"
+    ),
+    "in with": train("with jax.disable_jit(False):", f"    {COPY}", STEP),
+    "in a branch, and used there": train(
+        "if params:", f"    {COPY}", f"    {STEP}", "return optimizer"
+    ),
+    "in both branches": train(
+        "if params:",
+        *indented(MAKE, COPY, "optimizer = p_train_step(optimizer)"),
+        "else:",
+        *indented(MAKE.replace("0.1", "0.2"), COPY, "optimizer = p_train_step(optimizer)"),
+        "return optimizer",
+    ).replace(f"    {MAKE}\n", "", 1),
+    "asked in a comprehension": train(COPY, "return [p_train_step(optimizer) for _ in range(2)]"),
+    "given to a function that makes the copies": (
+        f"def on_all_devices(optimizer):\n    {COPY}\n    {STEP}\n\n\n"
+        + train("return on_all_devices(optimizer)")
+    ),
+    "given to a function as a definition": (
+        "def made(optimizer, params):\n    optimizer = optimizer.create(params)\n"
+        f"    {COPY}\n    return [p_train_step(optimizer) for _ in range(2)]\n\n\n"
+        "def train(params):\n    return made(optim.Momentum(0.1), params)\n"
+    ),
+    "in a field": (
+        f"class Trainer:\n    def __init__(self, params):\n        {MAKE}\n        {COPY}\n"
+        "        self.optimizer = optimizer\n\n"
+        "    def step(self):\n        self.optimizer = p_train_step(self.optimizer)\n"
+    ),
+    "in a tuple": train(COPY, "both = optimizer, params", "return p_train_step(both[0])"),
+    "at the top of a file": (
+        f"{MAKE.replace('params', '1.0')}\n{COPY}\nif __name__ == '__main__':\n"
+        "    for _ in range(2):\n        optimizer = p_train_step(optimizer)\n"
+    ),
+    "by another name": train("copies = optimizer.replicate()", "return p_train_step(copies)"),
 }
 NOT_CERTAIN = {
-    "used before as well": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            train_step(optimizer)
-            optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "in a branch only": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            if params:
-                optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "in a loop": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            for _ in range(2):
-                optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "in try": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            try:
-                optimizer = optimizer.replicate()
-            finally:
-                optimizer = p_train_step(optimizer)
-        """,
-    "at the top of a file, in a function": """
-        optimizer = optim.Momentum(0.1).create(1.0)
-
-
-        def train():
-            return p_train_step(optimizer)
-
-
-        optimizer = optimizer.replicate()
-        train()
-        """,
-    "asked in a nested function": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-
-            def step():
-                return p_train_step(optimizer)
-
-            optimizer = optimizer.replicate()
-            return step()
-        """,
-    "a parameter that a nested function asks": """
-        def made(optimizer):
-            def step():
-                return p_train_step(optimizer)
-
-            optimizer = optimizer.replicate()
-            return step()
-
-
-        def train(params):
-            return made(optim.Momentum(0.1).create(params))
-        """,
-    "a parameter in one branch": """
-        def made(optimizer, params):
-            if params:
-                optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-
-
-        def train(params):
-            return made(optim.Momentum(0.1).create(params), params)
-        """,
-    "asked in a generator": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            steps = (p_train_step(optimizer) for _ in range(2))
-            optimizer = optimizer.replicate()
-            return next(steps), optimizer
-        """,
-    "set by a nested function": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-
-            def again():
-                nonlocal optimizer
-                optimizer = optim.Momentum(0.1).create(params)
-
-            optimizer = optimizer.replicate()
-            again()
-            return p_train_step(optimizer)
-        """,
-    "of the whole file": """
-        def train(params):
-            global optimizer
-            optimizer = optim.Momentum(0.1).create(params)
-            optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "by flax.jax_utils in the other branch": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            if params:
-                optimizer = jax_utils.replicate(optimizer)
-            else:
-                optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "over axes of two names": """
-        def train(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            optimizer = optimizer.replicate(axis_name="i")
-            p_train_step(optimizer)
-            optimizer = optimizer.unreplicate()
-            optimizer = optimizer.replicate()
-            return p_train_step(optimizer)
-        """,
-    "in a function that nobody calls here": """
-        def create(params):
-            optimizer = optim.Momentum(0.1).create(params)
-            return optimizer.replicate()
-
-
-        def train(optimizer: optim.Optimizer):
-            return p_train_step(optimizer)
-        """,
+    "used before as well": train("train_step(optimizer)", COPY, STEP),
+    "in a branch only": train("if params:", f"    {COPY}", STEP),
+    "in a loop": train("for _ in range(2):", f"    {COPY}", STEP),
+    "in try": train("try:", f"    {COPY}", "finally:", "    optimizer = p_train_step(optimizer)"),
+    "at the top of a file, in a function": (
+        f"{MAKE.replace('params', '1.0')}\n\n\ndef train():\n    {STEP}\n\n\n{COPY}\ntrain()\n"
+    ),
+    "asked in a nested function": train("def step():", f"    {STEP}", COPY, "return step()"),
+    "a parameter that a nested function asks": (
+        f"def made(optimizer):\n    def step():\n        {STEP}\n\n"
+        f"    {COPY}\n    return step()\n\n\n" + train("return made(optimizer)")
+    ),
+    "a parameter in one branch": (
+        f"def made(optimizer, params):\n    if params:\n        {COPY}\n    {STEP}\n\n\n"
+        + train("return made(optimizer, params)")
+    ),
+    "asked in a generator": train(
+        "steps = (p_train_step(optimizer) for _ in range(2))", COPY, "return next(steps), optimizer"
+    ),
+    "set by a nested function": train(
+        "def again():", "    nonlocal optimizer", f"    {MAKE}", COPY, "again()", STEP
+    ),
+    "of the whole file": train(COPY, STEP).replace(MAKE, f"global optimizer\n    {MAKE}"),
+    "by flax.jax_utils in the other branch": train(
+        "if params:",
+        "    optimizer = jax_utils.replicate(optimizer)",
+        "else:",
+        f"    {COPY}",
+        STEP,
+    ),
+    "over axes of two names": train(
+        "optimizer = optimizer.replicate(axis_name='i')",
+        "p_train_step(optimizer)",
+        "optimizer = optimizer.unreplicate()",
+        COPY,
+        STEP,
+    ),
+    "in a function that nobody calls here": (
+        f"def create(params):\n    {MAKE}\n    return optimizer.replicate()\n\n\n"
+        f"def train(optimizer: optim.Optimizer):\n    {STEP}\n"
+    ),
 }
-
-
-def program(text: str) -> str:
-    return START + textwrap.dedent(text).lstrip()
 
 
 def asking(expression: str) -> str:
@@ -264,14 +124,14 @@ def asking(expression: str) -> str:
 
 @pytest.mark.parametrize("name", CERTAIN)
 def test_what_averages_gets_the_mean(name: str) -> None:
-    text = rewrite(program(CERTAIN[name]), "optax")
+    text = rewrite(START + CERTAIN[name], "optax")
     assert 'apply_gradients(grads=jax.lax.pmean(optimizer.params, "batch"))' in text
     assert "jax_utils.replicate(" in text and "# FOC" not in text
 
 
 @pytest.mark.parametrize("name", NOT_CERTAIN)
 def test_what_may_not_average_stays(name: str) -> None:
-    text = rewrite(program(NOT_CERTAIN[name]), "optax")
+    text = rewrite(START + NOT_CERTAIN[name], "optax")
     assert "    # FOC205: The step may average its gradients after" in text
     assert "apply_gradients" not in text and "TrainState" not in text
 
