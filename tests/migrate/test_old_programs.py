@@ -11,7 +11,6 @@ import pytest
 
 from tests.support.legacy_program_runs import (
     CASES,
-    CLOSED_LOOP,
     OURS,
     PROGRAMS,
     assert_equal_up_to,
@@ -28,8 +27,6 @@ PROTOCOL = ("--steps", str(STEPS), "--save_every", str(SAVE_EVERY))
 # The optimizers of these stay those of flax.optim, because the program reads single entries of
 # their state dicts. All others become TrainStates.
 STAY = {"seq2seq"}
-# XLA fuses what optax does in another order than what we do; see CLOSED_LOOP.
-FUSED_OTHERWISE = {"vit"}
 # Attention does not see what is added to all keys: this gradient is zero, but for rounding.
 NOTHING_BUT_ROUNDING = "/key/bias"
 # What rewritten programs still take from flaxoptim_compat: classes of their own, or looked up by
@@ -41,7 +38,6 @@ STILL_OURS = {
         "adafactor.py",
         "detr.py",
         "l2p.py",
-        "momentum_clip.py",
         "train.py",
     },
 }
@@ -97,9 +93,10 @@ def test_it_runs_by_itself_and_ends_on_the_same_parameters(
         expected = as_train_states(expected)
         assert [each for each in {*ended} - {*expected} if "opt_state/" not in each] == []
     compared = [key for key in expected if not key.endswith(NOTHING_BUT_ROUNDING)]
-    ulps = CLOSED_LOOP if name in FUSED_OTHERWISE else program.ulps
     assert_equal_up_to(
-        ulps, {key: ended[key] for key in compared}, {key: expected[key] for key in compared}
+        program.ulps,
+        {key: ended[key] for key in compared},
+        {key: expected[key] for key in compared},
     )
 
 

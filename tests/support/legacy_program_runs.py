@@ -50,7 +50,6 @@ CASES = {
     "nerf": Program("nerf/train.py", 0.5),
     "detr": Program("detr.py", 0.2, OF_DETECTOR),
     "l2p": Program("l2p.py", 0.5),
-    "vit": Program("vit/train.py", 0.01, ulps=0.0),
     "apg": Program("apg.py", 0.2),
     "seq2seq": Program("-m seq2seq.train", 0.05, ulps=0.0),
 }

@@ -57,12 +57,9 @@ def _install_names() -> None:
         (
             jax,
             {
-                "tree_flatten": tree_util.tree_flatten,
                 "tree_leaves": tree_util.tree_leaves,
                 "tree_map": tree_util.tree_map,
                 "tree_multimap": tree_util.tree_map,
-                "tree_structure": tree_util.tree_structure,
-                "tree_unflatten": tree_util.tree_unflatten,
             },
         ),
         (tree_util, {"tree_multimap": tree_util.tree_map}),
@@ -77,7 +74,7 @@ def _install_names() -> None:
                 "index_add": lambda array, where, value: jnp.asarray(array).at[where].add(value),
             },
         ),
-        (np, {"product": np.prod, "float_": np.float64, "NINF": -np.inf}),
+        (np, {"product": np.prod, "float_": np.float64}),
     ):
         for name, value in names.items():
             setattr(where, name, value)

@@ -30,7 +30,8 @@ def put_what_flax_imports() -> None:
     """Let flax import what it asks for."""
     for name, attributes in IMPORTED.items():
         module: Any = ModuleType(name)
-        vars(module).update(dict.fromkeys(attributes.split(), object))
+        # No value is an instance of a class that nobody else knows.
+        vars(module).update({each: type(each, (), {}) for each in attributes.split()})
         sys.modules[name] = module
         package, _, last = name.rpartition(".")
         if package:
