@@ -65,19 +65,16 @@ class _Assigned(ast.NodeTransformer):
         return node
 
 
-class _OutsideTexts(ast.NodeTransformer):
-    """F-strings stay as they are: before Python 3.12 they take no quotes of their own kind."""
-
-    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
-        return node
-
-
-class _ByFunction(_OutsideTexts):
+class _ByFunction(ast.NodeTransformer):
     """A function of the program for a method."""
 
     def __init__(self, method: str, parameters: str) -> None:
         self._method = method
         self._takes_any = "*" in parameters
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        # Before Python 3.12 an f-string takes no quotes of its own kind.
+        return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
@@ -86,34 +83,6 @@ class _ByFunction(_OutsideTexts):
             function = _NAME(f"call_{self._method}", _LOAD)
             return ast.Call(function, [node.func.value, *node.args], node.keywords)
         return node
-
-
-class _Methods(_OutsideTexts):
-    """The methods of a program's classes, given to a function that calls them."""
-
-    def __init__(self, names: set[str]) -> None:
-        self._names = names
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr in self._names:
-            return ast.Call(_NAME("call_it", _LOAD), [node.func, *node.args], node.keywords)
-        return node
-
-
-def _methods_handed_on(text: str) -> str:
-    tree = ast.parse(text)
-    classes = (each for each in ast.walk(tree) if isinstance(each, ast.ClassDef))
-    methods = (each for one in classes for each in one.body if isinstance(each, ast.FunctionDef))
-    names = {each.name for each in methods if not each.decorator_list}
-    # Those of flax.optim have the same names.
-    names -= {"apply_gradient", "create", "replace"}
-    if not names:
-        return text
-    return _with_head(
-        "def call_it(method, *args, **kwargs):\n    return method(*args, **kwargs)\n",
-        ast.unparse(ast.fix_missing_locations(_Methods(names).visit(tree))),
-    )
 
 
 def _with_head(head: str, program: str) -> str:
@@ -140,7 +109,7 @@ def _handed_on(hand_on: str) -> Callable[[str], str]:
             return text
         tree = _Results().visit(ast.parse(text))
         program = ast.unparse(ast.fix_missing_locations(tree))
-        return _with_head(f"import types\nimport jax\n{hand_on}\n", program)
+        return _with_head(f"import jax\n{hand_on}\n", program)
 
     return spelled
 
@@ -182,18 +151,9 @@ VALUES: dict[str, Callable[[str], str]] = {
     "blocks": _by(_Blocks()),
     "tuples": _by(_Assigned(_unpacked)),
     "a function": _handed_on("def hand_on(of):\n    return of"),
-    "an object": _handed_on("hand_on = lambda of: types.SimpleNamespace(held=of).held"),
     "leaves": _handed_on(
         "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
         "    return jax.tree_util.tree_unflatten(tree, leaves)"
     ),
-    "a registry": _handed_on(
-        "class Registry:\n    def __init__(self):\n        self.found = []\n"
-        "    def add(self, function):\n        self.found.append(function)\n"
-        "        return function\n"
-        "registry = Registry()\n@registry.add\ndef same(of):\n    return of\n"
-        "hand_on = lambda of: registry.found[-1](of)"
-    ),
-    "methods that are handed on": _methods_handed_on,
     "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
 }

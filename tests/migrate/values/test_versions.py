@@ -34,15 +34,11 @@ def indented(*lines: str) -> list[str]:
 
 
 CERTAIN = {
-    "in a row": train(COPY, STEP),
     "with a value of its own at once": train(STEP).replace(MAKE, f"{MAKE}.replicate()"),
     "in a loop afterwards": train(
         COPY, "for _ in range(3):", "    optimizer = p_train_step(optimizer)", "return optimizer"
     ),
     "in with": train("with jax.disable_jit(False):", f"    {COPY}", STEP),
-    "in a branch, and used there": train(
-        "if params:", f"    {COPY}", f"    {STEP}", "return optimizer"
-    ),
     "in both branches": train(
         "if params:",
         *indented(MAKE, COPY, "optimizer = p_train_step(optimizer)"),
@@ -70,17 +66,13 @@ CERTAIN = {
         f"{MAKE.replace('params', '1.0')}\n{COPY}\nif __name__ == '__main__':\n"
         "    for _ in range(2):\n        optimizer = p_train_step(optimizer)\n"
     ),
-    "by another name": train("copies = optimizer.replicate()", "return p_train_step(copies)"),
 }
 NOT_CERTAIN = {
-    "used before as well": train("train_step(optimizer)", COPY, STEP),
-    "in a branch only": train("if params:", f"    {COPY}", STEP),
     "in a loop": train("for _ in range(2):", f"    {COPY}", STEP),
     "in try": train("try:", f"    {COPY}", "finally:", "    optimizer = p_train_step(optimizer)"),
     "at the top of a file, in a function": (
         f"{MAKE.replace('params', '1.0')}\n\n\ndef train():\n    {STEP}\n\n\n{COPY}\ntrain()\n"
     ),
-    "asked in a nested function": train("def step():", f"    {STEP}", COPY, "return step()"),
     "a parameter that a nested function asks": (
         f"def made(optimizer):\n    def step():\n        {STEP}\n\n"
         f"    {COPY}\n    return step()\n\n\n" + train("return made(optimizer)")
@@ -96,13 +88,6 @@ NOT_CERTAIN = {
         "def again():", "    nonlocal optimizer", f"    {MAKE}", COPY, "again()", STEP
     ),
     "of the whole file": train(COPY, STEP).replace(MAKE, f"global optimizer\n    {MAKE}"),
-    "by flax.jax_utils in the other branch": train(
-        "if params:",
-        "    optimizer = jax_utils.replicate(optimizer)",
-        "else:",
-        f"    {COPY}",
-        STEP,
-    ),
     "over axes of two names": train(
         "optimizer = optimizer.replicate(axis_name='i')",
         "p_train_step(optimizer)",
