@@ -5,8 +5,8 @@ from __future__ import annotations
 from flaxoptim_compat.legacy.calls.other_answers import OTHER_ANSWERS
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from tests.generate.generator import Files, Generator
+from tests.legacy.calls.signature_decisions import DECISIONS, DOCUMENTED, OLDER
 from tests.support.places import GUIDE
-from tests.support.signature_decisions import DECISIONS, DOCUMENTED, OLDER
 
 PAGE = GUIDE / "served_calls.md"
 HEAD = """# Served calls

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from tests.generate.generator import Files, Generator
-from tests.support import random_cases
-from tests.support.old_names import RUN_NAMES
+from tests.legacy.cases import random_numbers as random_cases
+from tests.legacy.cases.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
 from tests.support.places import DATA
 

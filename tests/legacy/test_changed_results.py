@@ -14,9 +14,9 @@ import pytest
 import flaxoptim_compat
 from flaxoptim_compat import FlaxOptimDeprecationWarning
 from flaxoptim_compat.legacy.calls.tables import ANSWERS_BY_MODULE
-from tests.support import changed_results
-from tests.support.changed_results import ROWS, before_of, result
-from tests.support.old_names import RUN_NAMES, look_up
+from tests.legacy.cases import changed_results
+from tests.legacy.cases.changed_results import ROWS, before_of, result
+from tests.legacy.cases.old_names import RUN_NAMES, look_up
 from tests.support.oracle.environments import run_in_old_environment
 
 IN_SCOPE = {"inf": float("inf"), "nan": float("nan")}

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from flaxoptim_compat.legacy.lists import TOOK_LISTS, accept_lists
-from tests.support.list_arguments import ARGUMENTS, L
+from tests.legacy.cases.lists import ARGUMENTS, L
 
 # Their results have shapes that depend on values.
 ONLY_OUTSIDE_JIT = (

@@ -17,7 +17,7 @@ from flaxoptim_compat.legacy.alias import Alias
 from flaxoptim_compat.legacy.calls.tables import ANSWERS_BY_MODULE, BY_MODULE
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_flax_optim
-from tests.support.not_even_private import may_be_nowhere
+from tests.legacy.names.not_even_private import may_be_nowhere
 from tests.support.places import GUIDE
 
 PAGE = GUIDE / "served_names.md"

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import flaxoptim_compat
+from tests.legacy.cases.random_numbers import CASES, OFTEN, OTHERS, ROUNDED
 from tests.support.options import exhaustive
 from tests.support.places import DATA, ROOT
 from tests.support.processes import compat, output_of
-from tests.support.random_cases import CASES, OFTEN, OTHERS, ROUNDED
 from tests.support.written_programs import write
 
 RECORDED = json.loads((DATA / "random_numbers.json").read_text())
@@ -36,7 +36,15 @@ def is_often(name: str) -> bool:
 def found(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Any:
     """What the cases give, in the machine code that users have, which rounds otherwise."""
     names = CASES if request.config.getoption("exhaustive") else filter(is_often, CASES)
-    command = ["run", "--random", "then", "--quiet", "-m", "tests.support.random_cases", *names]
+    command = [
+        "run",
+        "--random",
+        "then",
+        "--quiet",
+        "-m",
+        "tests.legacy.cases.random_numbers",
+        *names,
+    ]
     done = compat(
         command, tmp_path_factory.mktemp("run"), {"PYTHONPATH": str(ROOT), "XLA_FLAGS": ""}
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.migrate.unmarked import without_marks
 from tests.support.legacy_program_runs import (
     CASES,
     OURS,
@@ -19,7 +20,6 @@ from tests.support.legacy_program_runs import (
 )
 from tests.support.places import ROOT
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
-from tests.support.unmarked import without_marks
 
 STEPS, SAVE_EVERY, KILLED_AT = 12, 3, 4
 PROTOCOL = ("--steps", str(STEPS), "--save_every", str(SAVE_EVERY))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.migrate.other_spellings import BLANKS, VALUES, comments_of
+from tests.migrate.program_results import errors, results
 from tests.migrate.test_wild_programs import FUSED_OTHERWISE, MARKED
 from tests.support.options import each
 from tests.support.places import DATA
-from tests.support.program_results import errors, results
 from tests.support.rewriting_folders import PROGRAMS, copied, rewrite, texts, without_imports
 
 

@@ -11,8 +11,9 @@ import pytest
 
 import flaxoptim_compat
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
-from tests.support import call_cases, old_names
-from tests.support.old_names import RUN_NAMES
+from tests.legacy.cases import calls as call_cases
+from tests.legacy.cases import old_names
+from tests.legacy.cases.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
 
 # Where jax still takes an old call, it says for how long.

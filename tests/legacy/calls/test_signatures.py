@@ -15,16 +15,16 @@ import pytest
 from flaxoptim_compat.legacy.calls.row import OldCall, OldParameter
 from flaxoptim_compat.legacy.calls.tables import ENTRIES
 from tests.generate.signatures import RECORD
-from tests.support.old_names import look_up
-from tests.support.signature_changes import Change, changes
-from tests.support.signature_decisions import (
+from tests.legacy.calls.signature_changes import Change, changes
+from tests.legacy.calls.signature_decisions import (
     DECISIONS,
     DOCUMENTED,
     SAME,
     decision_about,
     is_served,
 )
-from tests.support.signatures import signatures
+from tests.legacy.calls.signatures import signatures
+from tests.legacy.cases.old_names import look_up
 
 OLD: dict[str, list[str]] = json.loads(RECORD.read_text())
 # These took it in releases before those, or took it though their signature does not show it.

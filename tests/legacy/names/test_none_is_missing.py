@@ -11,7 +11,7 @@ import pytest
 
 import flaxoptim_compat
 from flaxoptim_compat.legacy.names.gone_for_good import GONE
-from tests.support.old_names import exists
+from tests.legacy.cases.old_names import exists
 from tests.support.oracle.environments import run_in_old_environment
 from tests.support.places import OLD_ENVIRONMENT
 

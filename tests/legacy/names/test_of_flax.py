@@ -13,8 +13,9 @@ import pytest
 
 import flaxoptim_compat
 from flaxoptim_compat.legacy.names.of_flax import ENTRIES
-from tests.support import flax_name_cases, old_names
-from tests.support.old_names import RUN_NAMES
+from tests.legacy.cases import flax_names as flax_name_cases
+from tests.legacy.cases import old_names
+from tests.legacy.cases.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
 
 

@@ -13,9 +13,10 @@ import pytest
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_jax
 from flaxoptim_compat.legacy.names.table import ERA, STAND_INS
-from tests.support import jax_name_cases, old_names
-from tests.support.not_even_private import may_be_nowhere
-from tests.support.old_names import RUN_NAMES, exists
+from tests.legacy.cases import jax_names as jax_name_cases
+from tests.legacy.cases import old_names
+from tests.legacy.cases.old_names import RUN_NAMES, exists
+from tests.legacy.names.not_even_private import may_be_nowhere
 from tests.support.oracle.environments import run_in_old_environment
 
 ENTRIES = {entry.name: entry for entry in of_jax.ENTRIES}

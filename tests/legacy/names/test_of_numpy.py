@@ -14,8 +14,9 @@ import pytest
 from flaxoptim_compat.legacy.entry import Entry
 from flaxoptim_compat.legacy.names import of_numpy
 from flaxoptim_compat.legacy.names.table import ERA, STAND_INS
-from tests.support import numpy_name_cases, old_names
-from tests.support.old_names import RUN_NAMES
+from tests.legacy.cases import numpy_names as numpy_name_cases
+from tests.legacy.cases import old_names
+from tests.legacy.cases.old_names import RUN_NAMES
 from tests.support.oracle.environments import run_in_old_environment
 
 ENTRIES = {entry.name: entry for entry in of_numpy.ENTRIES}

@@ -9,8 +9,8 @@ from flaxoptim_compat.migrate.editing.marks import (
     wrapped,
     written,
 )
+from tests.migrate.unmarked import without_marks
 from tests.support.rewriting_texts import rewrite
-from tests.support.unmarked import without_marks
 
 REASON = "It may be called: write `jax_utils.replicate(optimizer, devices=all)`, or something else."
 SUBCLASS = """\

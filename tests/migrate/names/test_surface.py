@@ -7,7 +7,7 @@ import importlib
 import pytest
 
 from flaxoptim_compat.migrate.names.surface import served
-from tests.support.legacy_surface import full_names
+from tests.migrate.names.legacy_surface import full_names
 
 
 def test_every_served_name_is_there(every_name: list[str]) -> None:

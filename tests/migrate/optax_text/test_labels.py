@@ -11,8 +11,8 @@ import optax
 import pytest
 from flax.core import freeze
 
+from tests.migrate.optax_text.partitioned import BIASES, PARAMS, SCOPE, traversal
 from tests.support.optax_texts import made, rewritten_parts
-from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
 
 
 def labels_of(text: str, tree: Any, scope: Any) -> Any:

@@ -14,6 +14,7 @@ from flaxoptim_compat import optim
 from flaxoptim_compat.migrate.editing.edits import Edit, Span, apply_edits
 from flaxoptim_compat.migrate.optax_text.binding import Refused, pairs
 from flaxoptim_compat.migrate.optax_text.text import Part, partition, partition_refusal
+from tests.migrate.optax_text.partitioned import BIASES, PARAMS, SCOPE, traversal
 from tests.support import cases
 from tests.support.optax_texts import (
     NAMES,
@@ -28,7 +29,6 @@ from tests.support.optax_texts import (
     spelled,
 )
 from tests.support.options import each_case
-from tests.support.partitioned import BIASES, PARAMS, SCOPE, traversal
 from tests.support.side_by_side import assert_same, bits
 
 RATE = "learning_rate"

@@ -9,9 +9,9 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.migrate.program.releases import Releases
+from tests.migrate.unmarked import without_marks
 from tests.support.rewriting_folders import Rewrite, read
 from tests.support.rewriting_texts import findings_alone, rewrite_alone
-from tests.support.unmarked import without_marks
 
 OLD = Releases((("jax", "0.4.30"), ("numpy", "1.26.4")))
 # {what: a program, the version that knows the new name, what stays before, and what it becomes}

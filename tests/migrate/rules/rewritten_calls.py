@@ -9,8 +9,8 @@ from flaxoptim_compat.legacy.calls.row import module_of
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
 from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.program.releases import releases
-from tests.support.old_code import run
-from tests.support.old_names import look_up
+from tests.legacy.cases.old_names import look_up
+from tests.migrate.successors.old_code import run
 from tests.support.rewriting_texts import findings_alone, rewrite_alone
 
 CODES = ("FOC166", "FOC167", "FOC171")

@@ -19,8 +19,8 @@ from flaxoptim_compat.migrate.editing.import_plan import ImportPlan
 from flaxoptim_compat.migrate.names.names import Names
 from flaxoptim_compat.migrate.optimizers.reading import Reading
 from flaxoptim_compat.migrate.rules import rule_modules
+from tests.migrate.names.legacy_surface import full_names
 from tests.migrate.names.names_in_texts import exporter_of
-from tests.support.legacy_surface import full_names
 from tests.support.oracle.in_process import genuine_optim
 from tests.support.rewriting_texts import document as document_of
 from tests.support.rewriting_texts import rewrite

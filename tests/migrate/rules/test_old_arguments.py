@@ -8,9 +8,9 @@ import jax
 import pytest
 
 import flaxoptim_compat
+from tests.legacy.cases.calls import CASES
+from tests.legacy.cases.old_names import encode, outcome
 from tests.migrate.rules.rewritten_calls import WrittenCalls
-from tests.support.call_cases import CASES
-from tests.support.old_names import encode, outcome
 
 # Where jax still takes an old call, it says for how long.
 pytestmark = pytest.mark.filterwarnings(

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from flaxoptim_compat.migrate.editing.marks import marks_in
+from tests.migrate.unmarked import without_marks
 from tests.support.rewriting_texts import findings_of, in_one_line_each, rewrite, rewrite_all
-from tests.support.unmarked import without_marks
 
 # Programs that have nothing to do with flax.optim, however much they look like it.
 UNTOUCHED = {

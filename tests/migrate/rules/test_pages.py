@@ -10,8 +10,8 @@ from flaxoptim_compat.migrate.editing.finding import Finding
 from flaxoptim_compat.migrate.rules import page, rule_modules
 from flaxoptim_compat.migrate.rules.rule import Rule
 from tests.migrate.rules.rule_pages import EXAMPLES, FOLDER, Example, examples_in, path_of
+from tests.migrate.unmarked import without_marks
 from tests.support.rewriting_texts import findings_of, rewrite
-from tests.support.unmarked import without_marks
 
 ALL = [each.rule for each in rule_modules().values()]
 of_each_rule = pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.code)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flaxoptim_compat.cli import main
-from tests.support.creations import creations, programs
+from tests.migrate.run.creations import creations, programs
 from tests.support.places import DATA
 from tests.support.rewriting_folders import Rewrite, copied
 

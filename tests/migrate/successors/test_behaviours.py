@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from flax.core import FrozenDict, unfreeze
 
-from tests.support.old_code import run
-from tests.support.old_names import encode
+from tests.legacy.cases.old_names import encode
+from tests.migrate.successors.old_code import run
 from tests.support.rewriting_texts import rewrite_alone
 
 VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from flaxoptim_compat.legacy.took_lists import TOOK_LISTS
-from tests.support.list_arguments import ARGUMENTS
-from tests.support.old_code import run, run_as_it_was
-from tests.support.old_names import encode
+from tests.legacy.cases.lists import ARGUMENTS
+from tests.legacy.cases.old_names import encode
+from tests.migrate.successors.old_code import run, run_as_it_was
 from tests.support.processes import output_of
 from tests.support.rewriting_texts import rewrite_alone
 

@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from tests.support.old_code import run, run_as_it_was
-from tests.support.old_names import encode
+from tests.legacy.cases.old_names import encode
+from tests.migrate.successors.old_code import run, run_as_it_was
 from tests.support.rewriting_texts import INSTALLED, rewrite_alone
 
 VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)

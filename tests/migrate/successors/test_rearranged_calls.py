@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.jax_update_cases import UPDATES
-from tests.support.old_code import run, run_as_it_was
-from tests.support.old_names import encode
+from tests.legacy.cases.jax_updates import UPDATES
+from tests.legacy.cases.old_names import encode
+from tests.migrate.successors.old_code import run, run_as_it_was
 from tests.support.rewriting_texts import rewrite_alone
 
 

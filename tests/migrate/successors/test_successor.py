@@ -26,9 +26,9 @@ from flaxoptim_compat.migrate.successors.successor import (
     PUBLIC,
     successor,
 )
-from tests.support import numpy_name_cases
-from tests.support.old_code import run
-from tests.support.old_names import RUN_NAMES, exists
+from tests.legacy.cases import numpy_names as numpy_name_cases
+from tests.legacy.cases.old_names import RUN_NAMES, exists
+from tests.migrate.successors.old_code import run
 from tests.support.oracle.environments import run_in_old_environment
 from tests.support.places import OLD_ENVIRONMENT
 from tests.support.rewriting_texts import INSTALLED, findings_alone, rewrite_alone

@@ -12,7 +12,7 @@ from tests.support.oracle import old_flax  # noqa: F401 # isort: skip - must pre
 import jax.experimental.pjit
 import jax.sharding
 
-from tests.support.signatures import signatures
+from tests.legacy.calls.signatures import signatures
 
 # What flax 0.5.3 imports to write and read files: of an older jax, and of TensorFlow.
 IMPORTED = {

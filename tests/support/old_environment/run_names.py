@@ -11,7 +11,7 @@ import warnings
 
 from tests.support.oracle import old_flax  # noqa: F401 # isort: skip - must precede flax
 
-from tests.support.old_names import look_up, outcome
+from tests.legacy.cases.old_names import look_up, outcome
 
 
 def main(module: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from flaxoptim_compat.legacy.calls.other_answers import OTHER_ANSWERS
-from tests.support.old_names import Case, Old
+from tests.legacy.cases.old_names import Case, Old
 
 _INTEGERS = np.asarray([[1, 2], [2, -3]], np.int32)
 _X = np.asarray([[-0.5, 0.5], [2.5, 0.25]], np.float32)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.old_names import Case, Old
+from tests.legacy.cases.old_names import Case, Old
 
 MODULES = ("numpy",)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.old_names import Case, Old
+from tests.legacy.cases.old_names import Case, Old
 
 VECTOR = np.linspace(-2.5, 4.0, 7).astype(np.float32)
 MATRIX = np.cos(np.arange(12.0)).astype(np.float32).reshape(4, 3)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from tests.support.old_names import Case, Old
+from tests.legacy.cases.old_names import Case, Old
 
 SEEDS = (0, 2021, -7)
 _COVARIANCE = "jnp.array([[2.0, 0.5], [0.5, 1.0]])"

@@ -23,7 +23,7 @@ def results(
     Args:
       folder: the programs.
       file: where the process that runs them is to write it down.
-      options: those of ``tests.support.wild_runs``.
+      options: those of ``tests.migrate.wild_runs``.
       observed: the folder that is to say where they used optimizers.
     """
     return results_in_turn({folder: file}, *options, observed=observed)[0]
@@ -42,7 +42,7 @@ def results_in_turn(
         environment["PYTHONPATH"] += f"{os.pathsep}{launching.STARTUP}"
         environment[starting.USES] = str(observed)
     paths = [str(path) for pair in folders.items() for path in pair]
-    output_of(["-m", "tests.support.wild_runs", *paths, *options], ROOT, environment)
+    output_of(["-m", "tests.migrate.wild_runs", *paths, *options], ROOT, environment)
     found = []
     for file in folders.values():
         with np.load(file) as arrays:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tests.support.signatures import NO_SIGNATURE
+from tests.legacy.calls.signatures import NO_SIGNATURE
 
 Signatures = Mapping[str, Sequence[str]]
 

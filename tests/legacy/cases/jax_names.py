@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.support import jax_update_cases
-from tests.support.jax_update_cases import EXACT, FLAGS, INTEGERS, MATRIX, VECTOR
-from tests.support.old_names import Case, Old
+from tests.legacy.cases import jax_updates as jax_update_cases
+from tests.legacy.cases.jax_updates import EXACT, FLAGS, INTEGERS, MATRIX, VECTOR
+from tests.legacy.cases.old_names import Case, Old
 
 
 def _key(old: Old, seed: int = 0) -> Any:

@@ -1,6 +1,6 @@
 """Run the programs of folders, all in one process, and write down what they return.
 
-``python -m tests.support.wild_runs FOLDER FILE.npz [FOLDER FILE.npz ...] [--install]``
+``python -m tests.migrate.wild_runs FOLDER FILE.npz [FOLDER FILE.npz ...] [--install]``
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from flaxoptim_compat.legacy.calls.tables import ENTRIES, METHODS
-from tests.support.signature_changes import Change
+from tests.legacy.calls.signature_changes import Change
 
 SAME, DOCUMENTED = "the same in effect", "documented"
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.old_names import Case, Old
+from tests.legacy.cases.old_names import Case, Old
 
 X = np.asarray([[0.5, -1.0, 2.0]], np.float32)
 

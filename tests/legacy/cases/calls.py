@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.old_names import Case, Old
+from tests.legacy.cases.old_names import Case, Old
 
 VECTOR = np.asarray([-2.5, 4.0, 0.0, 1.5, 3.0, -1.0], np.float32)
 MATRIX = np.asarray([[1, 2, -4], [0.5, 3, 8]], np.float32)
