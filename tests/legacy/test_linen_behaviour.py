@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 
-import flax
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -162,28 +161,6 @@ def test_checkpoints_are_msgpack_files_in_a_relative_directory(era, tmp_path, mo
     assert checkpoints.restore_checkpoint("nowhere", target) is target
 
 
-def test_which_checkpoints_are_kept(era, tmp_path):
-    state = train_state()
-    for step in range(1, 7):
-        checkpoints.save_checkpoint(
-            tmp_path, state, step, prefix="model_", keep=2, keep_every_n_steps=3
-        )
-    assert sorted(os.listdir(tmp_path)) == ["model_1", "model_4", "model_5", "model_6"]
-    with pytest.raises(flax.errors.InvalidCheckpointError):
-        checkpoints.save_checkpoint(tmp_path, state, 2, prefix="model_")
-    checkpoints.save_checkpoint(tmp_path, state, 2, prefix="model_", keep=9, overwrite=True)
-    assert sorted(os.listdir(tmp_path)) == ["model_1", "model_2"]
-
-
-def test_other_targets_of_checkpoints(era, tmp_path):
-    optimizer = train_state().optimizer
-    checkpoints.save_checkpoint(tmp_path / "tuple", (optimizer, 7), optimizer.state.step)
-    assert os.listdir(tmp_path / "tuple") == ["checkpoint_0"]
-    assert checkpoints.restore_checkpoint(tmp_path / "tuple", (optimizer, 0))[1] == 7
-    checkpoints.save_checkpoint(tmp_path / "number", 7, 0.5)
-    assert checkpoints.restore_checkpoint(tmp_path / "number", None) == 7
-
-
 def test_parameters_from_before_linen(era):
     old = {"Conv_0": 1, "Dense_1": {"Dense_3": 2, "scale": 3}, "head": 4}
     now = {"Conv_0": 1, "Dense_0": {"Dense_0": 2, "scale": 3}, "head": 4}
@@ -220,20 +197,3 @@ def test_what_flax_deprecated_since_is_no_error(use, tmp_path):
     assert warnings.filters[1:] == filters
     with pytest.raises(DeprecationWarning):
         use(tmp_path)
-
-
-def test_the_setting_that_the_guide_names_gives_the_random_numbers_of_jax_0_4_13():
-    key = jax.random.PRNGKey(7)
-    with jax.threefry_partitionable(False):
-        assert jax.random.bits(key, (3,)).tolist() == [966301609, 1830345032, 1948237315]
-        assert jax.random.split(key).tolist() == [[966301609, 989289821], [1948237315, 1058547403]]
-        assert jax.random.permutation(key, 8).tolist() == [5, 0, 2, 4, 7, 1, 6, 3]
-        kernel = linen.Dense(2).init(key, jnp.ones((1, 2)))["params"]["kernel"]
-        dropout = linen.Dropout(0.5, deterministic=False)
-        dropped = dropout.apply({}, jnp.ones(8), rngs={"dropout": key})
-    of_flax_0_5_3 = [[1.1212078332901, -0.773938775062561], [0.04211681336164474, 1.1698999404907]]
-    np.testing.assert_allclose(kernel, of_flax_0_5_3, rtol=1e-6)
-    assert dropped.tolist() == [0, 0, 0, 0, 2, 2, 2, 2]
-    # As is the default since jax 0.5.
-    with jax.threefry_partitionable(True):
-        assert jax.random.bits(key, (3,)).tolist() != [966301609, 1830345032, 1948237315]
