@@ -24,7 +24,7 @@ from tests.support.creations import creations
 from tests.support.legacy_program_runs import CLOSED_LOOP
 from tests.support.own_programs import forget_programs
 from tests.support.places import DATA
-from tests.support.program_results import errors, results
+from tests.migrate.program_results import errors, results
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts
 
 PROGRAMS = DATA / "large_programs"

@@ -2,16 +2,170 @@
 
 from __future__ import annotations
 
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.migrate.other_spellings import BLANKS, VALUES, comments_of
 from tests.migrate.program_results import errors, results
 from tests.migrate.test_wild_programs import FUSED_OTHERWISE, MARKED
 from tests.support.options import each
 from tests.support.places import DATA
 from tests.support.rewriting_folders import PROGRAMS, copied, rewrite, texts, without_imports
+
+_NAME, _LOAD, _STORE = ast.Name, ast.Load(), ast.Store()
+
+
+def with_comments(text: str) -> str:
+    """With a comment behind each line that has none, and that one may stand behind."""
+    lines = text.split("\n")
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        line = token.start[0] - 1
+        ends = token.type in (tokenize.NEWLINE, tokenize.NL) and token.line.strip()
+        if ends and "#" not in lines[line]:
+            lines[line] += f"  # {line + 1}!"
+    return "\n".join(lines)
+
+
+def comments_of(text: str) -> set[str]:
+    """The comments that ``with_comments`` put there."""
+    return set(re.findall(r"# \d+!", text))
+
+
+def with_tabs(text: str) -> str:
+    """Indented by tabs, but for what is within strings."""
+    kept: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING:
+            kept |= {*range(token.start[0] + 1, token.end[0] + 1)}
+    return "\n".join(
+        line if number in kept else re.sub("^( {4})+", lambda by: "\t" * (len(by[0]) // 4), line)
+        for number, line in enumerate(text.split("\n"), 1)
+    )
+
+
+class _Blocks(ast.NodeTransformer):
+    """The body of each function in a block of its own."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        is_first = [isinstance(each, ast.Global | ast.Nonlocal) for each in node.body]
+        first = [each for each, stays in zip(node.body, is_first, strict=True) if stays]
+        rest = [each for each, stays in zip(node.body, is_first, strict=True) if not stays]
+        node.body = [*first, ast.If(ast.Constant(True), rest or [ast.Pass()], [])]
+        return node
+
+
+class _Assigned(ast.NodeTransformer):
+    """Another statement for each that assigns to a name."""
+
+    def __init__(self, other: Callable[[ast.expr, ast.expr], ast.Assign]) -> None:
+        self._other = other
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        self.generic_visit(node)
+        match node.targets:
+            case [ast.Name() as name]:
+                return self._other(name, node.value)
+        return node
+
+
+class _ByFunction(ast.NodeTransformer):
+    """A function of the program for a method."""
+
+    def __init__(self, method: str, parameters: str) -> None:
+        self._method = method
+        self._takes_any = "*" in parameters
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.JoinedStr:
+        # Before Python 3.12 an f-string takes no quotes of its own kind.
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        fits = self._takes_any or (len(node.args) == 1 and not node.keywords)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == self._method and fits:
+            function = _NAME(f"call_{self._method}", _LOAD)
+            return ast.Call(function, [node.func.value, *node.args], node.keywords)
+        return node
+
+
+def _with_head(head: str, program: str) -> str:
+    """Something in front of a program, whose ``from __future__`` stays the first statement."""
+    future = "".join(re.findall(r"^from __future__ .*\n", program, re.MULTILINE))
+    return f"{future}{head}{program.replace(future, '') if future else program}"
+
+
+class _Results(ast.NodeTransformer):
+    """What a step or ``create`` returns, given to ``hand_on``, which returns it."""
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in ("apply_gradient", "create"):
+            return ast.Call(_NAME("hand_on", _LOAD), [node], [])
+        return node
+
+
+def _handed_on(hand_on: str) -> Callable[[str], str]:
+    """The results of steps and of ``create`` through a function or lambda."""
+
+    def spelled(text: str) -> str:
+        if ".apply_gradient(" not in text and ".create(" not in text:
+            return text
+        tree = _Results().visit(ast.parse(text))
+        program = ast.unparse(ast.fix_missing_locations(tree))
+        return _with_head(f"import jax\n{hand_on}\n", program)
+
+    return spelled
+
+
+def _by_function(method: str, parameters: str) -> Callable[[str], str]:
+    def spelled(text: str) -> str:
+        if f".{method}(" not in text:
+            return text
+        tree = _ByFunction(method, parameters).visit(ast.parse(text))
+        is_import = [isinstance(each, ast.Import | ast.ImportFrom) for each in tree.body]
+        after = len(is_import) - is_import[::-1].index(True)
+        head = f"def call_{method}(of, {parameters}):\n"
+        tree.body[after:after] = ast.parse(f"{head}    return of.{method}({parameters})").body
+        return ast.unparse(ast.fix_missing_locations(tree))
+
+    return spelled
+
+
+def _by(transformer: ast.NodeTransformer) -> Callable[[str], str]:
+    def spelled(text: str) -> str:
+        return ast.unparse(ast.fix_missing_locations(transformer.visit(ast.parse(text))))
+
+    return spelled
+
+
+def _unpacked(name: ast.expr, value: ast.expr) -> ast.Assign:
+    return ast.Assign([ast.Tuple([name], _STORE)], ast.Tuple([value], _LOAD))
+
+
+# What changes nothing of what is done with the program.
+BLANKS: dict[str, Callable[[str], str]] = {
+    "unparsed": lambda text: ast.unparse(ast.parse(text)),
+    "comments, tabs, and line ends of Windows but for the last": lambda text: (
+        with_tabs(with_comments(text)).rstrip("\n").replace("\n", "\r\n")
+    ),
+}
+# What does the same in another way, of which more may stay.
+VALUES: dict[str, Callable[[str], str]] = {
+    "blocks": _by(_Blocks()),
+    "tuples": _by(_Assigned(_unpacked)),
+    "a function": _handed_on("def hand_on(of):\n    return of"),
+    "leaves": _handed_on(
+        "def hand_on(of):\n    leaves, tree = jax.tree_util.tree_flatten(of)\n"
+        "    return jax.tree_util.tree_unflatten(tree, leaves)"
+    ),
+    "a function for apply_gradient": _by_function("apply_gradient", "*args, **kwargs"),
+}
 
 
 @pytest.fixture(scope="module")
