@@ -34,6 +34,7 @@ def indented(*lines: str) -> list[str]:
 
 
 CERTAIN = {
+    "in a row": train(COPY, STEP),
     "with a value of its own at once": train(STEP).replace(MAKE, f"{MAKE}.replicate()"),
     "in a loop afterwards": train(
         COPY, "for _ in range(3):", "    optimizer = p_train_step(optimizer)", "return optimizer"
@@ -68,6 +69,8 @@ CERTAIN = {
     ),
 }
 NOT_CERTAIN = {
+    "used before as well": train("train_step(optimizer)", COPY, STEP),
+    "in a branch only": train("if params:", f"    {COPY}", STEP),
     "in a loop": train("for _ in range(2):", f"    {COPY}", STEP),
     "in try": train("try:", f"    {COPY}", "finally:", "    optimizer = p_train_step(optimizer)"),
     "at the top of a file, in a function": (
