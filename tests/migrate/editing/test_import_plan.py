@@ -69,6 +69,11 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         released("numpy.float"),
         "import os\nos, np.float",
     ),
+    "one use is not": (
+        "import numpy as np\nnp.float, np.int",
+        released("numpy.float"),
+        "import numpy as np\nnp.float, np.int",
+    ),
     "a use by the module alone": (
         "import numpy as np\nnp.float, f(np)",
         released("numpy.float"),
@@ -119,10 +124,20 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         released("flax.optim.Adam"),
         "from flax.optim import *\nadam.Adam, Adam",
     ),
+    "in __all__": (
+        "from numpy import float\n__all__ = ['float']\nfloat",
+        released("numpy.float"),
+        "from numpy import float\n__all__ = ['float']\nfloat",
+    ),
     "added to __all__": (
         "from numpy import float\n__all__ = []\n__all__ += ['float']\nfloat",
         released("numpy.float"),
         "from numpy import float\n__all__ = []\n__all__ += ['float']\nfloat",
+    ),
+    "exported by its alias": (
+        "from numpy import float as float\nfloat",
+        released("numpy.float"),
+        "from numpy import float as float\nfloat",
     ),
     "all names of a module": (
         "from jax.experimental.stax import *\nDense",

@@ -115,11 +115,26 @@ PLACES = {
         "optax",
         "import jax\nimport numpy as np\nimport optax\nimport tqdm\n",
     ),
+    "before all others": (
+        "import jax\nimport numpy as np\n",
+        "flax",
+        "import flax\nimport jax\nimport numpy as np\n",
+    ),
     "beside those of the same form": (
         "import flax\nimport jax\nfrom absl import app\nfrom flax import nn\nfrom jax import lax\n",
         "flax.training.train_state",
         "import flax\nimport jax\nfrom absl import app\nfrom flax import nn\n"
         "from flax.training import train_state\nfrom jax import lax\n",
+    ),
+    "behind those of the other form": (
+        "import jax\nimport numpy\n",
+        "flax.struct",
+        "import jax\nimport numpy\nfrom flax import struct\n",
+    ),
+    "before those of the other form": (
+        "import os\n\nfrom flax import nn\nfrom jax import lax\n",
+        "optax",
+        "import os\n\nimport optax\nfrom flax import nn\nfrom jax import lax\n",
     ),
     "both forms as one": (
         "from absl import app\nimport flax\nfrom flax import nn\nimport jax\nimport numpy as np\n",
@@ -146,6 +161,11 @@ PLACES = {
         "from stubs import stub\nstub()\nfrom flax import nn\nimport jax\n",
         "optax",
         "from stubs import stub\nstub()\nfrom flax import nn\nimport jax\nimport optax\n",
+    ),
+    "in a paragraph of its own": (
+        "import math\nimport os\n",
+        "optax",
+        "import math\nimport os\n\nimport optax\n",
     ),
     "above relative imports": (
         "from . import models\n",

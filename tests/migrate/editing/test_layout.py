@@ -24,6 +24,13 @@ LONGER = "train_state.TrainState.create(apply_fn=None, tx=optax.adam(0.1), param
 BROKEN = LONGER.replace("create(", "create(\n    ").replace("params)", "params\n)")
 
 EXAMPLES = {
+    "what fits is one line": ("x = f(a)", "a", "b", "x = f(b)"),
+    "the last brackets break first": (
+        "x = old(a)",
+        "old",
+        f"{LONG}.{LONG}(parameters, gradients)",
+        f"x = {LONG}.{LONG}(\n    parameters, gradients\n)(a)",
+    ),
     "an element a line": (
         "x = State(0, a, model_state)",
         "a",
@@ -62,6 +69,7 @@ EXAMPLES = {
         "b",
         "x = f(\n    a, b\n)",
     ),
+    "a comma that keeps lines apart": ("x = f(\n    a,\n)", "a", "b", "x = f(\n    b,\n)"),
     "such a comma within what is asked for an entry": (
         "x = {\n    'a': a_value,\n    'b': a_value_that_is_longer,\n}[name]",
         "a_value_that_is_longer",
@@ -102,6 +110,7 @@ EXAMPLES = {
         "c",
         "x = f(\n    c,  # one\n    b,\n)",
     ),
+    "a comment behind it": ("x = f(a)  # one", "a", "b", "x = f(b)  # one"),
     "two statements in place of one": (
         "x = f(a)",
         "x = f(a)",

@@ -26,12 +26,17 @@ FLAX = "import flax\n"
 MEANINGS: dict[str, str | None] = {
     # imports
     "import flax\nflax.optim.Adam": ADAM,
+    "import flax.optim\nflax.optim.Adam": ADAM,
+    "import flax.optim as o\no.Adam": ADAM,
     "import flax.linen\nimport flax\nflax.optim.Adam": ADAM,
     "from flax import optim\noptim.Adam": ADAM,
+    "from flax import optim as o\no.Adam": ADAM,
+    "from flax.optim import Adam\nAdam": ADAM,
     "from flax.optim import Adam as A\nA": ADAM,
     "from flax.optim.adam import Adam\nAdam": "flax.optim.adam.Adam",
     "import jax.numpy as jnp\njnp.float32": "jax.numpy.float32",
     "from jax import jit as f\nf": "jax.jit",
+    "import flax\nflax": "flax",
     "flax.optim.Adam": None,
     "from . import optim\noptim.Adam": None,
     # what is no name
@@ -41,7 +46,10 @@ MEANINGS: dict[str, str | None] = {
     # scopes
     f"{OPTIM}def f():\n  optim.Adam": ADAM,
     f"{OPTIM}def f(optim):\n  optim.Adam": None,
+    f"{OPTIM}def f(*optim):\n  optim.Adam": None,
+    f"{OPTIM}def f(**optim):\n  optim.Adam": None,
     f"{OPTIM}def f(*, optim):\n  optim.Adam": None,
+    f"{OPTIM}def f(optim, /):\n  optim.Adam": None,
     f"{OPTIM}def f():\n  optim = 1\n  optim.Adam": None,
     f"{OPTIM}def f():\n  optim.Adam\n  optim = 1": None,
     f"{OPTIM}def f():\n  optim += 1\n  optim.Adam": None,
@@ -59,6 +67,7 @@ MEANINGS: dict[str, str | None] = {
     f"{OPTIM}def f():\n  del optim\n  optim.Adam": None,
     f"{OPTIM}def f():\n  import torch.optim as optim\n  optim.Adam": "torch.optim.Adam",
     f"{OPTIM}def f():\n  def optim(): pass\n  optim.Adam": None,
+    f"{OPTIM}def f():\n  class optim: pass\n  optim.Adam": None,
     f"{OPTIM}def f():\n  def g():\n    optim = 1\n  optim.Adam": ADAM,
     f"{OPTIM}def f(optim):\n  def g():\n    optim.Adam": None,
     f"{OPTIM}def f(optim):\n  pass\noptim.Adam": ADAM,
@@ -75,6 +84,7 @@ MEANINGS: dict[str, str | None] = {
     "def f():\n  optim.Adam\nfrom flax import optim": ADAM,
     "def f():\n  from flax import optim\n  optim.Adam": ADAM,
     # several bindings
+    f"{OPTIM}{OPTIM}optim.Adam": ADAM,
     (
         "try:\n  from flax import optim\nexcept E:\n"
         "  from flaxoptim_compat import optim\noptim.Adam"

@@ -13,11 +13,17 @@ LEFT_ALONE: dict[str, str] = {
         "    first, second = kwargs.pop('params')\n"
         "    return first, kwargs.pop('params')[1]\n"
     ),
+    "pop of keywords": ("import flax\ndef f(**kwargs):\n    low, high = kwargs.pop('range')\n"),
     "pop with a default": "import flax\na, b = d.pop('params', (1, 2))\n",
+    "pop by a number": "import flax\na, b = pairs.pop(0)\n",
+    "pop of a list": "import jax\na, b = pairs.pop()\n",
     "methods in a file without jax": (
         "a, params = v.pop('params')\nv.unfreeze()\nw = v.unfreeze()\n"
     ),
     "unfreezing a layer": "import jax\nmodel.unfreeze()\n",
+    "a method of one's own": (
+        "import jax\nclass A:\n    def unfreeze(self):\n        return a.unfreeze()\n"
+    ),
     "self": (
         "import jax\nclass A:\n    def f(self):\n        return self.unfreeze(), self.copy({})\n"
     ),
@@ -30,11 +36,21 @@ LEFT_ALONE: dict[str, str] = {
         "np.copy([1])\n"
         "copy.copy({1: 2})\n"
     ),
+    "the function unfreeze": "from flax.core import unfreeze\nunfreeze(x)\n",
+    "checkpoints that are only read": (
+        "from flax.training import checkpoints\ncheckpoints.restore_checkpoint('a', None)\n"
+    ),
     "checkpoints with a format of choice": (
         "import flax\n"
         "from flax.training import checkpoints\n"
         "flax.config.update('flax_use_orbax_checkpointing', True)\n"
         "checkpoints.save_checkpoint('a', 1, 2)\n"
+    ),
+    "arrays": (
+        "import jax.numpy as jnp\n"
+        "jnp.broadcast_to(x, (2, 3))\n"
+        "jnp.reshape(x, [2, 3])\n"
+        "jnp.stack([1, 2])\n"
     ),
     "an unpacked list": "import jax.numpy as jnp\njnp.broadcast_to(*[[1], (3,)])\n",
     "an array of numpy by a list": ("import numpy as np\nimport jax\nx = np.zeros(3)\nx[[0, 1]]\n"),
@@ -42,6 +58,7 @@ LEFT_ALONE: dict[str, str] = {
         "import jax.numpy as jnp\nx = jnp.zeros(3)\ny = '%s' % x\ny[[0]]\n"
     ),
     "an unknown array by a list": ("import jax\ndef f(x):\n    return x[[0, 1]]\n"),
+    "omnistaging of something else": "import jax\nmy.enable_omnistaging()\n",
     "cells of today": (
         "from flax import linen as nn\n"
         "nn.LSTMCell(8).initialize_carry(key, (2, 8))\n"
@@ -50,6 +67,7 @@ LEFT_ALONE: dict[str, str] = {
     "what may be a dict of something else, without flax": (
         "import jax\na, b = x.pop('c')\ny = x.copy(z)\n"
     ),
+    "checkpoints that others write": "from flax.training.checkpoints import save_checkpoint\n",
     "arguments of today": (
         "import functools\n"
         "import jax\n"
@@ -96,6 +114,7 @@ LEFT_ALONE: dict[str, str] = {
         "nn.MultiHeadDotProductAttention(2)(q, inputs_kv=k)\n"
         "nn.MultiHeadDotProductAttention(2)(*given, mask)\n"
     ),
+    "freezing without flax.optim": "from flax.core import freeze\nfreeze({})\n",
 }
 
 # {what: the text before and after, as a diff}
@@ -334,6 +353,11 @@ LEFT: dict[str, tuple[str, str, str]] = {
         "from flax import linen as nn\nnn.MultiHeadDotProductAttention(2)(x, y, my_mask)\n",
         "FOC166",
         "only its name says that it is a mask",
+    ),
+    "a method of the class of a convolution": (
+        "from flax import linen as nn\nnn.ConvLSTMCell.initialize_carry(key, (3,), (8, 8, 1))\n",
+        "FOC171",
+        "write nn.ConvLSTMCell(features, kernel_size).initialize_carry(rng, input_shape)",
     ),
     "a method of a class": (
         "from flax import linen as nn\nnn.LSTMCell.initialize_carry(key, (3,), 8)\n",

@@ -22,6 +22,9 @@ LEFT_ALONE: dict[str, str] = {
         "import jax\nfrom jax import config\njax.config.update('a', 1)\nconfig.x\n"
     ),
     "numpy's bool": "import numpy as np\nnp.bool\n",
+    "jax.numpy as it is": ("import jax.numpy as np\nnp.float_\nnp.float32\n"),
+    "Linen": ("from flax import linen as nn\nnn.Dense(3)\nnn.relu\n"),
+    "numpy's long, which is there again": "import numpy as np\nnp.long\n",
 }
 
 # {what: the text before and after, as a diff}

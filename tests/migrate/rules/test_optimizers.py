@@ -77,6 +77,10 @@ BODIES = {
     "step in brackets": ("print((o.state).step)", "print((o).step)"),
     "a step": "return o.apply_gradient(g)",
     "a step, by keyword": ("return o.apply_gradient(grads=g)", "return o.apply_gradients(grads=g)"),
+    "a step, in brackets": (
+        "return o.apply_gradient((g))",
+        "return o.apply_gradients(grads=(g))",
+    ),
     "a step, with a comment": (
         "return o.apply_gradient(  # down\n        g\n    )",
         "return o.apply_gradients(  # down\n        grads=g\n    )",

@@ -21,15 +21,18 @@ FOLLOWED = {
     # Dicts
     "dict of zip": ("", "x = dict(zip('ab', [a, b]))['a']"),
     "dict of pairs": ("", "x = dict([('a', a), ('b', b)])['b']"),
+    "dict of a dict": ("", "x = dict({'a': a})['a']"),
     "dict with keywords": ("", "x = dict({'a': 1}, b=a)['b']"),
     "an empty dict": ("", "d = dict()\n    d['a'] = a\n    x = d['a']"),
     "one dict and another": ("", "x = ({'a': a} | n)['a']"),
     "a dict that takes in another": ("", "d = {}\n    d |= {'a': a}\n    x = d['a']"),
     "a FrozenDict": ("", "x = core.freeze({'a': a})['a']"),
     "an OrderedDict": ("", "d = collections.OrderedDict()\n    d['a'] = a\n    x = d['a']"),
+    "an update with a dict": ("", "d = {}\n    d.update({'a': a})\n    x = d['a']"),
     "an update with pairs": ("", "d = {}\n    d.update(zip('ab', [a, b]))\n    x = d['a']"),
     "an update with keywords": ("", "d = {}\n    d.update(a=a, **{'b': b})\n    x = d['b']"),
     "a default": ("", "x = {'a': a}.get(n, b)"),
+    "items": ("", "for name, x in {'a': a}.items():\n        pass"),
     "sorted items": ("", "for name, x in sorted({'a': a}.items()):\n        pass"),
     "values": ("", "x = list({'a': a}.values())[0]"),
     "functions in a dict": (
@@ -60,8 +63,10 @@ FOLLOWED = {
     "next, or something else": ("", "x = next((o for o in (a,)), b)"),
     "reversed": ("", "x = [*reversed((a, b))][0]"),
     "the rest": ("", "first, *rest, last = [a, b, a, b]\n    x = rest[0]"),
+    "what comes after the rest": ("", "*rest, x = [a, b]"),
     "lists that are added": ("", "x = ([a] + [b])[1]"),
     "tuples that are added": ("", "x = (tuple(g) + tuple([a]) + tuple(g))[1]"),
+    "a list more often": ("", "x = ([a] * n)[1]"),
     "a named tuple": (_NAMED, "x = State(1, a).o"),
     "a named tuple that is unpacked": (_NAMED, "n, x = State(1, a)"),
     # Calls
@@ -84,6 +89,10 @@ FOLLOWED = {
     "a function with some arguments": (
         "def second(first, of):\n    return of\n\n\ngive = functools.partial(second, 1.0)\n",
         "x = give(a)",
+    ),
+    "a variable of a function around": (
+        "",
+        "def give():\n        return a\n    x = give()",
     ),
     # Classes
     "a compiled method": (
