@@ -94,11 +94,15 @@ def test_an_annotation_goes_with_an_optimizer_that_is_made() -> None:
         ("numpy.empty", ": `numpy.empty`"),
         ("optim.Adam(0.1)", ": a definition"),
         ("elsewhere.found", ": `elsewhere.found`"),
+        ("functools.partial(run, 1)", ": a function"),
+        ("serialization.msgpack_restore(p)", ": the nested dicts of a checkpoint"),
+        ("serialization.to_state_dict(optim.Adam(0.1).create(p))", ""),
     ],
 )
 def test_what_else_something_may_be_is_named(other: str, named: str) -> None:
     program = (
-        "import elsewhere\nimport numpy\nfrom flax import optim\n\n\n"
+        "import functools\n\nimport elsewhere\nimport numpy\n"
+        "from flax import optim, serialization\n\n\n"
         "class Frozen:\n    target = 0\n\n\n"
         "def target_of(one):\n    return one.target\n\n\n"
         f"def run(p):\n    return target_of(optim.Adam(0.1).create(p)), target_of({other})\n"
@@ -382,3 +386,10 @@ def test_a_definition_that_is_asked_for_create_by_name_stays() -> None:
     left = rewrite(program, "optax")
     assert "# FOC216: The definition is asked for `create` by this name" in left
     assert left.endswith("    return o.apply_gradient(g)\n")
+
+
+def test_what_a_create_out_of_sight_makes_may_have_what_no_optimizer_has() -> None:
+    asked = "def show(model, g):\n    return model.optimizer_def.create(g).unknown\n"
+    text = rewrite(f"{OPTIMIZER}\n\n{asked}", "optax")
+    assert in_one_line_each(text).endswith(".to_train_state(inject=False).unknown")
+    assert "# FOC" not in text

@@ -69,6 +69,7 @@ FOLLOWED = {
     "a list more often": ("", "x = ([a] * n)[1]"),
     "a named tuple": (_NAMED, "x = State(1, a).o"),
     "a named tuple that is unpacked": (_NAMED, "n, x = State(1, a)"),
+    "an entry of a named tuple": (_NAMED, "x = State(1, a)[n]"),
     # Calls
     "what is returned beside a gradient": (
         "",
@@ -86,6 +87,12 @@ FOLLOWED = {
         "class State(struct.PyTreeNode):\n    o: object\n",
         "d = {'o': a}\n    x = State(**d).o",
     ),
+    "a keyword that only another of the functions takes": (
+        "def one(of):\n    return of\n\n\ndef two(of, scale):\n    return of\n",
+        "x = {'one': one, 'two': two}[n](of=a, scale=1)",
+    ),
+    "what an object of a package restores": ("", "x = package.manager().restore(a)"),
+    "an operator of an object": (_KEEP, "x = (Kept(a) | n).of"),
     "a function with some arguments": (
         "def second(first, of):\n    return of\n\n\ngive = functools.partial(second, 1.0)\n",
         "x = give(a)",
@@ -141,6 +148,11 @@ def test_it_is_followed(name: str) -> None:
 
 # What goes some way that has no code of its own: not a line of it may be rewritten alone.
 LEFT = {
+    "a property that is set": (
+        f"{_KEEP}    @property\n    def it(self):\n        return self.of\n\n"
+        "    @it.setter\n    def it(self, of):\n        self.of = of\n",
+        "kept = Kept()\n    kept.it = a\n    x = kept.it",
+    ),
     "chain": ("", "x = [*itertools.chain([a], [b])][0]"),
     "one of them": ("", "x = random.choice([a, b])"),
     "dicts behind each other": ("", "x = collections.ChainMap({}, {'a': a})['a']"),
