@@ -10,10 +10,9 @@ import pytest
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.observation.places import new_folder
-from tests.migrate.program_results import errors, results
+from tests.migrate.program_results import errors, results, results_in_turn
 from tests.migrate.unmarked import without_marks
 from tests.support.places import DATA
-from tests.migrate.program_results import errors, results, results_in_turn
 from tests.support.rewriting_folders import TARGETS, copied, rewrite, texts, without_imports
 
 PROGRAMS = DATA / "wild_programs"
