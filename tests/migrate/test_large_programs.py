@@ -16,12 +16,12 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from tests.support.creations import creations
 
 import flaxoptim_compat
 from flaxoptim_compat.cli import main
 from flaxoptim_compat.observation.places import new_folder
 from tests.migrate.program_results import errors, results
+from tests.migrate.run.creations import creations
 from tests.support.legacy_program_runs import CLOSED_LOOP
 from tests.support.own_programs import forget_programs
 from tests.support.places import DATA
