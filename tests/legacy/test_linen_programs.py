@@ -9,6 +9,7 @@ import jax
 import pytest
 
 from tests.support.legacy_program_runs import (
+    OURS,
     Protocol,
     assert_equal_up_to,
     final_of,
@@ -60,9 +61,13 @@ def run(name: str, folder: Path) -> None:
     )
 
 
-# The one with most calls that took other arguments.
-def test_one_is_killed_and_resumed(tmp_path: Path) -> None:
-    run("lstm_lm", tmp_path)
+# The one with most calls that took other arguments. Killed and resumed, all of them are below.
+def test_one_trains(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    command = [*OURS, "--random", "then", str(PROGRAMS / "lstm_lm.py"), *PROTOCOL.arguments]
+    losses = losses_until(None, command, tmp_path)
+    assert losses.keys() == set(range(PROTOCOL.steps))
+    assert losses[PROTOCOL.steps - 1] < CASES["lstm_lm"].fallen * losses[0]
 
 
 @pytest.mark.parametrize("name", CASES)
