@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -115,11 +116,18 @@ def _unavailable(error: Exception) -> None:
     pytest.skip(f"the oracle cannot be had: {error}")
 
 
+# All tests call the same functions of jax.numpy, which would be traced anew after each time. What a
+# file leaves is some 30 MB.
+_FILES_UNTIL_FORGOTTEN = 8
+_files = itertools.count(1)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _forget_what_was_traced() -> Iterator[None]:
-    """Free what the tests of a file have traced and compiled, which no other ones look for."""
+    """Free, every few files, what their tests have traced and compiled."""
     yield
-    compiling.forget()
+    if next(_files) % _FILES_UNTIL_FORGOTTEN == 0:
+        compiling.forget()
 
 
 @pytest.fixture
