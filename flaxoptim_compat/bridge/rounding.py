@@ -32,23 +32,29 @@ _Unit: TypeAlias = list[core.JaxprEqn]
 # The argument that is always zero.
 ZERO = np.uint32(0)
 
-# fmt: off
 # These operations hand numbers on as they are. What is computed before them meets what is
 # computed after.
-_HANDS_ON = frozenset([
-    "abs", "broadcast_in_dim", "complex", "concatenate", "conj", "convert_element_type", "copy",
-    "expand_dims", "imag", "neg", "real", "reshape", "rev", "select_n", "slice", "squeeze",
-    "transpose",
-])
-# How many elements a result has decides how these are computed, and so does what is around them.
-_STANDS_ALONE = frozenset([
-    "reduce_sum", "reduce_prod", "dot_general", "cumsum", "cumprod", "cumlogsumexp",
-])
-_STANDS_ALONE_UNLESS_SCALAR = frozenset([
-    "cbrt", "cos", "erf", "exp", "exp2", "expm1", "log", "log1p", "logistic", "pow", "rsqrt", "sin",
-    "tanh",
-])
-# fmt: on
+_HANDS_ON = frozenset(
+    {
+        "abs",
+        "broadcast_in_dim",
+        "complex",
+        "concatenate",
+        "conj",
+        "convert_element_type",
+        "copy",
+        "expand_dims",
+        "imag",
+        "neg",
+        "real",
+        "reshape",
+        "rev",
+        "select_n",
+        "slice",
+        "squeeze",
+        "transpose",
+    }
+)
 _PRODUCTS = ("mul", "square", "integer_pow")
 _SUMS = frozenset({"add", "add_any", "sub"})
 # What a name ends with where one of the numbers is a constant.
@@ -66,6 +72,27 @@ _MERGED: dict[str, frozenset[str]] = {
         frozenset(f"{name}{_CONSTANT}" for name in _SUMS),
     ),
 }
+# How many elements a result has decides how these are computed, and so does what is around them.
+_STANDS_ALONE = frozenset(
+    {"reduce_sum", "reduce_prod", "dot_general", "cumsum", "cumprod", "cumlogsumexp"}
+)
+_STANDS_ALONE_UNLESS_SCALAR = frozenset(
+    {
+        "cbrt",
+        "cos",
+        "erf",
+        "exp",
+        "exp2",
+        "expm1",
+        "log",
+        "log1p",
+        "logistic",
+        "pow",
+        "rsqrt",
+        "sin",
+        "tanh",
+    }
+)
 
 
 def rounding_each(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,12 +20,19 @@ from flaxoptim_compat.checkpoint_files.leaves import pieces, values_of
 from flaxoptim_compat.checkpoint_files.stored import CheckpointError, StoredArray, StoredList, Tree
 
 # The dtypes of ml_dtypes that tensorstore knows, by these names.
-# fmt: off
-_NAMED = frozenset([
-    "bfloat16", "int2", "int4", "float8_e3m4", "float8_e4m3fn", "float8_e4m3fnuz",
-    "float8_e4m3b11fnuz", "float8_e5m2", "float8_e5m2fnuz",
-])
-# fmt: on
+_NAMED = frozenset(
+    [
+        "bfloat16",
+        "int2",
+        "int4",
+        "float8_e3m4",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e4m3b11fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+    ]
+)
 # The dtypes of numpy that tensorstore does not know.
 _UNKNOWN = frozenset(["float128", "complex256"])
 
