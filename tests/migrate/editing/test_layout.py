@@ -185,7 +185,7 @@ def test_what_was_formatted_is_formatted(width: str, tmp_path: Path) -> None:
     changed = [path for path, text in texts(tmp_path).items() if text != before[path]]
     found = ruff(tmp_path, "--line-length", width, "--check").splitlines()
     others = [each for each in found if each.startswith("Would reformat: ")]
-    assert len(changed) > 100
+    assert len(changed) > 75
     # A line in place of which there are two, or an argument less with a comma behind it.
     assert len(others) < 0.05 * len(changed), others
 
@@ -199,7 +199,7 @@ def test_how_a_program_is_laid_out_does_not_change_what_it_becomes(tmp_path: Pat
         ruff(tmp_path / width, "--line-length", width)
         rewrite(tmp_path / width, "optax")
     short, usual = (texts(tmp_path / width) for width in ("50", "88"))
-    assert sum(text != usual[path] for path, text in short.items()) > 100
+    assert sum(text != usual[path] for path, text in short.items()) > 75
     for path, text in short.items():
         assert ast.dump(ast.parse(text)) == ast.dump(ast.parse(usual[path])), path
 
