@@ -21,7 +21,7 @@ Node = TypeVar("Node")
 _MOST_TOGETHER = 1_000
 
 
-class Part(NamedTuple):
+class ProgramFile(NamedTuple):
     """One file of the program, with what is known of it so far.
 
     Args:
@@ -45,28 +45,30 @@ class Links:
     give it one. Both are meant however far.
 
     Args:
-      parts: all files.
+      files: all files.
       imports_of: parses the file of a number, and says what its import statements name.
     """
 
-    def __init__(self, parts: Sequence[Part], imports_of: Callable[[int], Collection[str]]) -> None:
-        self._parts = parts
+    def __init__(
+        self, files: Sequence[ProgramFile], imports_of: Callable[[int], Collection[str]]
+    ) -> None:
+        self._files = files
         self._imports_of = imports_of
         self._named: dict[str, set[int]] = {}
-        for number, part in enumerate(parts):
-            self._named.setdefault(part.file.module, set()).add(number)
-        self._fixtures = {n for n, part in enumerate(parts) if part.file.path.stem == "conftest"}
-        self._with_optimizers = {n for n, part in enumerate(parts) if part.mentions.optimizers}
+        for number, program_file in enumerate(files):
+            self._named.setdefault(program_file.file.module, set()).add(number)
+        self._fixtures = {n for n, each in enumerate(files) if each.file.path.stem == "conftest"}
+        self._with_optimizers = {n for n, each in enumerate(files) if each.mentions.optimizers}
         # What each parsed file imports.
         self._imported: dict[int, set[int]] = {}
-        for number, part in enumerate(parts):
-            if part.imports is not None:
-                self._look(number, part.imports)
+        for number, program_file in enumerate(files):
+            if program_file.imports is not None:
+                self._look(number, program_file.imports)
         self.near = self._reached() | self._reaching()
 
     def groups(self) -> list[list[int]]:
         """All files that are to be read, those together in one list that imports connect."""
-        named = {n for n, part in enumerate(self._parts) if part.imports is not None}
+        named = {n for n, each in enumerate(self._files) if each.imports is not None}
         along: dict[int, set[int]] = {each: set() for each in named | self.near}
         for number, others in [*self._imported.items(), *self._meeting_in_checkpoints().items()]:
             if number in along:
@@ -80,7 +82,7 @@ class Links:
 
     def _look(self, number: int, names: Collection[str]) -> set[int]:
         """Note what a file imports."""
-        file, mentions = self._parts[number][:2]
+        file, mentions = self._files[number][:2]
         found = self._fixtures_above(number)
         for name in names:
             full = meant(name, file.module, file.is_package, self._named)
@@ -89,7 +91,7 @@ class Links:
             found |= {
                 each
                 for each in self._with_optimizers
-                if in_one_tree(file.module, self._parts[each].file.module)
+                if in_one_tree(file.module, self._files[each].file.module)
             }
         self._imported[number] = found - {number}
         return self._imported[number]
@@ -113,11 +115,11 @@ class Links:
         seen = {*self._with_optimizers}
         new = seen
         while new:
-            modules = {self._parts[each].file.module for each in new}
+            modules = {self._files[each].file.module for each in new}
             words = {os.fsencode(each.rpartition(".")[2]) for each in modules}
             new = {
                 number
-                for number in range(len(self._parts))
+                for number in range(len(self._files))
                 if number not in seen
                 and (number in self._imported or self._may_import(number, modules, words))
                 and not self._imports(number).isdisjoint(seen)
@@ -127,7 +129,7 @@ class Links:
 
     def _may_import(self, number: int, modules: set[str], words: set[bytes]) -> bool:
         """True if a file that was not parsed may import one of these modules, as its words tell."""
-        file, mentions, its_words, _ = self._parts[number]
+        file, mentions, its_words, _ = self._files[number]
         package = package_of(file.module, file.is_package)
         around = {package.rsplit(".", count)[0] for count in range(package.count(".") + 1)}
         return (
@@ -139,18 +141,18 @@ class Links:
 
     def _fixtures_above(self, number: int) -> set[int]:
         """The numbers of the ``conftest.py`` above a file, whose fixtures pytest gives to tests."""
-        path = self._parts[number].file.path
-        return {n for n in self._fixtures if self._parts[n].file.path.parent in path.parents}
+        path = self._files[number].file.path
+        return {n for n in self._fixtures if self._files[n].file.path.parent in path.parents}
 
     def _meeting_in_checkpoints(self) -> dict[int, set[int]]:
         """The files of a folder of which one may restore what another one saves."""
         found: dict[int, set[int]] = {}
         last: dict[Path, int] = {}
         for number in sorted(self._with_optimizers):
-            part = self._parts[number]
-            if part.mentions.checkpoints:
-                found[number] = {last.get(part.file.path.parent, number)}
-                last[part.file.path.parent] = number
+            program_file = self._files[number]
+            if program_file.mentions.checkpoints:
+                found[number] = {last.get(program_file.file.path.parent, number)}
+                last[program_file.file.path.parent] = number
         return found
 
 

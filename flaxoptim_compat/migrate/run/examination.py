@@ -12,7 +12,7 @@ from flaxoptim_compat.migrate.editing.finding import OF_OPTIMIZERS, Finding
 from flaxoptim_compat.migrate.editing.marks import marks_in
 from flaxoptim_compat.migrate.names.meanings import Exporter
 from flaxoptim_compat.migrate.program.imported_files import import_names
-from flaxoptim_compat.migrate.program.linking import Part
+from flaxoptim_compat.migrate.program.linking import ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, Loaded, check_rewritten, load
 from flaxoptim_compat.migrate.program.mentions import mentions_in, mentions_in_gin, packages_in
 from flaxoptim_compat.migrate.program.noqa import Ignored, ignored_lines
@@ -60,14 +60,14 @@ class Examined(NamedTuple):
     """The result of examining one file by itself.
 
     Args:
-      part: what tells to which others it belongs.
+      program_file: what tells to which others it belongs.
       report: what there is to say about it; None: that takes reading it, alone or with others.
       packages: what it imports, without what stands behind a dot.
       names_flax_optim: whether it names flax.optim, or what serves it.
       loaded: the file, if it was parsed.
     """
 
-    part: Part
+    program_file: ProgramFile
     report: FileReport | None = None
     packages: frozenset[str] = frozenset()
     names_flax_optim: bool = False
@@ -85,24 +85,26 @@ def examine(file: FoundFile, source: bytes, modules: Collection[bytes]) -> Exami
       source: what is in it.
       modules: what the modules of the program are called.
     """
-    part = Part(file)
+    program_file = ProgramFile(file)
     try:
         if file.path.suffix == ".gin":
             if not mentions_in_gin(source):
-                return Examined(part, FileReport(file))
-            return Examined(part._replace(imports=()), loaded=load(file, source))
-        part = Part(file, mentions_in(source))
+                return Examined(program_file, FileReport(file))
+            return Examined(program_file._replace(imports=()), loaded=load(file, source))
+        program_file = ProgramFile(file, mentions_in(source))
         packages = packages_in(source)
         # A null byte may be half of a letter.
-        if not part.mentions.old and b"\0" not in source:
+        if not program_file.mentions.old and b"\0" not in source:
             words = frozenset(_WORD.findall(source)).intersection(modules)
-            return Examined(part._replace(words=words), FileReport(file), packages)
+            return Examined(program_file._replace(words=words), FileReport(file), packages)
         loaded = load(file, source)
-        part = part._replace(imports=frozenset(import_names(loaded.document)))
-        names_flax_optim = part.mentions.optimizers and Exporter(loaded.document).names_flax_optim()
-        return Examined(part, None, packages, names_flax_optim, loaded)
+        program_file = program_file._replace(imports=frozenset(import_names(loaded.document)))
+        names_flax_optim = (
+            program_file.mentions.optimizers and Exporter(loaded.document).names_flax_optim()
+        )
+        return Examined(program_file, None, packages, names_flax_optim, loaded)
     except Exception as error:
-        return Examined(Part(file), unread(file, error))
+        return Examined(ProgramFile(file), unread(file, error))
 
 
 def report_alone(loaded: Loaded, task: Task) -> FileReport:
@@ -116,7 +118,7 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
     """The codes that are not to be reported in a file, in single lines or in all of it."""
     everywhere = task.settings.ignored_in(loaded.file.path, task.codes)
     if task.target and loaded.off_limits:
-        # An optimizer that a file which stays has a part in must stay itself.
+        # An optimizer that a file which stays has a program_file in must stay itself.
         everywhere |= {code for code in task.codes if code.startswith(OF_OPTIMIZERS)}
     if task.has_tensorflow:
         everywhere |= {TENSORFLOW_IS_MISSING}

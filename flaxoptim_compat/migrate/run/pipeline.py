@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flaxoptim_compat.migrate.program.imported_files import import_names
-from flaxoptim_compat.migrate.program.linking import Links, Part
+from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile, FoundFiles, Loaded, Waiting, load
 from flaxoptim_compat.migrate.program.noqa import Ignored
 from flaxoptim_compat.migrate.run.analysis import analyse
@@ -84,7 +84,7 @@ class _Run:
             self._examine(number, file, modules)
         if "tensorflow" in self.imported():
             self._task = self._task._replace(has_tensorflow=True)
-        links = Links([each.part for each in self._examined], self._imports_of)
+        links = Links([each.program_file for each in self._examined], self._imports_of)
         ran = self._task.uses.files if self._task.uses is not None else ()
         shown = {n for n, each in enumerate(self._files) if os.path.abspath(each.path) in ran}
         groups = _joined(links.groups(), shown)
@@ -116,7 +116,7 @@ class _Run:
         try:
             examined = examine(file, file.path.read_bytes(), modules)
         except OSError as error:
-            examined = Examined(Part(file), unread(file, error))
+            examined = Examined(ProgramFile(file), unread(file, error))
         self._examined.append(examined._replace(loaded=None))
         if examined.loaded is not None:
             self._waiting.keep(number, examined.loaded)

@@ -49,7 +49,7 @@ from flaxoptim_compat.migrate.values.objects import (
     is_plain,
     key_of,
 )
-from flaxoptim_compat.migrate.values.order import Body, Part, Source, parts_of
+from flaxoptim_compat.migrate.values.order import Body, Instruction, Source, instructions_of
 from flaxoptim_compat.migrate.values.scopes import Scopes, Stars
 
 # Annotations that say nothing of how a value is wrapped, and those of containers.
@@ -84,7 +84,7 @@ class Flow:
         # What something unknown comes from that is used as only optimizers are.
         self._taken: set[ast.AST] = set()
         # Where something is asked for what optimizers have, and where it was taken for one.
-        self.asked: dict[ast.Attribute, Part] = {}
+        self.asked: dict[ast.Attribute, Instruction] = {}
         self.taken_at: set[ast.Attribute] = set()
         # The expressions that a run saw to be these.
         self.exactly: dict[ast.AST, Objects] = {}
@@ -92,7 +92,7 @@ class Flow:
         self.decorating: dict[ast.expr, ast.Call] = {}
         self._evidence = evidence
         self._bodies: dict[ast.AST, Body] = {}
-        self._parts: list[Part] = []
+        self._instructions: list[Instruction] = []
         self._reader = _Reader(self)
         self._starting = _starting(documents, modules, evidence)
         stars = Stars(modules)
@@ -119,12 +119,12 @@ class Flow:
 
     def _read(self) -> None:
         for each in self.cells.waiting():
-            if isinstance(each, Part):
+            if isinstance(each, Instruction):
                 self._reader.read(each)
             else:
-                parts = parts_of(self._bodies[each], self.cells.flow)
-                self._parts += parts
-                self.cells.let_wait(*parts)
+                instructions = instructions_of(self._bodies[each], self.cells.flow)
+                self._instructions += instructions
+                self.cells.let_wait(*instructions)
 
     def _open(self) -> bool:
         """Let the cells that nothing writes hold something unknown; False if there are none."""
@@ -216,7 +216,7 @@ class Flow:
                 memory.shown[cell] = memory.shown.get(cell, NOTHING) | objects
         for cell, objects in memory.shown.items():
             self.cells.write(cell, objects)
-        self.cells.let_wait_again(self._parts)
+        self.cells.let_wait_again(self._instructions)
         self._read()
 
     def cells_read(self, node: ast.AST) -> Iterator[Cell]:
@@ -250,15 +250,15 @@ def _starting(
 
 
 class _Reader:
-    """Reads the parts of functions, one by one."""
+    """Reads the instructions of functions, one by one."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
         self._memory = flow.memory
         self._held = flow.held
         self._makers = flow.memory.evidence.makers
-        # The part that is being read, and where it stands.
-        self._part: Part
+        # The instruction that is being read, and where it stands.
+        self._instruction: Instruction
         self._file: Source
         self._scope: Scope
         self._class: Class | None
@@ -306,17 +306,18 @@ class _Reader:
             ast.arguments: self._take,
         }
 
-    def read(self, part: Part) -> None:
-        """Read a part of a function, or of what stands at the top of a file."""
-        body = part.body
-        self._part, self._file, self._scope, self._class = part, body.file, part.scope, part.of
+    def read(self, instruction: Instruction) -> None:
+        """Read an instruction of a function, or of the top of a file."""
+        body = instruction.body
+        self._instruction, self._file = instruction, body.file
+        self._scope, self._class = instruction.scope, instruction.of
         self._function = None if isinstance(body.node, ast.Module) else body.node
         self._memory.home = body.file.document
         self._memory.cells.beyond = body.unknown
-        if isinstance(part.node, ast.expr):
-            self._value(part.node)
+        if isinstance(instruction.node, ast.expr):
+            self._value(instruction.node)
         else:
-            self._statement(part.node)
+            self._statement(instruction.node)
 
     def _take(self, node: ast.arguments) -> None:
         """Let the parameters hold what the function is given."""
@@ -413,8 +414,8 @@ class _Reader:
         if isinstance(node, ast.ClassDef):
             # What the body of a class assigns is an attribute of its instances.
             self._memory.cells.write(("field", node, name), value)
-        if self._part.body.keeps(home, name):
-            self._memory.cells.write(("assigned", self._part.node, name), value)
+        if self._instruction.body.keeps(home, name):
+            self._memory.cells.write(("assigned", self._instruction.node, name), value)
         else:
             self._memory.bind(node, name, value)
 
@@ -586,14 +587,14 @@ class _Reader:
             variable: Cell = "variable", self._file.document.tree, node.id
             return variable, variable
         variable = "variable", home.node, node.id
-        if self._part.body.keeps(home, node.id):
-            return self._part.reaching.get(node.id, variable), variable
+        if self._instruction.body.keeps(home, node.id):
+            return self._instruction.reaching.get(node.id, variable), variable
         return variable, variable
 
     def _attribute(self, node: ast.Attribute) -> Objects:
         owners = self._value(node.value)
         if node.attr in known_names.HINTING:
-            self._flow.asked[node] = self._part
+            self._flow.asked[node] = self._instruction
             if node in self._flow.taken_at:
                 owners = self._held[node.value] = owners | {Optimizer(None)}
         return self._memory.attribute(owners, node.attr, self._file.modules)

@@ -40,7 +40,7 @@ from flaxoptim_compat.migrate.values.objects import (
     external,
     fields_of,
 )
-from flaxoptim_compat.migrate.values.order import Part
+from flaxoptim_compat.migrate.values.order import Instruction
 
 # A name of a package with more dots than these is one that a program lengthens again and again.
 _MOST_DOTS = 8
@@ -77,7 +77,7 @@ class Memory:
         self.home = self._first = documents[0]
         self._unknown: dict[str, Objects] = {}
         self._stored = frozenset(itertools.chain(*map(_stored_in, documents)))
-        self.cells = Cells[ast.AST | Part]()
+        self.cells = Cells[ast.AST | Instruction]()
         self.evidence = evidence
         # Of variables and fields, the optimizers that a run saw there.
         self.shown: dict[Cell, Objects] = {}

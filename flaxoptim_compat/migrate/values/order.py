@@ -65,7 +65,7 @@ class Body(NamedTuple):
 
 
 @dataclasses.dataclass(eq=False, slots=True)
-class Part:
+class Instruction:
     """A statement without those in it, or an expression of one.
 
     Args:
@@ -83,19 +83,19 @@ class Part:
     reaching: Mapping[str, Cell]
 
 
-def parts_of(body: Body, flow: Callable[[Cell, Cell], None]) -> Sequence[Part]:
-    """The parts of a function in their order.
+def instructions_of(body: Body, flow: Callable[[Cell, Cell], None]) -> Sequence[Instruction]:
+    """The instructions of a function in their order.
 
     Args:
       body: the function.
-      flow: is told of each two cells that all of the first is in the second, too.
+      flow: is called with two cells where all values of the first are in the second.
     """
-    return _Order(body, flow).parts
+    return _Order(body, flow).instructions
 
 
 class _Order:
     def __init__(self, body: Body, flow: Callable[[Cell, Cell], None]) -> None:
-        self.parts: list[Part] = []
+        self.instructions: list[Instruction] = []
         self._body = body
         self._flow = flow
         self._scope, self._of = body.file.scopes.of[body.node], body.of
@@ -114,9 +114,9 @@ class _Order:
             ):
                 self._all([arguments, *statements])
 
-    def _part(self, node: ast.AST) -> None:
-        """Note a part, and the variables that it assigns to."""
-        self.parts.append(Part(node, self._body, self._scope, self._of, self._now))
+    def _instruction(self, node: ast.AST) -> None:
+        """Note an instruction, and the variables that it assigns to."""
+        self.instructions.append(Instruction(node, self._body, self._scope, self._of, self._now))
         own = self._body.node
         for name in _bound_by(node):
             home = self._scope.home(name) if name in self._scope.elsewhere else self._scope
@@ -136,12 +136,12 @@ class _Order:
         match node:
             case ast.Expr(value=value):
                 if not isinstance(value, ast.Constant):
-                    self._part(value)
+                    self._instruction(value)
             case ast.If(test=test):
-                self._part(test)
+                self._instruction(test)
                 self._either(node)
             case ast.For() | ast.AsyncFor():
-                self._part(node)
+                self._instruction(node)
                 self._again(node, node.body, node.orelse)
             case ast.While(test=test):
                 self._again(node, [test, *node.body], node.orelse)
@@ -158,14 +158,14 @@ class _Order:
             case ast.match_case(pattern=pattern, guard=guard, body=body):
                 self._all([pattern, guard, *body])
             case ast.ClassDef():
-                self._part(node)
+                self._instruction(node)
                 around = self._scope, self._of
                 self._scope = self._body.file.scopes.of[node]
                 self._of = Class(self._body.file.document, node)
                 self._all(node.body)
                 self._scope, self._of = around
             case _ if not isinstance(node, _NOTHING_TO_READ):
-                self._part(node)
+                self._instruction(node)
 
     def _either(self, node: ast.If) -> None:
         before = self._now

@@ -11,7 +11,7 @@ import pytest
 from flaxoptim_compat.migrate.program import linking
 from flaxoptim_compat.migrate.program.document import Document
 from flaxoptim_compat.migrate.program.imported_files import import_names
-from flaxoptim_compat.migrate.program.linking import Links, Part
+from flaxoptim_compat.migrate.program.linking import Links, ProgramFile
 from flaxoptim_compat.migrate.program.loading import FoundFile
 from flaxoptim_compat.migrate.program.mentions import mentions_in
 
@@ -43,7 +43,7 @@ def links(files: dict[str, str], parsed: list[str] | None = None) -> Links:
         file = FoundFile(path, name.removesuffix(".__init__"), path.stem == "__init__", "")
         mentions = mentions_in(text.encode())
         own = frozenset(re.findall(rb"\w+", text.encode())) & words
-        parts.append(Part(file, mentions, own, names_in(text) if mentions.old else None))
+        parts.append(ProgramFile(file, mentions, own, names_in(text) if mentions.old else None))
 
     def imports_of(number: int) -> frozenset[str]:
         name, text = list(files.items())[number]
