@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Container, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -78,12 +79,25 @@ class Record:
       places: the lines of programs that made states, or that traced what makes them, by paths.
       names: the lost names that it used.
       trouble: what could not be noted, and why.
+      pooled: the programs of which several processes used optimizers.
     """
 
     states: dict[Kind, list[State]] = dataclasses.field(default_factory=dict)
     places: dict[tuple[str, ...], set[Place]] = dataclasses.field(default_factory=dict)
     names: set[str] = dataclasses.field(default_factory=set)
     trouble: set[str] = dataclasses.field(default_factory=set)
+    pooled: set[str] = dataclasses.field(default_factory=set)
+
+    def without_repeats(self, programs: Container[str]) -> Record:
+        """The record in which each state of these programs counts once.
+
+        A worker of a pool does a training twice in one run, and in the next one two workers do it.
+        """
+        states = {
+            kind: [each for each in several if each.round == 0 or kind.program not in programs]
+            for kind, several in self.states.items()
+        }
+        return dataclasses.replace(self, states=states)
 
 
 def read(folder: Path) -> Record:
@@ -94,14 +108,19 @@ def read(folder: Path) -> Record:
     """
     record = Record()
     known: dict[tuple[Any, ...], State] = {}
+    processes: Counter[str] = Counter()
     # Names begin with the time.
     for file in sorted(folder.glob(f"*{SUFFIX}")):
         with file.open(encoding="utf-8") as lines:
-            _read_file(lines, record, known)
+            processes.update(_read_file(lines, record, known))
+    record.pooled = {program for program, count in processes.items() if count > 1}
     return record
 
 
-def _read_file(lines: Iterable[str], record: Record, known: dict[tuple[Any, ...], State]) -> None:
+def _read_file(
+    lines: Iterable[str], record: Record, known: dict[tuple[Any, ...], State]
+) -> set[str]:
+    """Put the notes of a process into the record, and return its program if it has states."""
     program = ""
     kinds: dict[int, Kind] = {}
     places: dict[int, Place] = {}
@@ -131,6 +150,7 @@ def _read_file(lines: Iterable[str], record: Record, known: dict[tuple[Any, ...]
                 else:
                     known[key] = state
                     record.states.setdefault(state.kind, []).append(state)
+    return {kind.program for kind in kinds.values()}
 
 
 def _state(line: dict[str, Any], kind: Kind, place: Place) -> State:

@@ -100,6 +100,8 @@ class Comparison:
 
 def compare(before: Record, after: Record) -> Comparison:
     """Compare all optimizers of two runs."""
+    pooled = before.pooled | after.pooled
+    before, after = before.without_repeats(pooled), after.without_repeats(pooled)
     found = [
         _compare_kind(before.states.get(kind, []), after.states.get(kind, []))
         for kind in dict.fromkeys((*before.states, *after.states))

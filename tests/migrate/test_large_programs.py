@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -123,8 +122,7 @@ def test_with_a_run_they_end_on_a_train_state_and_on_the_same_numbers(
     monkeypatch.chdir(folder)
     capsys.readouterr()
     rewrite(folder / "programs", "optax")
-    (moved,) = re.findall(r"(\d+) of 9 optimizers become", capsys.readouterr().out)
-    assert int(moved) >= 8
+    assert "3 of 3 optimizers become TrainStates, 0 stay." in capsys.readouterr().out
     assert_close(results(folder / "programs", tmp_path / "optax.npz"), unedited)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -44,6 +45,17 @@ def test_the_same_bits_in_another_order() -> None:
     found = compare(record(run(STEPS)), record(run(STEPS)[::-1]))
     assert (found.optimizers, found.steps, found.all_steps) == (1, 3, 3)
     assert found.parting is None and found.worst is None
+
+
+def test_a_training_done_twice_by_one_worker_of_a_pool_and_once_by_two() -> None:
+    again = [dataclasses.replace(each, round=1) for each in run(STEPS)]
+    twice, once = record([*run(STEPS), *again]), record(run(STEPS))
+    parting = compare(twice, once).parting
+    assert parting is not None and parting.is_missing
+    for one, other in ((twice, once), (once, twice)):
+        found = compare(dataclasses.replace(one, pooled={KIND.program}), other)
+        assert found.parting is None
+        assert (found.optimizers, found.steps, found.all_steps) == (1, 3, 3)
 
 
 def test_what_rounding_does_passes_and_is_told() -> None:
