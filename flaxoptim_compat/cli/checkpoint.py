@@ -141,6 +141,7 @@ def _inspect(arguments: argparse.Namespace) -> int:
 
 def _convert(arguments: argparse.Namespace) -> int:
     from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
+    from flaxoptim_compat.checkpoint_conversion.convert import Settings
     from flaxoptim_compat.cli.progress import Progress
 
     definitions = fits = like = None
@@ -153,18 +154,21 @@ def _convert(arguments: argparse.Namespace) -> int:
             fits = convert_arguments.object_named("--fits", arguments.fits)
         if arguments.like is not None:
             like = convert_arguments.parameters_named(arguments.like)
+    settings = Settings(
+        arguments.to,
+        name=arguments.optimizer,
+        definitions=definitions,
+        paths=dict(arguments.paths) if arguments.paths else None,
+        rate=arguments.rate,
+        like=like,
+    )
     with Progress("bytes", delay=1.0) as progress:
         report = convert_checkpoint(
             arguments.source,
             arguments.destination,
-            arguments.to,
+            settings,
             format_=arguments.format,
-            name=arguments.optimizer,
-            definitions=definitions,
-            paths=dict(arguments.paths) if arguments.paths else None,
-            rate=arguments.rate,
             fits=fits,
-            like=like,
             progress=progress,
         )
     print_text(report)

@@ -17,6 +17,7 @@ from orbax.checkpoint import PyTreeCheckpointer
 
 from flaxoptim_compat import optim
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
+from flaxoptim_compat.checkpoint_conversion.convert import Settings
 from flaxoptim_compat.checkpoint_files import CheckpointError, write_checkpoint
 from flaxoptim_compat.cli import main
 from tests.data import goldens
@@ -211,9 +212,10 @@ def test_orbax_directories_of_programs(name: str, tmp_path: Path) -> None:
     state = optimizer.to_train_state()
     PyTreeCheckpointer().save(tmp_path / "state", state)
     PyTreeCheckpointer().save(tmp_path / "legacy", optimizer)
-    options = {"format_": "msgpack", "definitions": entry.build(optim)}
-    convert_checkpoint("state", "old", "legacy", **options)
-    convert_checkpoint("legacy", "new", "train-state", **options)
+    definition = entry.build(optim)
+    for source, destination, to in (("state", "old", "legacy"), ("legacy", "new", "train-state")):
+        settings = Settings(to, definitions=definition)
+        convert_checkpoint(source, destination, settings, format_="msgpack")
     assert Path("old").read_bytes() == serialization.to_bytes(optimizer)
     assert Path("new").read_bytes() == serialization.to_bytes(state)
 
@@ -241,5 +243,5 @@ def test_a_rate_that_cannot_be_read_leaves_nothing(tmp_path: Path) -> None:
     (rate,) = (each for each in old.glob("*learning_rate*/*") if each.name[0].isdigit())
     rate.write_bytes(rate.read_bytes()[:1])
     with pytest.raises(CheckpointError, match="cannot be read"):
-        convert_checkpoint(old, new, "legacy")
+        convert_checkpoint(old, new, Settings("legacy"))
     assert [each.name for each in tmp_path.iterdir()] == ["old"]

@@ -11,6 +11,7 @@ import numpy as np
 from flax import serialization
 
 from flaxoptim_compat.checkpoint_conversion.between_files import convert_checkpoint
+from flaxoptim_compat.checkpoint_conversion.convert import Settings
 
 
 def written(path: Path, tree: Any) -> Path:
@@ -19,10 +20,10 @@ def written(path: Path, tree: Any) -> Path:
     return path
 
 
-def converted(source: Path, to: Any, **options: Any) -> bytes:
+def converted(source: Path, to: Any, fits: Any = None, **settings: Any) -> bytes:
     """The bytes of the msgpack file that a checkpoint is converted to."""
     destination = source.with_name(f"{source.name}.{to}")
-    convert_checkpoint(source, destination, to, **options)
+    convert_checkpoint(source, destination, Settings(to, **settings), fits=fits)
     return destination.read_bytes()
 
 
