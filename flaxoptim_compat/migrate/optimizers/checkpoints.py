@@ -56,18 +56,19 @@ def _has_checkpoints(points_to: PointsTo, unit: Unit) -> bool:
     """True if what may hold an optimizer is saved or restored where the program of a unit runs."""
     documents = chain.from_iterable(map(points_to.processes.together_with, unit.documents))
     calls = chain.from_iterable(each.of_kind(ast.Call) for each in dict.fromkeys(documents))
-    wanted = RESTORING | SAVING
-    last = {name.rpartition(".")[2] for name in wanted} | RESTORE_METHODS
+    last = {name.rpartition(".")[2] for name in RESTORING | SAVING} | RESTORE_METHODS
     return any(
-        last_name(call.func) in last
-        and (
-            any(
-                _may_hold_optimizer(points_to, call, 1 if ".checkpoints." in name else 0)
-                for name in points_to.package_names(call.func) & wanted
-            )
-            or restores(points_to, call)
-        )
-        for call in calls
+        last_name(call.func) in last and _meets_optimizers(points_to, call) for call in calls
+    )
+
+
+def _meets_optimizers(points_to: PointsTo, call: ast.Call) -> bool:
+    """True if a call saves or restores what may hold an optimizer."""
+    names = points_to.package_names(call.func) & (RESTORING | SAVING)
+    # Functions of `checkpoints` take the target behind the directory.
+    positions = {1 if ".checkpoints." in name else 0 for name in names}
+    return restores(points_to, call) or any(
+        _may_hold_optimizer(points_to, call, each) for each in positions
     )
 
 

@@ -139,7 +139,7 @@ def put_away(points_to: PointsTo, document: Document, node: ast.Assign) -> Itera
     """An optimizer, or what holds one, that is put into something unknown."""
     value = points_to.values(node.value)
     for target, objects in chain(*(_put(points_to, each, value) for each in node.targets)):
-        sites = objects and sites_of(points_to.data_inside(objects), Optimizer)
+        sites = sites_of(points_to.data_inside(objects), Optimizer)
         owners = points_to.values(target.value)
         is_of_package = any(isinstance(each, External) for each in owners)
         is_own = isinstance(target, ast.Subscript) and any(

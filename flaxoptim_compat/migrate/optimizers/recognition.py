@@ -221,8 +221,7 @@ def uses(points_to: PointsTo, recognisers: Recognisers) -> Iterator[Use]:
         use
         for document in points_to.documents
         for node in document.nodes
-        if type(node) in recognisers.nodes
-        for find in recognisers.nodes[type(node)]
+        for find in recognisers.nodes.get(type(node), ())
         for use in find(points_to, document, node)
     ]
     found += map(_as_doubt, _made_unseen(points_to, found))

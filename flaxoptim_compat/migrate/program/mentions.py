@@ -54,12 +54,7 @@ def mentions_in(source: bytes) -> Mentions:
       source: the content of the file.
     """
     checkpoints = b"flax" in source and has_word(_CHECKPOINTS, source)
-    optimizers = (
-        has_word(_WORDS, source)
-        or bool(_MARK.search(source))
-        or (checkpoints and bool(_ENTRY.search(source)))
-        or _asks_for_target(source)
-    )
+    optimizers = _names_optimizers(source) or (checkpoints and bool(_ENTRY.search(source)))
     old = optimizers or has_word(_MODULES, source)
     old = old or (b"numpy" in source and bool(_numpy_names().search(source)))
     return Mentions(optimizers, checkpoints, has_word(RUNS_OTHERS, source), old)
@@ -85,15 +80,17 @@ def may_use_optimizers(text: str) -> bool:
     """
     source = text.encode(errors="replace")
     return (
-        has_word((*_WORDS, *RUNS_OTHERS), source)
+        _names_optimizers(source)
         or b".create(" in source
-        or bool(_MARK.search(source))
+        or has_word(RUNS_OTHERS, source)
         or bool(_ENTRY.search(source))
-        or _asks_for_target(source)
     )
 
 
-def _asks_for_target(source: bytes) -> bool:
+def _names_optimizers(source: bytes) -> bool:
+    """True if a text has a name of flax.optim, or asks something for what an optimizer has."""
+    if has_word(_WORDS, source) or _MARK.search(source):
+        return True
     return b"optim" in source.lower() and bool(_TARGET.search(source))
 
 

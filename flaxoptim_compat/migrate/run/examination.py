@@ -118,7 +118,7 @@ def ignored_in(loaded: Loaded, task: Task) -> Ignored:
     """The codes that are not to be reported in a file, in single lines or in all of it."""
     everywhere = task.settings.ignored_in(loaded.file.path, task.codes)
     if task.target and loaded.off_limits:
-        # An optimizer that a file which stays has a program_file in must stay itself.
+        # An optimizer that a file which stays has a part in must stay itself.
         everywhere |= {code for code in task.codes if code.startswith(OF_OPTIMIZERS)}
     if task.has_tensorflow:
         everywhere |= {TENSORFLOW_IS_MISSING}
