@@ -117,7 +117,8 @@ def test_a_command_without_optimizers(rewrite: Rewrite) -> None:
 def test_processes_of_a_program_and_the_shim(rewrite: Rewrite) -> None:
     main = (
         f'{PROGRAM}\nif __name__ == "__main__":\n'
-        '    with multiprocessing.get_context("spawn").Pool(2) as pool:\n'
+        # Each training in a process of its own: else one worker may be done before another starts.
+        '    with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:\n'
         "        pool.starmap(train, [(0, 3), (1, 2), (0, 3)], chunksize=1)\n"
     )
     done = rewrite("--write", "--verify", f"{sys.executable} train.py", to="shim", train=main)
