@@ -46,6 +46,12 @@ class Page(HTMLParser):
         return sum(name == tag for name, _ in self.elements)
 
 
+@pytest.fixture(scope="module")
+def small() -> str:
+    """The page of a small report, whose curves take a while to draw."""
+    return to_html(parity_reports.small())
+
+
 def policy_of(page: Page) -> dict[str, str]:
     [policy] = [
         attributes["content"] or ""
@@ -55,8 +61,8 @@ def policy_of(page: Page) -> dict[str, str]:
     return dict(part.strip().split(" ", 1) for part in policy.split(";"))
 
 
-def test_only_what_is_in_the_page_may_run() -> None:
-    page = Page(to_html(parity_reports.small()))
+def test_only_what_is_in_the_page_may_run(small: str) -> None:
+    page = Page(small)
     policy = policy_of(page)
     assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
     for name, text in (
@@ -68,18 +74,17 @@ def test_only_what_is_in_the_page_may_run() -> None:
     assert set(policy) == {"default-src", "base-uri", "form-action", "script-src", "style-src"}
 
 
-def test_nothing_is_loaded() -> None:
-    html = to_html(parity_reports.small())
-    page = Page(html)
+def test_nothing_is_loaded(small: str) -> None:
+    page = Page(small)
     assert not {"link", "img", "iframe", "a", "form"} & {tag for tag, _ in page.elements}
     names = {name for _, attributes in page.elements for name in attributes}
     assert not {"src", "href", "style"} & names
     assert not [name for name in names if name.startswith("on")]
-    assert re.findall(r"https?://[^\"']*|url\(|@import", html) == []
+    assert re.findall(r"https?://[^\"']*|url\(|@import", small) == []
 
 
-def test_it_reads_without_a_script() -> None:
-    page = Page(to_html(parity_reports.small()))
+def test_it_reads_without_a_script(small: str) -> None:
+    page = Page(small)
     assert page.texts["h1"] == ["The two runs PART at step 6 of 20, in dense/kernel."]
     assert page.texts["mark"] == ["0000286"]
     body = "".join(page.texts["main"])
@@ -98,9 +103,9 @@ def test_it_reads_without_a_script() -> None:
 
 
 def test_without_matplotlib_a_page_says_how_to_get_the_curves(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, small: str
 ) -> None:
-    whole = Page(to_html(parity_reports.small()))
+    whole = Page(small)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     page = Page(to_html(parity_reports.small()))
     assert page.count("svg") == 0

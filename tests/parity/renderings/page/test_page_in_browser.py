@@ -47,10 +47,18 @@ def several() -> Report:
     )
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of several arrays; drawing its curves takes longer than opening it."""
+    page = tmp_path_factory.mktemp("page") / "report.html"
+    several().save(page)
+    return page
+
+
 @pytest.fixture
-def page(chromium: Browser, tmp_path: Path) -> Browser:
+def page(chromium: Browser, saved: Path) -> Browser:
     chromium.media(1100, 900)
-    opened(chromium, several(), tmp_path)
+    chromium.open(saved)
     return chromium
 
 
@@ -62,12 +70,12 @@ def heading(index: int) -> str:
     return f"#arrays thead th:nth-child({index + 1})"
 
 
-def test_nothing_is_refused_and_nothing_is_fetched(page: Browser, tmp_path: Path) -> None:
+def test_nothing_is_refused_and_nothing_is_fetched(page: Browser, saved: Path) -> None:
     assert page.texts("h1") == ["The two runs PART at step 1 of 20, in grad_ema / mu of a."]
     page.click("#by-ulps")
     page.click(heading(0) + " button")
     assert page.log("browser") == []
-    assert page.requests() == [(tmp_path / "report.html").as_uri()]
+    assert page.requests() == [saved.as_uri()]
 
 
 def test_a_script_of_someone_else_does_not_run(chromium: Browser, tmp_path: Path) -> None:
@@ -223,10 +231,10 @@ def test_the_picture(page: Browser) -> None:
     assert {rgb(stroke), rgb(background)} < colours and stroke != background
 
 
-def test_dark_narrow_and_printed(chromium: Browser, tmp_path: Path) -> None:
+def test_dark_narrow_and_printed(chromium: Browser, saved: Path) -> None:
     for width, scheme in [(1100, "dark"), (390, "light")]:
         chromium.media(width, 900, scheme)
-        opened(chromium, several(), tmp_path)
+        chromium.open(saved)
         background = rgb(chromium.run("return getComputedStyle(document.body).backgroundColor"))
         assert (max(background) < 50) == (scheme == "dark")
         # Nothing but the table in its own frame is wider than the window.
@@ -240,10 +248,10 @@ def test_dark_narrow_and_printed(chromium: Browser, tmp_path: Path) -> None:
     chromium.media(1100, 900)
 
 
-def test_without_scripts_all_but_sorting_is_there(chromium: Browser, tmp_path: Path) -> None:
+def test_without_scripts_all_but_sorting_is_there(chromium: Browser, saved: Path) -> None:
     chromium.scripts(False)
     try:
-        opened(chromium, several(), tmp_path)
+        chromium.open(saved)
     finally:
         chromium.scripts(True)
     assert column(chromium, 0) == ["d", "c", "b", "a", "a"]
