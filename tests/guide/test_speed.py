@@ -78,6 +78,8 @@ def test_a_loop_goes_on_from_where_it_ended() -> None:
     assert timing.Loop(lambda state, by: [state[0] + by], [1], 2)() == [3]
 
 
+# Every run counts compilations of steps beside what compiles them.
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("genuine")
 def test_the_rows_of_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compilations, "DEFINITIONS", 300)

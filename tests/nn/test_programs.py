@@ -38,8 +38,8 @@ def test_all_programs_are_run() -> None:
     assert {path.stem for path in PROGRAMS.glob("*.py")} == {*CASES, "genuine"}
 
 
-# A model with state. Each layer by itself has tests beside this, in one process.
-OFTEN = ["resnet"]
+# Each layer by itself, those with state too, has tests beside this, in one process.
+OFTEN = ["mnist_cnn"]
 
 
 @pytest.mark.parametrize("name", each(CASES, OFTEN))
