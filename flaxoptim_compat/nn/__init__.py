@@ -1,7 +1,7 @@
 """``flax.nn``, the module API that Flax had before Linen, on today's jax.
 
-A module is a class with a method ``apply``, which takes the inputs and all that configures it; a
-``Model`` is a module with its parameters.
+A module is a class with a method ``apply``, which takes the inputs and all settings of the module.
+A ``Model`` is a module with its parameters.
 """
 
 from __future__ import annotations

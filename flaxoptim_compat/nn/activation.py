@@ -1,4 +1,4 @@
-"""The activations of ``flax.nn``, which are those of jax."""
+"""The activation functions of ``flax.nn``, which are jax's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Attention: weighted means of values, with weights that queries and keys give."""
+"""Attention: weighted means of values, with weights computed from queries and keys."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -20,10 +21,10 @@ from flaxoptim_compat.nn.collection import Collection, collection_from_iterable,
 from flaxoptim_compat.nn.linear import DenseGeneral, default_kernel_init
 from flaxoptim_compat.nn.stochasticity import make_rng
 
-# There was another copy of it here first.
+# Flax had another copy of this function in this module.
 scan_in_dim = jax_utils.scan_in_dim
 
-# What is added to the weight of what must not be attended to, before the softmax.
+# Added before the softmax to a weight that must become 0.
 _MASKED = -1e10
 
 
@@ -80,29 +81,29 @@ def _compare_shapes(query: Any, key: Any, value: Any) -> None:
         or (query.shape[0], query.shape[-1]) != (key.shape[0], key.shape[-1])
     ):
         raise AssertionError(
-            f"Attention of query {query.shape}, key {key.shape} and value {value.shape}: key and"
-            " value differ in the last axis at most, and query and key have as many batches and"
-            " channels."
+            f"The shapes of query {query.shape}, key {key.shape} and value {value.shape} do not"
+            " fit. Key and value may differ in the last axis only; query and key must have as many"
+            " axes, batches and channels."
         )
 
 
 def _attended(axis: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that are attended over, of an array with heads and channels at its end."""
+    """The axes that are attended over, in an array with heads and channels as last axes."""
     if axis is None:
         return tuple(range(1, ndim - 2))
     attended = tuple(axis) if isinstance(axis, Iterable) else (axis,)
     for number in attended:
         if not 1 <= number < ndim - 2:
             raise ValueError(
-                f"Attention over axis {number} of {ndim}: only those between the batch, which is 0,"
-                f" and the heads, which are {ndim - 2}, can be attended over."
+                f"Attention over axis {number} of {ndim} is not possible. Give axes between the"
+                f" batch, which is axis 0, and the heads, which are axis {ndim - 2}."
             )
     return attended
 
 
 @struct.dataclass
 class _CacheEntry:
-    """Keys and values of one attention so far, and of how many tokens they are."""
+    """The keys and values of earlier tokens in one attention, and the number of these tokens."""
 
     key: Any
     value: Any
@@ -110,14 +111,14 @@ class _CacheEntry:
 
 
 class Cache(Collection):
-    """Keys and values of the tokens so far, so that decoding computes those of one token only."""
+    """The keys and values of earlier tokens, so that decoding computes those of one token only."""
 
     def initialize_cache(self, shape: tuple[int, ...], dtype: Any = None) -> Cache:
         """An empty cache for inputs of some shape.
 
         Args:
           shape: the sizes of the batch and of the axes that are attended over.
-          dtype: of keys and values; float32 by default.
+          dtype: the dtype of keys and values; float32 by default.
         """
 
         def empty(heads: Any) -> _CacheEntry:
@@ -125,7 +126,7 @@ class Cache(Collection):
             if len(shape) + len(tail) != ndim:
                 raise ValueError(
                     f"The cache is of {ndim - len(tail)} axes, those of the batch and of the"
-                    f" tokens, and the shape {shape} has {len(shape)}."
+                    f" tokens, and the shape {shape} has {len(shape)}. Give the size of each axis."
                 )
             zeros = jnp.zeros((*shape, *tail), dtype=jnp.float32 if dtype is None else dtype)
             return _CacheEntry(key=zeros, value=zeros, i=jnp.zeros((), jnp.uint32))
@@ -165,7 +166,7 @@ class MultiHeadDotProductAttention(Module):
     ) -> Any:
         """Attention with several heads, each with its own queries, keys and values."""
         if cache and not causal_mask:
-            raise AssertionError("A cache is for decoding, which takes causal_mask=True.")
+            raise AssertionError("A cache is for decoding: give causal_mask=True.")
         inputs_kv = inputs_q if inputs_kv is None else inputs_kv
         axes = attention_axis
         if axes is None:
@@ -173,7 +174,10 @@ class MultiHeadDotProductAttention(Module):
         features = out_features or inputs_q.shape[-1]
         channels = qkv_features or inputs_q.shape[-1]
         if channels % num_heads:
-            raise AssertionError(f"{channels} channels are not {num_heads} heads of one size.")
+            raise AssertionError(
+                f"{channels} channels are not {num_heads} heads of one size. Give `qkv_features`"
+                " that `num_heads` divides."
+            )
         settled = {
             "kernel_init": kernel_init,
             "bias_init": bias_init,
@@ -188,9 +192,11 @@ class MultiHeadDotProductAttention(Module):
         tokens: Any = None
         if cache:
             if not isinstance(cache, Cache):
-                raise AssertionError(f"cache is a flax.nn.attention.Cache, not {type(cache)}.")
+                raise AssertionError(
+                    f"The argument `cache` must be a flax.nn.attention.Cache, not {type(cache)}."
+                )
             if self.is_initializing():
-                # From these numbers, initialize_cache knows the shapes.
+                # initialize_cache reads the shapes from these numbers.
                 cache.store(np.array((key.ndim, *key.shape[-2:]), dtype=np.int32))
             else:
                 key, value, tokens = _with_next_token(cache, inputs_q, key, value, axes)
@@ -210,7 +216,9 @@ class MultiHeadDotProductAttention(Module):
         if segmentation is not None:
             if key_segmentation is None:
                 if inputs_kv is not inputs_q:
-                    raise AssertionError("segmentation=... needs key_segmentation=... here.")
+                    raise AssertionError(
+                        "With `inputs_kv`, segmentation=... needs key_segmentation=...: give both."
+                    )
                 key_segmentation = segmentation
             masks.append(
                 make_padding_mask(segmentation, key_segmentation, segmentation_mask=True, **shapes)
@@ -235,12 +243,13 @@ class MultiHeadDotProductAttention(Module):
 def _with_next_token(
     cache: Cache, inputs: Any, key: Any, value: Any, axes: Sequence[int]
 ) -> tuple[Any, Any, Any]:
-    """All keys and values so far, which are stored, and of how many tokens they are."""
+    """Store keys and values of the next token; returns those of all tokens, and their number."""
     entry = cache.retrieve(None)
     if not isinstance(entry, _CacheEntry):
         raise ValueError(
-            "The cache is not initialized: make it with `with flax.nn.attention.Cache().mutate()"
-            " as cache:` around init, and take cache.initialize_cache(shape)."
+            "The cache is not initialized: call `init` in a block of `with"
+            " flax.nn.attention.Cache().mutate() as cache:`, and pass"
+            " `cache.initialize_cache(shape)`."
         )
     known = entry.key.shape
     expected = tuple(1 if axis in axes else size for axis, size in enumerate(known[:-2]))
@@ -249,7 +258,7 @@ def _with_next_token(
             f"With a cache for {known[:-2]} the inputs are one token, of shape"
             f" {(*expected, inputs.shape[-1])}, not {inputs.shape}."
         )
-    # All of one dtype, as jax asks for.
+    # Jax requires indices of one dtype.
     at: list[Any] = [jnp.zeros((), entry.i.dtype)] * len(known)
     token, size = entry.i, math.prod(known[axis] for axis in axes)
     for axis in axes:
@@ -262,21 +271,21 @@ def _with_next_token(
     return key, value, tokens
 
 
-def _or_all_of(mask: Any, other: Any, inputs: Any, others: Any, axes: Sequence[int]) -> Any:
-    """A mask; if there is none, that of the other side where both are one, or one of all."""
+def _or_all_of(
+    mask: Any, other_mask: Any, inputs: Any, other_inputs: Any, axes: Sequence[int]
+) -> Any:
+    """The mask; without one, the other mask if both inputs are the same, or a mask of True."""
     if mask is not None:
         return mask
-    if inputs is others:
-        return other
+    if inputs is other_inputs:
+        return other_mask
     return jnp.full([inputs.shape[axis] for axis in axes], True)
 
 
 def _as_bias(masks: list[Any], dtype: Any) -> Any:
     if not masks:
         return None
-    mask = masks[0]
-    for other in masks[1:]:
-        mask = jnp.logical_and(mask, other)
+    mask = functools.reduce(jnp.logical_and, masks)
     zeros = jnp.full(mask.shape, 0.0).astype(dtype)
     return lax.select(mask > 0, zeros, jnp.full(mask.shape, _MASKED).astype(dtype))
 
@@ -293,11 +302,11 @@ def make_padding_mask(
     attention_axis: Any = None,
     segmentation_mask: bool = False,
 ) -> Any:
-    """Which query may attend to which key: 1 where neither is padding, or both in one segment."""
+    """The mask of queries and keys: 1 if neither is padding, or if both are in one segment."""
     if query_shape[0] != key_shape[0] or len(query_shape) != len(key_shape):
         raise AssertionError(
-            f"Queries {tuple(query_shape)} and keys {tuple(key_shape)} have as many axes, and as"
-            " many batches."
+            f"Queries of shape {tuple(query_shape)} and keys of shape {tuple(key_shape)} must have"
+            " as many axes, and as many batches."
         )
     axes = _attended(attention_axis, len(key_shape))
     of_query, of_key = padding_mask_query[..., None], padding_mask_key[..., None]
@@ -310,7 +319,7 @@ def make_padding_mask(
 
 
 def _make_causal_mask(key: Any, attention_axis: Any = None, self_mask: bool = False) -> Any:
-    """Which query may attend to which key: those up to it, or those before it (``self_mask``)."""
+    """The mask of queries and keys: True for keys up to a query; with ``self_mask`` before it."""
     axes = _attended(attention_axis, key.ndim)
     sizes = tuple(key.shape[axis] for axis in axes)
     tokens = jnp.arange(math.prod(sizes), dtype=jnp.int32)

@@ -29,12 +29,12 @@ from flaxoptim_compat.nn.frames import CallStack as CallStack
 from flaxoptim_compat.nn.frames import classproperty as classproperty
 from flaxoptim_compat.nn.stochasticity import fold_in_name, outside_of_transformations
 
-# The methods of the class that take the arguments of apply as well, after their own.
+# The class methods that take the arguments of ``apply`` after their own.
 MODULE_CLASSMETHODS = ["create", "create_by_shape", "init", "init_by_shape", "call", "partial"]
 
 
 class _ModuleMeta(abc.ABCMeta):
-    """Gives a module the documentation and the parameters of its ``apply``."""
+    """The metaclass that gives a module the docstring and the signature of its ``apply``."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> None:
         super().__init__(name, bases, namespace)
@@ -50,7 +50,7 @@ class _ModuleMeta(abc.ABCMeta):
 def _with_arguments_of(
     cls: type, method: str, parameters: tuple[inspect.Parameter, ...]
 ) -> Callable[..., Any]:
-    """The method of the class above it, which says that it takes the arguments of ``apply``."""
+    """The method of the class above, with a signature that includes the arguments of ``apply``."""
     general = getattr(Module, method)
 
     @functools.wraps(general)
@@ -77,29 +77,33 @@ class Module(metaclass=_ModuleMeta):
     """
 
     _frame: ModuleFrame
-    # What ``partial`` and ``shared`` settle: arguments, the name, and where the parameters are.
+    # The arguments that ``partial`` and ``shared`` settle.
     _settled: ClassVar[dict[str, Any]] = {}
+    # The name that ``partial`` and ``shared`` settle.
     _default_name: ClassVar[str | None] = None
+    # The module that holds the parameters of a shared module.
     _shared_in: ClassVar[ModuleFrame | None] = None
-    # Whether paths leave out the modules in it.
+    # True if paths leave out the module inside this one.
     _is_transparent: ClassVar[bool] = False
 
     def __new__(cls, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
-        """The output of the module, which has a name in the one that is being applied; by default
-        that is its class and a number.
+        """The output of a new module inside the module that is being applied.
+
+        The default name of the new module is its class and a number.
         """
         if not MODULE_STACK:
             raise ValueError(
-                f"{cls.__name__}(...) is called outside of a module. Only the apply of a flax.nn"
-                f" module can call another one like that: from elsewhere, {cls.__name__}.init(rng,"
-                f" ...) makes parameters, and flax.nn.Model({cls.__name__}, params) is called."
+                f"{cls.__name__}(...) is called outside of a module. Only the `apply` of a flax.nn"
+                f" module can call another module like that. Elsewhere, `{cls.__name__}.init(rng,"
+                f" ...)` makes parameters, and `flax.nn.Model({cls.__name__}, params)` makes a"
+                " model to call."
             )
         parent: ModuleFrame = cls._shared_in or MODULE_STACK[-1]
         if name is None:
             name = cls._default_name
         elif cls._shared_in is not None:
             raise ValueError(
-                f"name={name!r} is given with a call of a shared module: give it to shared(...)."
+                f"`name={name!r}` is given in a call of a shared module: give it to `shared(...)`."
             )
         if name is None:
             name = f"{cls.__name__}_{parent.create_name()}"
@@ -110,8 +114,8 @@ class Module(metaclass=_ModuleMeta):
             parent.params[name] = {}
         elif name not in parent.params:
             raise ValueError(
-                f"There are no parameters for a module {name!r} in {parent.path}: it was not"
-                " called when they were initialized."
+                f"There are no parameters for a module {name!r} in {parent.path}: `init` did not"
+                " call that module. Initialize the model with the same calls."
             )
         frame = ModuleFrame(name, parent, parent.params[name], rng, transparent=cls._is_transparent)
         return cls._apply_in(frame, args, kwargs)
@@ -127,17 +131,20 @@ class Module(metaclass=_ModuleMeta):
 
     @abc.abstractmethod
     def apply(self, *args: Any, **kwargs: Any) -> Any:
-        """The output for some inputs; each module says by what formula."""
+        """The output for some inputs; each module overrides this with its formula."""
 
     @classmethod
     def shared(cls, *, name: str | None = None, **kwargs: Any) -> Any:
-        """A module, some arguments of which may be settled, that has the same parameters each time
-        it is called. Its name is a number by default.
+        """A module that has the same parameters in each call.
+
+        Args:
+          name: the name of the module; by default a number.
+          **kwargs: arguments of ``apply`` that are settled.
         """
         if not MODULE_STACK:
             raise ValueError(
-                f"{cls.__name__}.shared(...) is for the apply of a module: outside of one, a"
-                " flax.nn.Model can be called more than once."
+                f"`{cls.__name__}.shared(...)` is for the apply of a module. Elsewhere, make a"
+                " `flax.nn.Model`, which can be called more than once."
             )
         parent: ModuleFrame = MODULE_STACK[-1]
         shared_name = parent.create_name() if name is None else name
@@ -148,13 +155,18 @@ class Module(metaclass=_ModuleMeta):
 
     @classmethod
     def partial(cls, *, name: str | None = None, **kwargs: Any) -> Any:
-        """A module with some arguments settled; those of a call, and its name, go before them."""
+        """A module with some arguments settled; the arguments and the name of a call override them.
+
+        Args:
+          name: the default name of the module.
+          **kwargs: arguments of ``apply`` that are settled.
+        """
         name = cls._default_name if name is None else name
         return cls._derived(_default_name=name, _settled={**cls._settled, **kwargs})
 
     @classmethod
     def _derived(cls, **attributes: Any) -> Any:
-        """The module with other attributes, of the same name: parameters are named after it."""
+        """A subclass with these attributes; the class keeps its name, which names parameters."""
         names = {"__module__": cls.__module__, "__qualname__": cls.__qualname__}
         kind: Any = type(cls)
         return kind(cls.__name__, (cls,), {**names, **attributes})
@@ -191,8 +203,7 @@ class Module(metaclass=_ModuleMeta):
         cls, _rng: Any, input_specs: Any, *args: Any, name: str | None = None, **kwargs: Any
     ) -> Any:
         """The shape of the output for some shapes of inputs, and new parameters."""
-        # One key for all that is random in there: what is drawn from the one outside would change
-        # its count from inside.
+        # A new key for the trace below: drawing keys from the block outside would change its count.
         key = stochasticity.make_rng() if stochasticity.is_stochastic() else None
 
         def initialize(*inputs: Any) -> Any:
@@ -212,7 +223,7 @@ class Module(metaclass=_ModuleMeta):
 
     @classmethod
     def _outermost(cls, name: str | None, params: Any, rng: Any) -> ModuleFrame:
-        """The frame of a module with parameters of its own, also if another one is around it."""
+        """The frame of a module with parameters of its own, also inside another module."""
         parent = MODULE_STACK[-1] if MODULE_STACK else None
         name = cls._default_name if name is None else name
         return ModuleFrame(name, parent, params, rng, transparent=cls._is_transparent)
@@ -221,9 +232,9 @@ class Module(metaclass=_ModuleMeta):
         """A parameter of this module.
 
         Args:
-          name: in this module.
-          shape: its shape, or None: then it may be anything.
-          initializer: makes it, of a key and the shape.
+          name: the name in this module.
+          shape: the shape; None for a parameter of any type and shape.
+          initializer: makes the parameter from a key and the shape.
         """
         frame = self._frame
         if frame.is_init:
@@ -236,17 +247,18 @@ class Module(metaclass=_ModuleMeta):
         if shape is not None and value.shape != shape:
             raise ValueError(
                 f"The parameter {name!r} of {_place(frame)} has the shape {value.shape}, and the"
-                f" module asks for {shape}. Are the inputs of another shape than those that it was"
-                " initialized with?"
+                f" module asks for {shape}. Give inputs of the shape with which the module was"
+                " initialized, or initialize the module anew."
             )
         return value
 
     def get_param(self, name: str) -> Any:
-        """A parameter that this module has already, by its name."""
+        """A parameter that this module already has, by name."""
         if name not in self._frame.params:
             raise ValueError(
                 f"There is no parameter {name!r} in {_place(self._frame)}, only"
-                f" {', '.join(map(repr, self._frame.params)) or 'nothing'}."
+                f" {', '.join(map(repr, self._frame.params)) or 'nothing'}. Make the parameter with"
+                " `self.param(name, shape, initializer)`."
             )
         return self._frame.params[name]
 
@@ -260,10 +272,11 @@ class Module(metaclass=_ModuleMeta):
         """A variable of this module, whose ``value`` can be read and set.
 
         Args:
-          name: in this module.
-          shape: what the initializer gets.
-          initializer: makes the first value, of a key and the shape.
-          collection: where it is kept; by default where the block of ``stateful`` says.
+          name: the name in this module.
+          shape: the second argument of the initializer.
+          initializer: makes the first value from a key and the shape.
+          collection: the collection that keeps the variable; by default that of the innermost block
+            of ``stateful``.
         """
         top_frame("Module.state")
         kept_in = get_state() if collection is None else collection
@@ -284,7 +297,7 @@ class Module(metaclass=_ModuleMeta):
         return is_stateful()
 
     def is_initializing(self) -> bool:
-        """True if parameters are being made, not used."""
+        """True if ``init`` is running, which makes the parameters."""
         top_frame("Module.is_initializing")
         return self._frame.is_init
 
@@ -293,12 +306,15 @@ class Module(metaclass=_ModuleMeta):
         if not isinstance(name, str):
             raise ValueError(f"The name of a module is a string, not {name!r}.")
         if "/" in name or ":" in name:
-            raise ValueError(f"The name {name!r} of a module has a slash or a colon in it.")
+            raise ValueError(
+                f"The name {name!r} of a module contains a slash or a colon. Give a name without"
+                " these signs."
+            )
         is_shared = cls._shared_in is not None
         if name in parent.shared and not (parent.shared[name] and is_shared):
             raise ValueError(
-                f"There is another module {name!r} in {parent.path}. To call one more than once,"
-                " make it with shared(...)."
+                f"There is another module {name!r} in {parent.path}. Give another name; to call one"
+                " module more than once, make it with shared(...)."
             )
         parent.shared[name] = is_shared
 
@@ -312,8 +328,8 @@ class Module(metaclass=_ModuleMeta):
 
 
 _SAY_INIT = (
-    "flax.nn.Module.{0} is gone from Flax since 0.4.0, and was to go before that. Use {1}, which"
-    " returns the parameters, and flax.nn.Model(module, params)."
+    "flax.nn.Module.{0} was deprecated, and removed from Flax in 0.4.0. Use {1}, which returns the"
+    " parameters, and flax.nn.Model(module, params)."
 )
 
 
@@ -325,8 +341,10 @@ def _place(frame: ModuleFrame) -> str:
 
 
 def module(fun: Callable[..., Any]) -> Any:
-    """A module whose ``apply`` is a function that needs no parameters but those of modules it
-    calls.
+    """A module whose ``apply`` is a function.
+
+    Args:
+      fun: the function; all its parameters belong to modules that it calls.
     """
 
     @functools.wraps(fun)
@@ -338,14 +356,16 @@ def module(fun: Callable[..., Any]) -> Any:
 
 
 def module_method(fn: Callable[..., Any]) -> Any:
-    """Another method that uses the parameters of a module: it can be called on a model, and on a
-    shared module.
+    """A method that uses the parameters of a module, for calls on a model or a shared module.
+
+    Args:
+      fn: the method, with the arguments of its own.
     """
     made: dict[type, type] = {}
 
     def method_of(cls: Any) -> type:
         if cls not in made:
-            # The method is a module itself, of the same class, so that it can call other methods.
+            # The method is a module too, a subclass of the same class, and can call other methods.
             derived = _ModuleMeta(fn.__name__, (cls,), {"apply": fn, "__module__": cls.__module__})
             derived.__qualname__ = f"{cls.__qualname__}.{fn.__name__}"
             made[cls] = derived
@@ -355,7 +375,7 @@ def module_method(fn: Callable[..., Any]) -> Any:
 
 
 class TransparentModule(Module):
-    """A module that has the parameters of the one module in it, as if they were its own."""
+    """A module around a single module, whose parameters it has as its own."""
 
     _is_transparent = True
 
@@ -368,13 +388,13 @@ class TransparentModule(Module):
         if list(params) != ["0"]:
             raise ValueError(
                 "A transparent module calls one module, with name='0', and has no parameters of"
-                f" its own. This one has {', '.join(map(repr, params)) or 'none'}."
+                f" its own. The module here has {', '.join(map(repr, params)) or 'no parameters'}."
             )
         return params["0"]
 
 
 class TruncatedModule(TransparentModule):
-    """Another module, of which outputs inside of it are wanted: see ``Model.truncate_at``."""
+    """A module that returns the outputs of modules inside another: see ``Model.truncate_at``."""
 
     def apply(
         self,
@@ -383,11 +403,18 @@ class TruncatedModule(TransparentModule):
         truncate_path: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """The outputs of modules inside of ``wrapped_module``, which is given the other arguments:
-        for a path, or for each in a list or a dict.
+        """The outputs of modules inside ``wrapped_module``.
+
+        Args:
+          *args: positional arguments of the wrapped module.
+          wrapped_module: the module to call.
+          truncate_path: a path inside the wrapped module, or a list or a dict of paths.
+          **kwargs: arguments of the wrapped module by name.
         """
         if wrapped_module is None or truncate_path is None:
-            raise ValueError("TruncatedModule takes wrapped_module=... and truncate_path=...")
+            raise ValueError(
+                "TruncatedModule takes wrapped_module=... and truncate_path=...: give both."
+            )
         with capture_module_outputs() as outputs:
             wrapped_module(*args, **kwargs, name="0")
         return jax.tree.map(lambda path: outputs[path], truncate_path)
@@ -399,41 +426,41 @@ class Model:
 
     Args:
       module: the module.
-      params: what its ``init`` made.
+      params: the parameters that its ``init`` returned.
     """
 
     module: Any = struct.field(pytree_node=False)
     params: Any = struct.field(pytree_node=True)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The output for some inputs; it takes what ``apply`` takes, and ``name``."""
+        """The output for some inputs; the arguments are those of ``apply``, and ``name``."""
         return self.module.call(self.params, *args, **kwargs)
 
     def truncate_at(self, module_path: Any) -> Any:
-        """A model that returns the outputs of modules inside of this one.
+        """A model that returns the outputs of modules inside this model.
 
         Args:
-          module_path: such as ``/encoder/Dense_0``, or a list or a dict of paths. The outputs for
-            a path are a list, one for each call.
+          module_path: a path such as ``/encoder/Dense_0``, or a list or a dict of paths. The result
+            for a path is a list with the output of each call.
         """
         truncated = TruncatedModule.partial(wrapped_module=self.module, truncate_path=module_path)
         return self.replace(module=truncated)
 
     def __getattr__(self, name: str) -> Any:
-        # What copy and pickle look for, they look for before there is a module.
+        # copy and pickle ask for attributes before the model has a module.
         if not name.startswith("__"):
             method = getattr(self.module, name)
             if inspect.isclass(method) and issubclass(method, Module):
                 return functools.partial(method.call, self.params)
         raise AttributeError(
-            f"The model has no attribute {name!r}: only module, params and the methods of its"
-            " module that are made with @flax.nn.module_method."
+            f"The model has no attribute {name!r}, only `module`, `params` and the methods of its"
+            " module that are made with `@flax.nn.module_method`."
         )
 
     def __contains__(self, name: object) -> bool:
-        # Today's TrainState asks this of what it has for parameters, and of their gradients.
+        # Today's TrainState calls ``in`` for its parameters and for their gradients.
         return name in self.params
 
     def __hash__(self) -> int:
-        # A function that jax compiled for one model has its parameters in it, and no other's.
+        # By identity: a function that jax compiled for a model contains the model's parameters.
         return id(self)

@@ -1,4 +1,4 @@
-"""State beside the parameters: collections, and the contexts in which modules use them."""
+"""State beside the parameters: collections, and the blocks in which modules use them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Collection:
     """Values that modules store, by the paths of the modules.
 
     Args:
-      state: ``{path: what is stored}``; nothing by default.
+      state: ``{path: stored value}``; empty by default.
     """
 
     def __init__(self, state: dict[str, Any] | None = None) -> None:
@@ -30,7 +30,7 @@ class Collection:
         self._root: ModuleFrame | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """``{path: what is stored}``."""
+        """The dict ``{path: stored value}``, copied."""
         return self.state.copy()
 
     def __getitem__(self, key: str) -> Any:
@@ -38,7 +38,7 @@ class Collection:
 
     @contextmanager
     def mutate(self) -> Iterator[Any]:
-        """A copy, in which modules can store while a ``with`` block runs."""
+        """A copy in which modules can store values, for a ``with`` block."""
         copy = jax.tree.map(lambda value: value, self)
         copy._mutable = True
         try:
@@ -47,32 +47,32 @@ class Collection:
             copy._mutable = False
 
     def retrieve(self, default: Any = None) -> Any:
-        """The value that the module that is being applied has stored, or the default."""
+        """The value that the running module has stored, or the default."""
         frame = top_frame("Collection.retrieve")
         return self.state.get(self._path_of(frame), default)
 
     def store(self, value: Any) -> Any:
-        """Store a value for the module that is being applied; returns the one before, or None."""
+        """Store a value for the running module; returns the value before, or None."""
         frame = top_frame("Collection.store")
         if not self._mutable:
             raise ValueError(
-                "A collection can be changed only in `with collection.mutate() as changed:`, and"
-                " then it is `changed` that changes."
+                "A collection can be changed only in `with collection.mutate() as changed:`. Use"
+                " `changed` in the block."
             )
-        self._look_at_root(frame)
+        self._refuse_other_model(frame)
         path = self._path_of(frame)
         before = self.state.get(path)
         self.state[path] = value
         return before
 
-    def _look_at_root(self, frame: ModuleFrame) -> None:
-        """See to it that no two models share what neither means to share."""
+    def _refuse_other_model(self, frame: ModuleFrame) -> None:
+        """Refuse a second model without a name: two models would share values by accident."""
         if frame is self._anchor:
             raise ValueError(
-                "A collection keeps what the modules store that are called in the module that made"
-                " it. State of its own, that module needs no collection for: a variable does."
+                "State of the module that made a collection cannot be in that collection, which is"
+                " for modules that the module calls. Keep the state in a variable."
             )
-        self._look_whether_it_is_inside(frame)
+        self._refuse_outside(frame)
         root = frame
         while root.parent is not self._anchor:
             assert root.parent is not None
@@ -80,36 +80,37 @@ class Collection:
         self._root = self._root or root
         if self._root is not root and (self._root.name is None or root.name is None):
             raise ValueError(
-                "Two calls of models store in one collection, and it is not known which is which:"
-                " pass name='...' with each call, the same one where they share their state."
+                "Two calls of models store in one collection, which cannot know which is which:"
+                " pass name='...' with each call, and the same name for calls that share state."
             )
 
-    def _look_whether_it_is_inside(self, frame: ModuleFrame) -> None:
+    def _refuse_outside(self, frame: ModuleFrame) -> None:
         if not frame.is_descendent_of(self._anchor):
             raise ValueError(
                 f"{frame.path} is not in the module that made this collection: a shared module"
-                " stores where it was shared. Share it there, or make the collection outside."
+                " stores where it was shared. Share the module there, or make the collection"
+                " outside."
             )
 
     def _path_of(self, frame: ModuleFrame) -> str:
-        self._look_whether_it_is_inside(frame)
+        self._refuse_outside(frame)
         if self._anchor is None or self._anchor.path == "/":
             return frame.path
         return frame.path.removeprefix(self._anchor.path)
 
 
 def iterate_collection(collection: Collection) -> tuple[tuple[Any], tuple[Any, Any]]:
-    """The children that jax finds in a collection, and its class with where it was made."""
+    """The children of a collection for jax, and the static rest: its class and its anchor."""
     if collection._mutable:
         raise ValueError(
-            "A collection that can be changed cannot be passed to jax: take it out of its block,"
-            " or open the block of `mutate` or `stateful` in the function that jax transforms."
+            "A collection that can be changed cannot be passed to jax: pass it after its block, or"
+            " open the block of `mutate` or `stateful` in the function that jax transforms."
         )
     return (collection.state,), (type(collection), collection._anchor)
 
 
 def collection_from_iterable(meta: tuple[Any, Any], state: Any) -> Any:
-    """A collection, as ``iterate_collection`` took it apart."""
+    """The collection with the children and the static rest from ``iterate_collection``."""
     kind, anchor = meta
     collection = kind(state[0])
     collection._anchor = anchor
@@ -137,8 +138,8 @@ class ModuleState:
     """A variable of a module, which ``Module.state`` makes.
 
     Args:
-      collection: where it is stored.
-      name: its name in the module.
+      collection: the collection that stores the variable.
+      name: the name of the variable in the module.
     """
 
     def __init__(self, collection: Collection, name: str) -> None:
@@ -152,12 +153,13 @@ class ModuleState:
 
     @property
     def value(self) -> Any:
-        """The value of the state, which can be set where the collection can be changed."""
+        """The value of the state; it can be set if the collection can be changed."""
         values = self._collection.retrieve(default={})
         if self._name not in values:
             raise ValueError(
                 f"There is no value of the state {self._name!r} yet: initialize the module in a"
-                " block of `with flax.nn.stateful() as state:`, and pass that state on."
+                " block of `with flax.nn.stateful() as state:`, and pass that state to later"
+                " blocks."
             )
         return values[self._name]
 
@@ -173,8 +175,8 @@ def stateful(state: Collection | None = None, mutable: bool = True) -> Iterator[
     """Let modules use state while a ``with`` block runs.
 
     Args:
-      state: the state so far; none by default, as when a module is initialized.
-      mutable: whether they can change it. What the block gets then is a copy, the new state.
+      state: the state so far; empty by default, as for a module that is being initialized.
+      mutable: whether modules can change the state. The block then gets a copy, the new state.
     """
     state = Collection() if state is None else state
     if not mutable:
@@ -186,7 +188,7 @@ def stateful(state: Collection | None = None, mutable: bool = True) -> Iterator[
 
 
 def is_stateful() -> bool:
-    """True if modules can use state, because this runs in a block of ``stateful``."""
+    """True if modules can use state: in a block of ``stateful``."""
     return bool(_STATES)
 
 
@@ -202,14 +204,15 @@ def get_state() -> Collection:
 
 @contextmanager
 def capture_module_outputs() -> Iterator[Any]:
-    """A block with a collection of all outputs of modules: a list for each path, as one may be
-    called more than once.
+    """A block with a collection of all outputs of modules.
+
+    For each path the collection has a list with the output of each call.
     """
     with Collection().mutate() as outputs, _OUTPUTS.frame(outputs):
         yield outputs
 
 
 def keep_output(output: Any) -> None:
-    """Give the output of the module that is being applied to those who capture outputs."""
+    """Store the output of the running module in all collections that capture outputs."""
     for outputs in _OUTPUTS:
         outputs.store([*outputs.retrieve(default=()), output])

@@ -1,4 +1,4 @@
-"""The modules that are being applied: which one is in which, and what parameters each has."""
+"""The running modules: a stack of frames with their names, their parents and their parameters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 
 
 class CallStack(threading.local):
-    """A stack that a ``with`` block puts something on, and that each thread has for itself."""
+    """A stack, one for each thread, on which a ``with`` block puts an object."""
 
     def __init__(self) -> None:
         self._frames: list[Any] = []
 
     @contextmanager
     def frame(self, data: Any = None) -> Iterator[Any]:
-        """Put something on top of the stack for a block; a new dict if it is None."""
+        """Put an object on top of the stack for a block; None stands for a new dict."""
         top = {} if data is None else data
         self._frames.append(top)
         try:
@@ -55,12 +55,12 @@ class ModuleFrame:
     """One application of a module.
 
     Args:
-      name: of the module; None for one that nothing is around and that got none.
-      parent: the frame around it; of a shared module, the one in which it was shared.
-      params: its parameters and those of the modules in it, by name. While it is initialized they
-        are put there, and afterwards only read.
-      rng: the key that initializes it; None if it is initialized already.
-      transparent: whether paths leave out the modules in it.
+      name: the name of the module; None for an outermost module without a name.
+      parent: the frame around this one; for a shared module, the frame that shared the module.
+      params: the parameters of the module and of the modules in it, by name. ``init`` fills the
+        dict, and later calls only read it.
+      rng: the key of ``init``; None if the module is initialized already.
+      transparent: whether paths leave out the modules in this one.
     """
 
     name: str | None
@@ -68,7 +68,7 @@ class ModuleFrame:
     params: Any = None
     rng: Any = None
     transparent: bool = False
-    # {name of a module in it: whether that is shared}
+    # {name of a module in this one: whether that module is shared}
     shared: dict[str, bool] = dataclasses.field(default_factory=dict, init=False)
     shared_names: set[str] = dataclasses.field(default_factory=set, init=False)
     _unnamed: int = dataclasses.field(default=0, init=False)
@@ -91,19 +91,19 @@ class ModuleFrame:
         if self.name is None:
             raise TypeError(
                 f"A model that is called in the module {self.parent.path} keeps state or outputs"
-                " there, which takes a name: pass name='...' with the call."
+                " there and needs a name: pass name='...' with the call."
             )
         return f"{self.parent.path.removesuffix('/')}/{self.name}"
 
     def is_descendent_of(self, frame: ModuleFrame | None) -> bool:
-        """True if another frame, or None, which is around all, is around this one."""
-        around = self.parent
-        while around is not None and around is not frame:
-            around = around.parent
-        return around is frame
+        """True if another frame is around this one; None is around all frames."""
+        ancestor = self.parent
+        while ancestor is not None and ancestor is not frame:
+            ancestor = ancestor.parent
+        return ancestor is frame
 
     def create_name(self) -> str:
-        """The next number, for a module that has no name."""
+        """The next number, as the name of a module without one."""
         name = str(self._unnamed)
         self._unnamed += 1
         return name
@@ -112,9 +112,15 @@ class ModuleFrame:
 MODULE_STACK = CallStack()
 
 
-def top_frame(asked: str) -> ModuleFrame:
-    """The module that is being applied; where there is none, the error says who ``asked``."""
+def top_frame(caller: str) -> ModuleFrame:
+    """The frame of the running module.
+
+    Raises:
+      ValueError: no module is running; the message names the ``caller``.
+    """
     if not MODULE_STACK:
-        raise ValueError(f"{asked} is only there in the apply of a flax.nn.Module.")
+        raise ValueError(
+            f"{caller} is only there in the apply of a flax.nn.Module. Call it in an `apply`."
+        )
     frame: ModuleFrame = MODULE_STACK[-1]
     return frame

@@ -1,3 +1,3 @@
-"""The initializers of ``flax.nn``, which are those of jax."""
+"""The initializers of ``flax.nn``, which are jax's."""
 
 from jax.nn.initializers import *  # noqa: F403

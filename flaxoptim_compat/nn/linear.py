@@ -18,7 +18,7 @@ default_embed_init = initializers.variance_scaling(1.0, "fan_in", "normal", out_
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:
-    """A tuple of what is one already, or of a single thing."""
+    """The items of an iterable, or a single value, as a tuple."""
     return tuple(value) if isinstance(value, Iterable) else (value,)
 
 
@@ -40,7 +40,9 @@ class DenseGeneral(Module):
         inputs = jnp.asarray(inputs, dtype)
         features, batch_dims = as_tuple(features), as_tuple(batch_dims)
         if batch_dims and set(batch_dims) != set(range(max(batch_dims) + 1)):
-            raise ValueError(f"batch_dims is {batch_dims}: it must be the first axes, (0, 1, ...).")
+            raise ValueError(
+                f"`batch_dims` is {batch_dims}. Give the first axes, `(0, 1, ...)`, without a gap."
+            )
         axis = tuple(number if number >= 0 else inputs.ndim + number for number in as_tuple(axis))
         batch_shape = tuple(inputs.shape[number] for number in batch_dims)
         summed_shape = tuple(inputs.shape[number] for number in axis)
@@ -48,7 +50,7 @@ class DenseGeneral(Module):
 
         def init_kernel(rng: Any, shape: Any, dtype: Any = jnp.float32) -> Any:
             matrix = (math.prod(summed_shape), math.prod(features))
-            # The same key for all, so that they begin with the same numbers.
+            # With the same key, so that all kernels begin with the same numbers.
             one_each = [kernel_init(rng, matrix, dtype) for _ in range(math.prod(batch_shape))]
             return jnp.reshape(jnp.concatenate(one_each, axis=0), shape)
 
@@ -110,7 +112,7 @@ def _with_batch(inputs: Any, kernel_size: Any) -> tuple[Any, tuple[int, ...], bo
 
 
 def _conv_dimension_numbers(input_shape: Sequence[int]) -> lax.ConvDimensionNumbers:
-    """Features last, in the inputs, the kernel and the outputs."""
+    """Dimension numbers with the features last, in inputs, kernel and outputs."""
     window = tuple(range(1, len(input_shape) - 1))
     last = len(input_shape) - 1
     data = (0, last, *window)
@@ -135,14 +137,15 @@ class Conv(Module):
         kernel_init: Any = default_kernel_init,
         bias_init: Any = initializers.zeros,
     ) -> Any:
-        """A convolution with a kernel, and a bias."""
+        """The convolution of the inputs with a kernel, plus a bias."""
         inputs, kernel_size, has_batch = _with_batch(jnp.asarray(inputs, dtype), kernel_size)
         if inputs.shape[-1] % feature_group_count:
             raise AssertionError(
                 f"{inputs.shape[-1]} features are not {feature_group_count} groups of one size."
+                " Give a `feature_group_count` that divides the features of the inputs."
             )
-        seen = inputs.shape[-1] // feature_group_count
-        kernel = self.param("kernel", (*kernel_size, seen, features), kernel_init)
+        in_group = inputs.shape[-1] // feature_group_count
+        kernel = self.param("kernel", (*kernel_size, in_group, features), kernel_init)
         output = lax.conv_general_dilated(
             inputs,
             jnp.asarray(kernel, dtype),
@@ -174,7 +177,7 @@ class ConvTranspose(Module):
         kernel_init: Any = default_kernel_init,
         bias_init: Any = initializers.zeros,
     ) -> Any:
-        """The transpose of a convolution, and a bias: it makes images larger."""
+        """The transposed convolution of the inputs with a kernel, plus a bias: images grow."""
         inputs, kernel_size, has_batch = _with_batch(jnp.asarray(inputs, dtype), kernel_size)
         kernel = self.param("kernel", (*kernel_size, inputs.shape[-1], features), kernel_init)
         output = lax.conv_transpose(
@@ -198,9 +201,9 @@ class Embed(Module):
         features: int,
         embedding_init: Any = default_embed_init,
     ) -> Any:
-        """A vector for each of some numbers."""
+        """The vectors at the indices in ``inputs``."""
         if not jnp.issubdtype(inputs.dtype, jnp.integer):
-            raise ValueError(f"Embed takes integers, not {inputs.dtype}.")
+            raise ValueError(f"Embed takes integers, not {inputs.dtype}: convert the inputs.")
         return self.param("embedding", (num_embeddings, features), embedding_init)[inputs]
 
     @module_method

@@ -53,8 +53,8 @@ class BatchNorm(Module):
         if use_running_average:
             if averages is None:
                 raise ValueError(
-                    "use_running_average=True needs the averages: run this in a block of `with"
-                    " flax.nn.stateful(state):`, or pass batch_stats=..."
+                    "BatchNorm with `use_running_average=True` needs the averages: run the module"
+                    " in a block of `with flax.nn.stateful(state):`, or pass `batch_stats=...`."
                 )
             mean, variance = averages[0].value, averages[1].value
         else:
@@ -126,15 +126,18 @@ class GroupNorm(Module):
         features = x.shape[-1]
         if (num_groups is None) == (group_size is None):
             raise ValueError(
-                "GroupNorm takes either num_groups=... or group_size=... with num_groups=None."
+                "GroupNorm takes either num_groups=..., or group_size=... with num_groups=None."
             )
         if group_size is not None:
             if features % group_size:
-                raise ValueError(f"{features} features are not groups of {group_size}.")
+                raise ValueError(
+                    f"{features} features are not groups of {group_size}. Give a `group_size` that"
+                    " divides the number of features."
+                )
             num_groups = features // group_size
         assert num_groups is not None
         groups = x.reshape((*x.shape[:-1], num_groups, features // num_groups))
-        # Over all but the batch and the groups.
+        # Over all axes but the batch and the groups.
         reduced = [*range(1, groups.ndim - 2), groups.ndim - 1]
         mean, squares = _mean_and_mean_of_squares(groups, reduced, keepdims=True)
         normal = (groups - mean) * lax.rsqrt(squares - lax.square(mean) + epsilon)

@@ -19,5 +19,5 @@ def avg_pool(
     strides: tuple[int, ...] | None = None,
     padding: str | Sequence[tuple[int, int]] = "VALID",
 ) -> Any:
-    """The mean of each window; what is padded counts as zeros."""
+    """The mean of each window; padding counts as zeros."""
     return linen.avg_pool(inputs, window_shape, strides, padding)

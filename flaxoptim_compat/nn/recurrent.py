@@ -20,7 +20,7 @@ _orthogonal = initializers.orthogonal()
 
 
 class RNNCellBase(Module):
-    """The base of all cells, which have a first carry."""
+    """The base class of all cells, with a method that makes the first carry."""
 
     @staticmethod
     @abc.abstractmethod
@@ -32,23 +32,24 @@ class RNNCellBase(Module):
 
 
 class _TwoMemories(RNNCellBase):
-    """The base of cells whose carry is two arrays: the memory and the last output."""
+    """The base class of cells whose carry is two arrays: the memory and the last output."""
 
     @staticmethod
     @documented
     def initialize_carry(
         rng: Any, batch_dims: Any, size: Any, init_fn: Any = initializers.zeros
     ) -> Any:
-        """The first memory and output."""
+        """The first memory and the first output."""
         shape = (*batch_dims, *as_tuple(size))
         first, second = random.split(rng)
         return init_fn(first, shape), init_fn(second, shape)
 
 
 def _cell(step: Callable[..., Any]) -> Callable[..., Any]:
-    """The ``apply`` of a cell with gates, whose arguments are the same for all such cells.
+    """The ``apply`` of a cell with gates; its arguments are the same for all such cells.
 
-    The step takes those arguments in their order.
+    Args:
+      step: computes one step, and takes these arguments in their order.
     """
 
     def apply(

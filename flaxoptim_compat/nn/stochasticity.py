@@ -1,4 +1,4 @@
-"""Random keys: by context, in ``with nn.stochastic(rng)``, and those of parameters."""
+"""Random keys: from the block ``with nn.stochastic(rng)``, and the keys of parameters."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ _KEYS = CallStack()
 
 @contextmanager
 def stochastic(rng: Any) -> Iterator[None]:
-    """Give ``make_rng``, and so ``dropout``, keys while a block runs: all come from this one."""
-    # fold_in(rng, 1), fold_in(rng, 2) and so on.
+    """Give ``make_rng``, and so ``dropout``, keys for a block, all of them made from ``rng``."""
+    # The keys are fold_in(rng, 1), fold_in(rng, 2) and so on.
     with _KEYS.frame(map(functools.partial(random.fold_in, rng), itertools.count(1))):
         yield
 
 
 def is_stochastic() -> bool:
-    """True if there are keys, because this runs in a block of ``stochastic``."""
+    """True if there are keys: in a block of ``stochastic``."""
     return bool(_KEYS)
 
 
 def make_rng() -> Any:
-    """A new key of the innermost block of ``stochastic``."""
+    """A new key from the innermost block of ``stochastic``."""
     if not _KEYS:
         raise ValueError(
-            "There are no random keys here: run this in a block of `with flax.nn.stochastic(rng):`."
+            "There are no random keys here: run the module in a block of `with"
+            " flax.nn.stochastic(rng):`."
         )
     return next(_KEYS[-1])
 
@@ -47,9 +48,9 @@ def dropout(inputs: Any, rate: float, deterministic: bool = False, rng: Any = No
 
     Args:
       inputs: an array.
-      rate: which part of them becomes zero.
-      deterministic: whether to return them as they are.
-      rng: the key; by default one of ``make_rng``.
+      rate: the part of the inputs that becomes zero.
+      deterministic: whether to return the inputs unchanged.
+      rng: the key; by default a key of ``make_rng``.
     """
     if rate == 0.0 or deterministic:
         return inputs
@@ -61,25 +62,25 @@ def dropout(inputs: Any, rate: float, deterministic: bool = False, rng: Any = No
 def fold_in_name(rng: Any, name: str) -> Any:
     """The key of a module or parameter: ``fold_in(rng, the first 32 bits of sha1(name))``."""
     digest = hashlib.sha1(name.encode()).digest()
-    # Flax took them as a number with a sign, which jax then wrapped around, and refuses today.
+    # Flax read these bits as a signed number; jax used to wrap it around, and refuses it today.
     return jax.random.fold_in(rng, int.from_bytes(digest[:4], "big"))
 
 
 def outside_of_transformations(rng: Any, compute: Callable[[], T]) -> T:
-    """Compute something from a key as if no transformation were between here and the key.
+    """The result of a function of a key, computed outside the transformations that began later.
 
-    So a parameter that is made in the body of a ``lax.scan``, or while ``init_by_shape`` looks at
-    shapes only, is an array that the whole program can use.
+    A parameter that is made in the body of a ``lax.scan``, or while ``init_by_shape`` computes
+    shapes only, is then an array that the whole program can use.
 
     Args:
       rng: the key.
-      compute: uses the key, and nothing that comes from further inside, if that is possible.
+      compute: uses the key; if possible, it uses no value that was traced after the key was made.
     """
     try:
-        # Where the key itself is traced, by a jit around all of it, so is what is computed from it.
+        # A jit around everything traces the key itself, and then also the result.
         with computed_where(rng):
             return compute()
     except (TypeError, jax.errors.UnexpectedTracerError, AssertionError):
-        # An initializer that depends on an input, which was traced further inside. If something
-        # else is wrong, it is wrong again.
+        # The initializer depends on an input that was traced later. Any other error is raised
+        # again.
         return compute()

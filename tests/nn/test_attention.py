@@ -117,7 +117,7 @@ def test_attention_by_itself(settings: Any, genuine_nn: Any) -> None:
 def test_shapes_and_axes_of_attention() -> None:
     query, value = numbers(2, 4, 2, 5), numbers(2, 4, 2, 5)
     assert nn.dot_product_attention(query, query, value, axis=1).shape == query.shape
-    with pytest.raises(AssertionError, match="as many batches"):
+    with pytest.raises(AssertionError, match="as many axes, batches and channels"):
         nn.dot_product_attention(query, query[:1], value[:1])
     with pytest.raises(ValueError, match="over axis 2 of 4"):
         nn.dot_product_attention(query, query, value, axis=2)

@@ -207,7 +207,7 @@ def same_param(module: Any, x: Any) -> Any:
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (other_name, "give it to shared"),
+        (other_name, r"give it to `shared\("),
         (same_name, "make it with shared"),
         (shared_twice, "another shared module 'a' in /"),
         (shared_and_not, "another module 'a'"),
